@@ -1,0 +1,123 @@
+//! Dead letters: events that a consumer kept failing on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Open, Page, Timestamp, endpoint,
+    id::{DeadLetterId, OrganizationId},
+    list_query, moved_event,
+    organizations::Because,
+    words,
+};
+
+endpoint! {
+    /// List dead letters.
+    ListDeadLetters = GET "/v1/platform/dead-letters" {
+        query: DeadLetterFilter,
+        returns: 200 Page<DeadLetter>,
+        auth: Platform(PlatformDeadLettersRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.dead_letters.list"),
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Read one dead letter with its message.
+    GetDeadLetter = GET "/v1/platform/dead-letters/{dead_letter_id}" {
+        path: DeadLetterPath,
+        returns: 200 DeadLetter,
+        auth: Platform(PlatformDeadLettersRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.dead_letters.get"),
+        problems: [NotFound],
+    }
+}
+
+endpoint! {
+    /// Deliver a dead letter again.
+    ReplayDeadLetter = POST "/v1/platform/dead-letters/{dead_letter_id}/replay" {
+        path: DeadLetterPath,
+        returns: 202 DeadLetter,
+        auth: Platform(PlatformDeadLettersWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("dead_letter.replay"),
+        problems: [NotFound, Conflict],
+    }
+}
+
+endpoint! {
+    /// Give a dead letter up, with a reason.
+    DiscardDeadLetter = POST "/v1/platform/dead-letters/{dead_letter_id}/discard" {
+        path: DeadLetterPath,
+        body: Because,
+        returns: 200 DeadLetter,
+        auth: Platform(PlatformDeadLettersWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("dead_letter.discard"),
+        problems: [NotFound, Conflict],
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct DeadLetterPath {
+    pub dead_letter_id: DeadLetterId,
+}
+
+list_query! {
+    DeadLetterFilter {
+        /// Only dead letters in this state.
+        state: DeadLetterState,
+        /// Only dead letters of this consumer.
+        consumer: String,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeadLetter {
+    pub id: DeadLetterId,
+    pub consumer: String,
+    pub message_id: String,
+    pub subject: String,
+    pub organization_id: Option<OrganizationId>,
+    pub state: Open<DeadLetterState>,
+    pub attempts: i32,
+    /// What the consumer said when it last failed.
+    pub error: String,
+    pub created_at: Timestamp,
+    /// When it is delivered again by itself; absent when it is not.
+    pub redeliver_at: Option<Timestamp>,
+    pub data: serde_json::Value,
+}
+
+words! {
+    DeadLetterState {
+        /// Will be delivered again by itself.
+        Waiting = "waiting",
+        /// Tried as often as policy allows; a person must look.
+        Exhausted = "exhausted",
+        Delivered = "delivered",
+        Discarded = "discarded",
+    }
+}
+moved_event! {
+    /// A dead letter was delivered again as often as policy allows.
+    DeadLetterExhausted = "dead_letter.exhausted"
+}
+moved_event! {
+    /// An operator asked for a dead letter to be delivered again.
+    DeadLetterReplayRequested = "dead_letter.replay_requested"
+}
+moved_event! {
+    /// A dead letter was delivered.
+    DeadLetterDelivered = "dead_letter.delivered"
+}
+moved_event! {
+    /// An operator gave a dead letter up.
+    DeadLetterDiscarded = "dead_letter.discarded"
+}

@@ -1,0 +1,87 @@
+//! What an event is: one type per subject, which the outbox stores, the bus
+//! carries and the AsyncAPI document describes.
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::Payload;
+
+/// A fact that was committed. Declared with [`event!`](crate::event!).
+pub trait Event: Payload + Clone + std::fmt::Debug {
+    const INFO: EventInfo;
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct EventInfo {
+    /// `resource.happening`, as in `project.created`.
+    pub subject: &'static str,
+    pub about: &'static [&'static str],
+    pub module: &'static str,
+}
+
+/// What a lifecycle tells the world about a move, whatever the resource.
+#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize, JsonSchema)]
+pub struct Moved {
+    /// The resource that moved, in its text form.
+    pub id: String,
+    pub from: String,
+    pub to: String,
+    pub version: i64,
+}
+
+/// Declares an [`Event`]: `event! { /// doc  ProjectCreated = "project.created" { field: Type, … } }`.
+#[macro_export]
+macro_rules! event {
+    (
+        $(#[doc = $doc:literal])+
+        $name:ident = $subject:literal { $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty),* $(,)? }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+        pub struct $name { $($(#[doc = $field_doc])* pub $field: $ty),* }
+        impl $crate::Event for $name {
+            const INFO: $crate::EventInfo = $crate::EventInfo {
+                subject: $subject,
+                about: &[$($doc),+],
+                module: module_path!(),
+            };
+        }
+    };
+}
+
+/// Declares an event that a lifecycle emits when a row moves.
+#[macro_export]
+macro_rules! moved_event {
+    ($(#[doc = $doc:literal])+ $name:ident = $subject:literal) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+        #[serde(transparent)]
+        pub struct $name(pub $crate::Moved);
+        impl $crate::Event for $name {
+            const INFO: $crate::EventInfo = $crate::EventInfo {
+                subject: $subject,
+                about: &[$($doc),+],
+                module: module_path!(),
+            };
+        }
+    };
+}
+
+/// The envelope that every consumer sees.
+#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize, JsonSchema)]
+pub struct Envelope<T> {
+    /// Equal for equal events: de-duplicate by it.
+    pub message_id: String,
+    pub subject: String,
+    pub organization_id: Option<crate::id::OrganizationId>,
+    pub at: crate::Timestamp,
+    /// The request or visit that caused it.
+    pub correlation_id: String,
+    pub data: T,
+}
+
+impl<T: DeserializeOwned> Envelope<T> {
+    pub fn from_json(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+}

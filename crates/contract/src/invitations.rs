@@ -1,0 +1,130 @@
+//! Invitations: how people join an organization.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Email, Open, Page, Role, SecretText, ShownSecret, Timestamp, endpoint, event,
+    id::{InvitationId, OrganizationId},
+    list_query, moved_event,
+    organizations::{Organization, OrganizationPath},
+    words,
+};
+
+endpoint! {
+    /// Invite somebody by email address.
+    ///
+    /// The token is shown once, in this answer; hand it to the person.
+    CreateInvitation = POST "/v1/organizations/{organization_id}/invitations" {
+        path: OrganizationPath,
+        body: InvitationSpec,
+        returns: 201 NewInvitation,
+        auth: Organization(MembersWrite),
+        lane: Default,
+        idempotency: KeyRequiredSealed,
+        audit: Action("invitation.create"),
+        problems: [ScopeExceeded, LimitReached, Suspended],
+    }
+}
+
+endpoint! {
+    /// List invitations.
+    ListInvitations = GET "/v1/organizations/{organization_id}/invitations" {
+        path: OrganizationPath,
+        query: InvitationFilter,
+        returns: 200 Page<Invitation>,
+        auth: Organization(MembersRead),
+        lane: Default,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Take an invitation back.
+    RevokeInvitation = DELETE "/v1/organizations/{organization_id}/invitations/{invitation_id}" {
+        path: InvitationPath,
+        returns: 200 Invitation,
+        auth: Organization(MembersWrite),
+        lane: Default,
+        idempotency: Natural,
+        audit: Action("invitation.revoke"),
+        problems: [NotFound, Conflict, Suspended],
+    }
+}
+
+endpoint! {
+    /// Accept an invitation that was made for the caller's email address.
+    AcceptInvitation = POST "/v1/invitations/accept" {
+        body: InvitationToken,
+        returns: 200 Organization,
+        auth: Person,
+        lane: Login,
+        idempotency: KeyRequired,
+        audit: Action("invitation.accept"),
+        problems: [NotFound, Conflict],
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct InvitationPath {
+    pub organization_id: OrganizationId,
+    pub invitation_id: InvitationId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InvitationSpec {
+    pub email: Email,
+    pub role: Role,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InvitationToken {
+    pub token: SecretText,
+}
+
+list_query! {
+    InvitationFilter {
+        /// Only invitations in this state.
+        state: InvitationState,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Invitation {
+    pub id: InvitationId,
+    pub email: Email,
+    pub role: Open<Role>,
+    pub state: Open<InvitationState>,
+    pub version: i64,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NewInvitation {
+    pub invitation: Invitation,
+    pub token: ShownSecret,
+}
+
+words! { InvitationState { Pending = "pending", Accepted = "accepted", Revoked = "revoked", Expired = "expired" } }
+
+event! {
+    /// Somebody was invited.
+    InvitationCreated = "invitation.created" { id: InvitationId, role: Open<Role> }
+}
+moved_event! {
+    /// An invitation was accepted.
+    InvitationAccepted = "invitation.accepted"
+}
+moved_event! {
+    /// An invitation was taken back.
+    InvitationRevoked = "invitation.revoked"
+}
+moved_event! {
+    /// An invitation ran out.
+    InvitationExpired = "invitation.expired"
+}

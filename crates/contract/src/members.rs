@@ -1,0 +1,93 @@
+//! Members: people in an organization, each with one role.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Email, Nothing, Open, Page, PersonName, Role, Timestamp, endpoint, event,
+    id::{OrganizationId, UserId},
+    list_query,
+    organizations::OrganizationPath,
+};
+
+endpoint! {
+    /// List the members of an organization.
+    ListMembers = GET "/v1/organizations/{organization_id}/members" {
+        path: OrganizationPath,
+        query: MemberFilter,
+        returns: 200 Page<Member>,
+        auth: Organization(MembersRead),
+        lane: Default,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Give a member another role.
+    ChangeMember = PUT "/v1/organizations/{organization_id}/members/{user_id}" {
+        path: MemberPath,
+        body: MemberSpec,
+        returns: 200 Member,
+        auth: Organization(MembersWrite),
+        lane: Default,
+        idempotency: Natural,
+        audit: Action("member.change"),
+        problems: [NotFound, ScopeExceeded, LastOwner, Suspended],
+    }
+}
+
+endpoint! {
+    /// Remove a member; what they can do in the organization ends within a second.
+    RemoveMember = DELETE "/v1/organizations/{organization_id}/members/{user_id}" {
+        path: MemberPath,
+        returns: 200 Nothing,
+        auth: Organization(MembersWrite),
+        lane: Default,
+        idempotency: Natural,
+        audit: Action("member.remove"),
+        problems: [NotFound, ScopeExceeded, LastOwner, Suspended],
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct MemberPath {
+    pub organization_id: OrganizationId,
+    pub user_id: UserId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemberSpec {
+    pub role: Role,
+}
+
+list_query! {
+    MemberFilter {
+        /// Only members with this role.
+        role: Role,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Member {
+    pub user_id: UserId,
+    pub email: Email,
+    pub name: PersonName,
+    pub role: Open<Role>,
+    pub joined_at: Timestamp,
+}
+
+event! {
+    /// Somebody became a member.
+    MemberJoined = "member.joined" { user_id: UserId, role: Open<Role> }
+}
+event! {
+    /// A member has another role.
+    MemberChanged = "member.changed" { user_id: UserId, role: Open<Role> }
+}
+event! {
+    /// Somebody is no longer a member.
+    MemberRemoved = "member.removed" { user_id: UserId }
+}

@@ -1,0 +1,139 @@
+//! Who may do what: permissions, roles, and the one table that joins them.
+//! `docs/generated/roles.md` prints it.
+
+use crate::{Word, words};
+
+words! {
+    /// What an endpoint asks of its caller.
+    Permission {
+        OrganizationRead = "organization:read",
+        OrganizationWrite = "organization:write",
+        OrganizationClose = "organization:close",
+        MembersRead = "members:read",
+        MembersWrite = "members:write",
+        ProjectsRead = "projects:read",
+        ProjectsWrite = "projects:write",
+        ServiceAccountsRead = "service_accounts:read",
+        ServiceAccountsWrite = "service_accounts:write",
+        PoliciesRead = "policies:read",
+        PoliciesWrite = "policies:write",
+        AuditRead = "audit:read",
+        EventsRead = "events:read",
+        PlatformOrganizationsRead = "platform.organizations:read",
+        PlatformOrganizationsWrite = "platform.organizations:write",
+        PlatformUsersRead = "platform.users:read",
+        PlatformUsersWrite = "platform.users:write",
+        PlatformPoliciesRead = "platform.policies:read",
+        PlatformPoliciesWrite = "platform.policies:write",
+        PlatformAuditRead = "platform.audit:read",
+        PlatformDeadLettersRead = "platform.dead_letters:read",
+        PlatformDeadLettersWrite = "platform.dead_letters:write",
+        PlatformWorkRead = "platform.work:read",
+        PlatformWorkWrite = "platform.work:write",
+    }
+}
+
+words! {
+    /// What a member is in one organization.
+    Role {
+        Owner = "owner",
+        Admin = "admin",
+        Billing = "billing",
+        Member = "member",
+        Viewer = "viewer",
+    }
+}
+
+words! {
+    /// What a person is to the platform as a whole.
+    PlatformRole {
+        Operator = "operator",
+        Support = "support",
+        Auditor = "auditor",
+    }
+}
+
+impl Permission {
+    pub fn is_platform(self) -> bool {
+        self.as_str().starts_with("platform.")
+    }
+}
+
+impl Role {
+    pub fn grants(self, permission: Permission) -> bool {
+        use Permission as P;
+        let least = match permission {
+            P::OrganizationRead | P::MembersRead | P::ProjectsRead | P::PoliciesRead | P::EventsRead => Role::Viewer,
+            P::ProjectsWrite => Role::Member,
+            P::OrganizationWrite
+            | P::MembersWrite
+            | P::ServiceAccountsRead
+            | P::ServiceAccountsWrite
+            | P::PoliciesWrite
+            | P::AuditRead => Role::Admin,
+            P::OrganizationClose => Role::Owner,
+            P::PlatformOrganizationsRead
+            | P::PlatformOrganizationsWrite
+            | P::PlatformUsersRead
+            | P::PlatformUsersWrite
+            | P::PlatformPoliciesRead
+            | P::PlatformPoliciesWrite
+            | P::PlatformAuditRead
+            | P::PlatformDeadLettersRead
+            | P::PlatformDeadLettersWrite
+            | P::PlatformWorkRead
+            | P::PlatformWorkWrite => return false,
+        };
+        self.rank() >= least.rank()
+    }
+
+    /// Whether a holder of this role may give, change or take away `other`.
+    pub fn may_manage(self, other: Role) -> bool {
+        self == Role::Owner || self.rank() > other.rank()
+    }
+
+    fn rank(self) -> u8 {
+        match self {
+            Role::Owner => 4,
+            Role::Admin => 3,
+            Role::Member => 2,
+            // Billing sees what a viewer sees; its own permissions come with the ledger.
+            Role::Billing | Role::Viewer => 1,
+        }
+    }
+}
+
+impl PlatformRole {
+    pub fn grants(self, permission: Permission) -> bool {
+        use Permission as P;
+        match (self, permission) {
+            (_, it) if !it.is_platform() => false,
+            (PlatformRole::Operator, _) => true,
+            (PlatformRole::Support, P::PlatformOrganizationsRead | P::PlatformUsersRead) => true,
+            (PlatformRole::Support, P::PlatformDeadLettersRead | P::PlatformWorkRead | P::PlatformPoliciesRead) => true,
+            (PlatformRole::Support, _) => false,
+            (PlatformRole::Auditor, it) => it.as_str().ends_with(":read"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_higher_role_never_lacks_what_a_lower_one_has() {
+        for pair in [Role::Owner, Role::Admin, Role::Member, Role::Viewer].windows(2) {
+            for permission in Permission::ALL {
+                assert!(pair[0].grants(*permission) || !pair[1].grants(*permission), "{permission} {pair:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn auditors_and_support_change_nothing() {
+        for permission in Permission::ALL.iter().filter(|it| it.as_str().ends_with(":write")) {
+            assert!(!PlatformRole::Auditor.grants(*permission) && !PlatformRole::Support.grants(*permission));
+        }
+    }
+}
