@@ -1,0 +1,119 @@
+//! Arguments that several commands share, and how their values are read.
+
+use std::{fmt::Display, str::FromStr};
+
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use contract::{Limit, Timestamp, Word};
+use jiff::{SpanRelativeTo, ToSpan};
+
+use crate::output::Format;
+
+/// Flags of every command. They win over the environment, which wins over the context.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Where and how (any command)")]
+pub struct Flags {
+    /// Address of the server, like https://gpu.example.com [environment: GPUAAS_URL]
+    #[arg(long, global = true, value_name = "URL")]
+    pub url: Option<String>,
+    /// Organization to act in, by id or name [environment: GPUAAS_ORGANIZATION]
+    #[arg(long, global = true, value_name = "ID|NAME")]
+    pub organization: Option<String>,
+    /// Project to act in, by id or name [environment: GPUAAS_PROJECT]
+    #[arg(long, global = true, value_name = "ID|NAME")]
+    pub project: Option<String>,
+    /// Context to use instead of the current one
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
+    /// How to print answers [default: table]
+    #[arg(short, long, global = true, value_enum, hide_possible_values = true, value_name = "table|json|yaml")]
+    pub output: Option<Format>,
+    /// Print ids or the one value that matters, and no hints
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Paging {
+    /// Show at most so many; the rest is announced on standard error
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+}
+
+impl Paging {
+    pub fn rows(self) -> usize {
+        self.limit as usize
+    }
+
+    /// The size of one page: one more than is shown tells whether there is more.
+    pub fn page(self) -> Limit {
+        let rows = self.limit.saturating_add(1).min(u32::from(Limit::MAX));
+        u16::try_from(rows).ok().and_then(Limit::new).unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub struct Once {
+    /// Repeating the command with the same key has one effect
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Consent {
+    /// Do not ask for confirmation
+    #[arg(short, long)]
+    pub yes: bool,
+}
+
+/// Reads a text of the contract, whose own words say what is wrong with it.
+pub fn text<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr<Err: Display>,
+{
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// Reads one word of a closed set, which help and completion list.
+pub fn word<W: Word>() -> impl TypedValueParser<Value = W> {
+    PossibleValuesParser::new(W::ALL.iter().map(|it| it.as_str()))
+        .map(|text| W::parse(&text).expect("only listed words pass"))
+}
+
+/// Reads a time, or a distance from now like `30d` or `12h`.
+pub fn moment(text: &str) -> Result<Timestamp, String> {
+    if let Ok(at) = text.parse() {
+        return Ok(at);
+    }
+    let otherwise = || "write a time like 2026-12-31T00:00:00Z, or a distance like 30d, 12h or 15m".to_owned();
+    let span: jiff::Span = text.parse().map_err(|_| otherwise())?;
+    let days = SpanRelativeTo::days_are_24_hours();
+    if span.compare((0.seconds(), days)).is_ok_and(|it| it.is_lt()) {
+        return Err(otherwise());
+    }
+    let distance = span.to_duration(days).map_err(|_| otherwise())?;
+    Timestamp::now().checked_add(distance).map_err(|_| otherwise())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_holds_one_more_than_is_shown_as_far_as_the_server_allows() {
+        let page = |limit| Paging { limit }.page().rows();
+        assert_eq!((page(1), page(199), page(200), page(u32::MAX)), (2, 200, 200, 200));
+    }
+
+    #[test]
+    fn times_are_absolute_or_from_now() {
+        assert_eq!(moment("2026-12-31T00:00:00Z").unwrap().to_string(), "2026-12-31T00:00:00Z");
+        let distance = moment("30d").unwrap().as_second() - Timestamp::now().as_second();
+        assert!((30 * 86_400 - 5..=30 * 86_400).contains(&distance), "{distance}");
+        for bad in ["", "tomorrow", "1mo", "1y", "-3d", "3 days ago"] {
+            assert!(moment(bad).unwrap_err().contains("30d"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `gpuaas`: the API for people and scripts. Each noun is one file in `nouns/`;
+//! everything else is shared by all of them.
+
+mod arguments;
+mod config;
+mod context;
+mod exact;
+mod explain;
+mod failure;
+mod moments;
+mod names;
+mod nouns;
+mod oidc;
+mod output;
+mod prompt;
+mod seal_check;
+mod session;
+mod settings;
+mod table;
+mod watch;
+mod yaml;
+
+use std::process::exit;
+
+use clap::{CommandFactory, FromArgMatches, Parser};
+
+use crate::{arguments::Flags, context::Context, failure::Class, nouns::Noun};
+
+/// Take and manage GPUs from the command line.
+///
+/// Sign in once with `gpuaas login --url https://gpu.example.com`; then every
+/// command is a noun and a verb, like `gpuaas projects list`.
+#[derive(Debug, Parser)]
+#[command(name = "gpuaas", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    flags: Flags,
+    #[command(subcommand)]
+    noun: Noun,
+}
+
+/// What a shell gives to a process that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+/// The arguments, with the exit codes explained below their help.
+pub fn command() -> clap::Command {
+    let codes: Vec<String> = Class::ALL.iter().map(|it| format!("  {:>2}  {}", it.code(), it.meaning())).collect();
+    let help = format!(
+        "Exit codes:\n   0  done\n{}\n\nEnvironment: GPUAAS_URL, GPUAAS_TOKEN (a key or an access token), GPUAAS_ORGANIZATION,\nGPUAAS_PROJECT, GPUAAS_CONFIG (the configuration file). Flags win over the environment,\nthe environment wins over the context.",
+        codes.join("\n")
+    );
+    Cli::command().after_help(help)
+}
+
+fn main() {
+    let matches = command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: cannot start: {error}");
+            exit(i32::from(Class::Usage.code()));
+        }
+    };
+    let code = runtime.block_on(run(cli));
+    // Dropping it would wait for a question that nobody answers any more.
+    runtime.shutdown_background();
+    exit(code)
+}
+
+async fn run(cli: Cli) -> i32 {
+    let context = Context::new(cli.flags);
+    let done = tokio::select! {
+        done = cli.noun.run(&context) => done,
+        // Dropping the command restores the terminal.
+        _ = tokio::signal::ctrl_c() => return INTERRUPTED,
+    };
+    match done {
+        Ok(()) => 0,
+        Err(failure) => {
+            if !failure.is_unheard() {
+                context.output.failure(&failure);
+            }
+            i32::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! From what people call things to ids. An id is taken as it is; anything else
+//! is looked up, and must mean exactly one thing.
+
+use contract::{
+    Name, Nothing,
+    id::{OrganizationId, ProjectId, ServiceAccountId, UserId},
+    members::{ListMembers, MemberFilter},
+    organizations::{ListAllOrganizations, ListOrganizations, Organization, OrganizationFilter, OrganizationPath},
+    projects::{ListProjects, ProjectFilter, ProjectPath, ProjectState},
+    service_accounts::{ListServiceAccounts, ServiceAccountFilter, ServiceAccountPath},
+    users::{ListUsers, UserFilter},
+};
+
+use crate::{
+    context::Context,
+    failure::{Class, Failure},
+};
+
+impl Context {
+    /// The organization to act in: the one that was set, or the only one there is.
+    pub async fn organization(&self) -> Result<OrganizationPath, Failure> {
+        if let Some(setting) = &self.settings()?.organization {
+            return self.organization_named(&setting.value).await;
+        }
+        let mut mine = self.all::<ListOrganizations>(Nothing {}, OrganizationFilter::default()).await?;
+        match (mine.pop(), mine.as_slice()) {
+            (Some(only), []) => Ok(OrganizationPath { organization_id: only.id }),
+            (None, _) => Err(Failure::usage(
+                "you belong to no organization yet",
+                "Make one with `gpuaas organizations create NAME`, or accept an invitation.",
+            )),
+            (Some(last), rest) => {
+                let mut names: Vec<String> = rest.iter().chain([&last]).map(|it| it.name.to_string()).collect();
+                names.sort();
+                Err(Failure::usage(
+                    format!("you belong to several organizations: {}", names.join(", ")),
+                    "Choose with --organization, or for good with `gpuaas context set --organization NAME`.",
+                ))
+            }
+        }
+    }
+
+    pub async fn organization_named(&self, text: &str) -> Result<OrganizationPath, Failure> {
+        if let Ok(organization_id) = text.parse() {
+            return Ok(OrganizationPath { organization_id });
+        }
+        let mine = self.all::<ListOrganizations>(Nothing {}, OrganizationFilter::default()).await?;
+        let organization_id = only(ORGANIZATION, text, among(&mine, text))?;
+        Ok(OrganizationPath { organization_id })
+    }
+
+    /// Among all of the platform, for its staff.
+    pub async fn any_organization_named(&self, text: &str) -> Result<OrganizationPath, Failure> {
+        if let Ok(organization_id) = text.parse() {
+            return Ok(OrganizationPath { organization_id });
+        }
+        let all = self.all::<ListAllOrganizations>(Nothing {}, OrganizationFilter::default()).await?;
+        let organization_id = only(ORGANIZATION, text, among(&all, text))?;
+        Ok(OrganizationPath { organization_id })
+    }
+
+    /// The project to act in.
+    pub async fn project(&self) -> Result<ProjectPath, Failure> {
+        match &self.settings()?.project {
+            Some(setting) => self.project_named(&setting.value).await,
+            None => Err(Failure::usage(
+                "it is not known which project is meant",
+                "Choose with --project, or for good with `gpuaas context set --project NAME`.",
+            )),
+        }
+    }
+
+    pub async fn project_named(&self, text: &str) -> Result<ProjectPath, Failure> {
+        if let Ok(project_id) = text.parse() {
+            return Ok(ProjectPath { project_id });
+        }
+        let name = text.parse::<Name>().map_err(|_| missing(PROJECT, text))?;
+        let query = ProjectFilter { name: Some(name), ..ProjectFilter::default() };
+        let found = self.all::<ListProjects>(self.organization().await?, query).await?;
+        // A deleted project leaves its name to others.
+        let alive = found.iter().filter(|it| it.state != ProjectState::Deleted).map(|it| it.id);
+        let project_id: ProjectId = only(PROJECT, text, alive.collect())?;
+        Ok(ProjectPath { project_id })
+    }
+
+    pub async fn service_account_named(&self, text: &str) -> Result<ServiceAccountPath, Failure> {
+        let OrganizationPath { organization_id } = self.organization().await?;
+        if let Ok(service_account_id) = text.parse() {
+            return Ok(ServiceAccountPath { organization_id, service_account_id });
+        }
+        let path = OrganizationPath { organization_id };
+        let all = self.all::<ListServiceAccounts>(path, ServiceAccountFilter::default()).await?;
+        let named = all.iter().filter(|it| it.name.as_str() == text).map(|it| it.id).collect();
+        let service_account_id: ServiceAccountId = only(SERVICE_ACCOUNT, text, named)?;
+        Ok(ServiceAccountPath { organization_id, service_account_id })
+    }
+
+    /// A member of the organization, by id or email address.
+    pub async fn member_named(&self, organization: &OrganizationPath, text: &str) -> Result<UserId, Failure> {
+        if let Ok(user_id) = text.parse() {
+            return Ok(user_id);
+        }
+        let all = self.all::<ListMembers>(organization.clone(), MemberFilter::default()).await?;
+        let named = all.iter().filter(|it| it.email.as_str().eq_ignore_ascii_case(text)).map(|it| it.user_id);
+        only(MEMBER, text, named.collect())
+    }
+
+    /// Anybody on the platform, by id or email address.
+    pub async fn user_named(&self, text: &str) -> Result<UserId, Failure> {
+        if let Ok(user_id) = text.parse() {
+            return Ok(user_id);
+        }
+        let email = text.parse().map_err(|_| missing(PERSON, text))?;
+        let query = UserFilter { email: Some(email), ..UserFilter::default() };
+        let found = self.all::<ListUsers>(Nothing {}, query).await?;
+        only(PERSON, text, found.iter().map(|it| it.id).collect())
+    }
+}
+
+/// What is looked for, and which command lists all of them.
+#[derive(Clone, Copy)]
+struct Kind {
+    one: &'static str,
+    many: &'static str,
+}
+
+const ORGANIZATION: Kind = Kind { one: "organization", many: "organizations" };
+const PROJECT: Kind = Kind { one: "project", many: "projects" };
+const SERVICE_ACCOUNT: Kind = Kind { one: "service account", many: "service-accounts" };
+const MEMBER: Kind = Kind { one: "member", many: "members" };
+const PERSON: Kind = Kind { one: "person", many: "users" };
+
+fn among(organizations: &[Organization], text: &str) -> Vec<OrganizationId> {
+    organizations.iter().filter(|it| it.name.as_str() == text).map(|it| it.id).collect()
+}
+
+fn only<T: Copy + ToString>(kind: Kind, text: &str, found: Vec<T>) -> Result<T, Failure> {
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(missing(kind, text)),
+        several => {
+            let ids: Vec<String> = several.iter().map(ToString::to_string).collect();
+            Err(Failure::new(
+                Class::Invalid,
+                format!("`{text}` is the name of more than one {}: {}", kind.one, ids.join(", ")),
+                "Say which one by its id.",
+            ))
+        }
+    }
+}
+
+fn missing(kind: Kind, text: &str) -> Failure {
+    Failure::new(
+        Class::NotFound,
+        format!("there is no {} `{text}`, or not for you", kind.one),
+        format!("`gpuaas {} list` shows those there are; check --organization and the context too.", kind.many),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_must_mean_exactly_one_thing() {
+        assert_eq!(only(PROJECT, "a", vec![7]).unwrap(), 7);
+        assert_eq!(only::<i32>(PROJECT, "a", vec![]).unwrap_err().exit_code(), 5);
+        let error = only(PROJECT, "a", vec![7, 8]).unwrap_err();
+        assert_eq!(error.exit_code(), 7);
+        assert!(error.for_people().contains("7, 8"), "{}", error.for_people());
+    }
+}

@@ -1,0 +1,154 @@
+//! `gpuaas organizations`: the tenants, for their members and for platform staff.
+
+use clap::Subcommand;
+use contract::{
+    Name, Nothing, Reason,
+    organizations::{
+        Because, CloseOrganization, CreateOrganization, GetOrganization, ListAllOrganizations, ListOrganizations,
+        Organization, OrganizationFilter, OrganizationPath, OrganizationSpec, OrganizationState, RenameOrganization,
+        ResumeOrganization, SuspendOrganization,
+    },
+};
+
+use crate::{
+    arguments::{self, Consent, Once, Paging},
+    context::Context,
+    exact,
+    failure::{Done, Failure},
+    prompt,
+    table::{Columns, columns},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  gpuaas organizations create acme
+  gpuaas organizations list
+  gpuaas organizations get
+  gpuaas organizations rename acme \"Acme Research\"
+  gpuaas organizations close acme
+
+For platform staff:
+  gpuaas organizations list --all --state suspended
+  gpuaas organizations suspend acme --reason \"invoice overdue\"
+  gpuaas organizations resume acme --reason \"invoice paid\"";
+
+/// Organizations: the tenants, which own everything
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Organizations {
+    /// Create an organization and become its owner
+    Create {
+        /// What to call it
+        #[arg(value_parser = arguments::text::<Name>)]
+        name: Name,
+        #[command(flatten)]
+        once: Once,
+    },
+    /// List the organizations that you belong to
+    List {
+        /// Every organization of the platform, for its staff
+        #[arg(long)]
+        all: bool,
+        /// Only those in this state
+        #[arg(long, value_parser = arguments::word::<OrganizationState>())]
+        state: Option<OrganizationState>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Show one organization
+    Get {
+        /// Id or name; the one you act in when absent
+        #[arg(value_name = "ORGANIZATION")]
+        wanted: Option<String>,
+    },
+    /// Give an organization another name
+    Rename {
+        /// Id or name
+        #[arg(value_name = "ORGANIZATION")]
+        wanted: String,
+        /// The new name
+        #[arg(value_parser = arguments::text::<Name>)]
+        name: Name,
+    },
+    /// Close an organization for good; its projects are deleted
+    Close {
+        /// Id or name
+        #[arg(value_name = "ORGANIZATION")]
+        wanted: String,
+        #[command(flatten)]
+        consent: Consent,
+    },
+    /// Suspend an organization, so that its members can only read (platform staff)
+    Suspend(Decision),
+    /// Lift a suspension (platform staff)
+    Resume(Decision),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Decision {
+    /// Id or name
+    #[arg(value_name = "ORGANIZATION")]
+    wanted: String,
+    /// Why; kept in the audit log
+    #[arg(long, value_parser = arguments::text::<Reason>)]
+    reason: Reason,
+}
+
+/// Said when somebody has a new organization.
+pub const ACT_IN_IT: &str =
+    "\nAct in it with --organization, or for good with `gpuaas context set --organization NAME`.";
+
+const COLUMNS: Columns = columns!(Organization: id, name, state, role, created_at);
+
+impl Organizations {
+    pub async fn run(self, context: &Context) -> Done {
+        let answer = match self {
+            Organizations::Create { name, once } => {
+                let answer = context.create::<CreateOrganization>(&once, Nothing {}, OrganizationSpec { name }).await?;
+                context.output.item(&answer)?;
+                context.output.hint(ACT_IN_IT);
+                return Ok(());
+            }
+            Organizations::List { all, state, paging } => {
+                let query = OrganizationFilter { state, limit: paging.page(), ..OrganizationFilter::default() };
+                return if all {
+                    context.list::<ListAllOrganizations>(Nothing {}, query, paging, COLUMNS).await
+                } else {
+                    context.list::<ListOrganizations>(Nothing {}, query, paging, COLUMNS).await
+                };
+            }
+            Organizations::Get { wanted } => {
+                let path = match wanted {
+                    Some(wanted) => context.organization_named(&wanted).await?,
+                    None => context.organization().await?,
+                };
+                context.ask::<GetOrganization>(path).await?
+            }
+            Organizations::Rename { wanted, name } => {
+                let path = context.organization_named(&wanted).await?;
+                context.send::<RenameOrganization>(path, OrganizationSpec { name }).await?
+            }
+            Organizations::Close { wanted, consent } => {
+                let path = context.organization_named(&wanted).await?;
+                let name = name_of(context, &path).await?;
+                let what = format!("closes the organization `{name}` for good and deletes its projects");
+                prompt::confirm(consent, &what, name.as_str()).await?;
+                context.ask::<CloseOrganization>(path).await?
+            }
+            Organizations::Suspend(Decision { wanted, reason }) => {
+                let path = context.any_organization_named(&wanted).await?;
+                context.send::<SuspendOrganization>(path, Because { reason }).await?
+            }
+            Organizations::Resume(Decision { wanted, reason }) => {
+                let path = context.any_organization_named(&wanted).await?;
+                context.send::<ResumeOrganization>(path, Because { reason }).await?
+            }
+        };
+        context.output.item(&answer)
+    }
+}
+
+async fn name_of(context: &Context, path: &OrganizationPath) -> Result<Name, Failure> {
+    let answer = context.ask::<GetOrganization>(path.clone()).await?;
+    Ok(exact::read::<Organization>(&answer)?.name)
+}

@@ -1,0 +1,66 @@
+//! `gpuaas sessions`: where a person is signed in.
+
+use clap::Subcommand;
+use contract::{
+    Nothing,
+    id::SessionId,
+    sessions::{ListSessions, RevokeSession, Session, SessionFilter, SessionPath, SignOutEverywhere},
+};
+
+use crate::{
+    arguments::{Consent, Paging},
+    context::Context,
+    failure::Done,
+    prompt,
+    table::{Columns, columns},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  gpuaas sessions list
+  gpuaas sessions revoke sess-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas sessions revoke-all --yes";
+
+/// Sessions: where you are signed in
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Sessions {
+    /// List your sessions
+    List {
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// End one of your sessions; its tokens stop working within a second
+    Revoke {
+        /// Id of the session
+        #[arg(value_name = "ID")]
+        session: SessionId,
+    },
+    /// End all of your sessions, this one too
+    RevokeAll {
+        #[command(flatten)]
+        consent: Consent,
+    },
+}
+
+const COLUMNS: Columns = columns!(Session: id, current, created_at, last_used_at, expires_at);
+
+impl Sessions {
+    pub async fn run(self, context: &Context) -> Done {
+        match self {
+            Sessions::List { paging } => {
+                let query = SessionFilter { limit: paging.page(), ..SessionFilter::default() };
+                context.list::<ListSessions>(Nothing {}, query, paging, COLUMNS).await
+            }
+            Sessions::Revoke { session } => {
+                let answer = context.ask::<RevokeSession>(SessionPath { session_id: session }).await?;
+                context.output.done(&answer, format!("{session} has ended."))
+            }
+            Sessions::RevokeAll { consent } => {
+                prompt::confirm(consent, "ends all of your sessions, this one too", "all").await?;
+                let answer = context.ask::<SignOutEverywhere>(Nothing {}).await?;
+                context.output.done(&answer, "All of your sessions have ended; sign in again with `gpuaas login`.")
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What holds for every command.
+
+use std::{fs, path::Path};
+
+use clap::{Command, error::ErrorKind};
+
+use crate::command;
+
+/// Splits a line as a shell does, up to a pipe or a redirection.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quoted = false;
+    for it in line.chars() {
+        match it {
+            '"' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            '|' | '<' | '>' if !quoted => break,
+            ' ' if !quoted => words.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+fn examples(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim).filter(|it| it.starts_with("gpuaas ")).collect()
+}
+
+fn assert_parses(line: &str) {
+    let parsed = command().try_get_matches_from(words(line));
+    match parsed {
+        Err(error) if error.kind() != ErrorKind::DisplayHelp => panic!("{line}\n{error}"),
+        _ => (),
+    }
+}
+
+fn leaves(command: &Command) -> Vec<&Command> {
+    let mut subcommands = command.get_subcommands().peekable();
+    if subcommands.peek().is_none() {
+        return vec![command];
+    }
+    subcommands.flat_map(leaves).collect()
+}
+
+#[test]
+fn the_command_line_is_sound() {
+    command().debug_assert();
+}
+
+#[test]
+fn every_noun_shows_examples_and_they_parse() {
+    for noun in command().get_subcommands() {
+        let name = noun.get_name();
+        let help = noun.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples = examples(&help);
+        assert!(!examples.is_empty(), "{name} has no examples");
+        for example in examples {
+            assert!(example.starts_with(&format!("gpuaas {name}")), "{name}: {example}");
+            assert_parses(example);
+        }
+    }
+}
+
+#[test]
+fn every_verb_and_argument_says_what_it_is() {
+    for verb in leaves(&command()) {
+        assert!(verb.get_about().is_some(), "{}", verb.get_name());
+        for argument in verb.get_arguments() {
+            assert!(argument.get_help().is_some(), "{} {}", verb.get_name(), argument.get_id());
+        }
+    }
+}
+
+#[test]
+fn every_example_of_the_guide_parses() {
+    let guide = include_str!("../../../../docs/guides/cli.md");
+    let examples = examples(guide);
+    assert!(examples.len() > 10);
+    examples.into_iter().for_each(assert_parses);
+}
+
+#[test]
+fn the_guide_lists_every_exit_code_as_it_is() {
+    let guide = include_str!("../../../../docs/guides/cli.md");
+    for class in crate::Class::ALL {
+        let line = format!("| {} | {} |", class.code(), class.meaning());
+        assert!(guide.contains(&line), "{line}");
+    }
+}
+
+#[test]
+fn every_endpoint_of_the_contract_has_a_command() {
+    /// Programs that verify tokens or look problems up ask for them; the CLI
+    /// prints a problem's advice itself.
+    const ELSEWHERE: &[&str] = &["DescribeProblem", "GetJwks"];
+    let mut source = String::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for folder in [root.join("nouns"), root] {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                source.push_str(&fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    macro_rules! check {
+        ($($endpoint:path),* $(,)?) => {
+            $(
+                let name = stringify!($endpoint).rsplit("::").next().unwrap().trim();
+                let used = source.contains(&format!("::<{name}>")) || source.contains(&format!("Exact<{name}>"));
+                assert!(used || ELSEWHERE.contains(&name), "no command uses {name}");
+            )*
+        };
+    }
+    contract::for_each_endpoint!(check);
+    assert!(source.contains("open::<WatchEvents>"));
+}
+
+#[test]
+fn secrets_are_never_arguments() {
+    for verb in leaves(&command()) {
+        for argument in verb.get_arguments().filter(|it| it.get_action().takes_values()) {
+            let id = argument.get_id().as_str();
+            assert!(!["password", "token", "secret"].contains(&id), "{} {id}", verb.get_name());
+        }
+    }
+}

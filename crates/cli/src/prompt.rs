@@ -1,0 +1,141 @@
+//! Asking people: lines, secrets without an echo, and whether they mean it.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, IsTerminal, Read, Write},
+};
+
+use contract::SecretText;
+use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
+
+use crate::{
+    arguments::Consent,
+    failure::{Done, Failure},
+};
+
+/// More than any password or token has.
+const LARGEST_SECRET_BYTES: u64 = 16 * 1024;
+
+pub fn is_possible() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks for a line; an empty one stands for `usual`.
+pub async fn line(question: &str, usual: Option<&str>) -> Result<String, Failure> {
+    let question = match usual {
+        Some(usual) => format!("{question} [{usual}]: "),
+        None => format!("{question}: "),
+    };
+    let answer = read(question).await?;
+    Ok(if answer.is_empty() { usual.unwrap_or_default().to_owned() } else { answer })
+}
+
+/// Asks for a secret, which does not appear on the terminal.
+pub async fn secret(question: &str) -> Result<SecretText, Failure> {
+    check_possible()?;
+    let hush = Hush::start().map_err(|error| cannot_ask(&error))?;
+    let answer = read(format!("{question}: ")).await;
+    drop(hush);
+    let _ = writeln!(io::stderr());
+    Ok(SecretText::new(answer?))
+}
+
+/// Asks for a new password, twice.
+pub async fn new_password() -> Result<SecretText, Failure> {
+    let first = secret("New password").await?;
+    let again = secret("Again").await?;
+    if first.expose() != again.expose() {
+        return Err(Failure::usage("the two passwords differ", "Run the command again."));
+    }
+    Ok(first)
+}
+
+/// Secrets from a pipe, one per line.
+pub fn piped_secrets<const COUNT: usize>() -> Result<[SecretText; COUNT], Failure> {
+    let mut text = String::new();
+    let read = io::stdin().lock().take(LARGEST_SECRET_BYTES).read_to_string(&mut text);
+    read.map_err(|error| cannot_ask(&error))?;
+    let lines: Vec<SecretText> = text.lines().map(|it| SecretText::new(it.to_owned())).collect();
+    lines
+        .try_into()
+        .ok()
+        .filter(|lines: &[SecretText; COUNT]| lines.iter().all(|it| !it.expose().is_empty()))
+        .ok_or_else(|| {
+            let count = if COUNT == 1 { "one line".to_owned() } else { format!("{COUNT} lines") };
+            Failure::usage(format!("standard input should hold {count}, none of them empty"), "")
+        })
+}
+
+/// Goes on only when the person types `word`, or said `--yes` before.
+pub async fn confirm(consent: Consent, what: &str, word: &str) -> Done {
+    if consent.yes {
+        return Ok(());
+    }
+    if !is_possible() {
+        return Err(Failure::usage(
+            format!("this {what}, and there is no terminal to ask on"),
+            "Add --yes if you mean it.",
+        ));
+    }
+    let answer = read(format!("This {what}.\nType {word} to go on: ")).await?;
+    if answer != word {
+        return Err(Failure::usage("not confirmed; nothing was done", ""));
+    }
+    Ok(())
+}
+
+fn check_possible() -> Done {
+    if is_possible() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "there is no terminal to ask on",
+        "Give the value as a flag, or a secret through a pipe; --help names the flags.",
+    ))
+}
+
+async fn read(question: String) -> Result<String, Failure> {
+    check_possible()?;
+    // On a thread of its own, so that Ctrl-C is heard meanwhile.
+    let answer = tokio::task::spawn_blocking(move || {
+        let mut stderr = io::stderr().lock();
+        stderr.write_all(question.as_bytes())?;
+        stderr.flush()?;
+        let mut answer = String::new();
+        match io::stdin().lock().read_line(&mut answer)? {
+            0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+            _ => Ok(answer.trim_end_matches(['\r', '\n']).to_owned()),
+        }
+    });
+    match answer.await {
+        Ok(answer) => answer.map_err(|error| cannot_ask(&error)),
+        Err(_) => Err(Failure::usage("the question was interrupted", "")),
+    }
+}
+
+fn cannot_ask(error: &io::Error) -> Failure {
+    Failure::usage(format!("cannot read the answer: {error}"), "")
+}
+
+/// Keeps the terminal from showing what is typed, until it is dropped.
+struct Hush {
+    terminal: File,
+    before: Termios,
+}
+
+impl Hush {
+    fn start() -> io::Result<Self> {
+        let terminal = File::open("/dev/tty")?;
+        let before = termios::tcgetattr(&terminal)?;
+        let mut silent = before.clone();
+        silent.local_flags.remove(LocalFlags::ECHO);
+        termios::tcsetattr(&terminal, SetArg::TCSAFLUSH, &silent)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Hush {
+    fn drop(&mut self) {
+        let _ = termios::tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
+    }
+}

@@ -1,0 +1,197 @@
+//! `gpuaas audit verify`: walks the whole chain of seals, tells what is wrong
+//! with it, and whether roots that were kept elsewhere are still in it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use client::Request;
+use contract::{
+    Limit, Nothing,
+    audit::{SealFinding, SealRange, SealReport, VerifySeals},
+};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{
+    context::Context,
+    failure::{Class, Done, Failure},
+};
+
+/// Roots that must be in the log, with where they were read.
+#[derive(Debug, Default)]
+pub struct Wanted(BTreeMap<String, String>);
+
+impl Wanted {
+    pub fn new(roots: Vec<String>) -> Self {
+        Self(roots.into_iter().map(|it| (it.trim().to_ascii_lowercase(), "given".to_owned())).collect())
+    }
+
+    /// Lines as `audit seals --export` writes them: number, root, time.
+    pub fn add_file(&mut self, path: &Path) -> Done {
+        let text = fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display()), ""))?;
+        for (at, line) in text.lines().enumerate().filter(|(_, it)| !it.trim().is_empty()) {
+            let mut words = line.split_whitespace();
+            let (Some(number), Some(root)) = (words.next(), words.next()) else {
+                return Err(Failure::usage(
+                    format!("line {} of {} is not `number root time`", at + 1, path.display()),
+                    "Use a file that `gpuaas audit seals --export` wrote.",
+                ));
+            };
+            self.0.insert(root.to_ascii_lowercase(), format!("seal {number} in {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+/// All pages of the server's report as one.
+#[derive(Debug, Default, Serialize)]
+struct Verdict {
+    seals_checked: i64,
+    entries_checked: i64,
+    unsealed: Option<i64>,
+    newest_root: Option<String>,
+    findings: Vec<SealFinding>,
+    roots_looked_for: usize,
+    roots_missing: BTreeSet<String>,
+}
+
+impl Verdict {
+    fn new(wanted: &Wanted) -> Self {
+        let roots_missing: BTreeSet<String> = wanted.0.keys().cloned().collect();
+        Self { roots_looked_for: roots_missing.len(), roots_missing, ..Self::default() }
+    }
+
+    fn add(&mut self, page: SealReport) {
+        self.seals_checked += page.seals_checked;
+        self.entries_checked += page.entries_checked;
+        self.findings.extend(page.findings);
+        for root in &page.roots {
+            self.roots_missing.remove(&root.to_ascii_lowercase());
+        }
+        self.newest_root = page.roots.into_iter().next_back().or(self.newest_root.take());
+        self.unsealed = page.unsealed.or(self.unsealed);
+    }
+
+    fn is_good(&self) -> bool {
+        self.findings.is_empty() && self.roots_missing.is_empty()
+    }
+
+    fn for_people(&self, wanted: &Wanted) -> String {
+        let mut lines = vec![format!("{} seals over {} entries checked.", self.seals_checked, self.entries_checked)];
+        if let Some(unsealed) = self.unsealed.filter(|it| *it > 0) {
+            lines.push(format!("{unsealed} newer entries wait for the next seal."));
+        }
+        if let Some(root) = &self.newest_root {
+            lines.push(format!("The newest root is {root}."));
+        }
+        for finding in &self.findings {
+            let seal = finding.seal.map(|it| format!("seal {it}: ")).unwrap_or_default();
+            let entry = finding.entry.map(|it| format!("{it}: ")).unwrap_or_default();
+            lines.push(format!("WRONG  {seal}{entry}{}", finding.what));
+        }
+        for root in &self.roots_missing {
+            let from = wanted.0.get(root).map(String::as_str).unwrap_or_default();
+            lines.push(format!("WRONG  the root {root} ({from}) is not in the log: it was cut or rewritten"));
+        }
+        let found = self.roots_looked_for - self.roots_missing.len();
+        if found > 0 {
+            lines.push(format!("{found} of {} roots kept elsewhere are in the log.", self.roots_looked_for));
+        }
+        lines.push(if self.is_good() { "Nothing is wrong." } else { "The audit log does not verify." }.to_owned());
+        lines.join("\n")
+    }
+}
+
+pub async fn run(context: &Context, wanted: Wanted) -> Done {
+    let mut verdict = Verdict::new(&wanted);
+    let mut after = 0;
+    loop {
+        let range = SealRange { after, limit: Limit::new(Limit::MAX).unwrap_or_default() };
+        let request = Request::<VerifySeals>::new(Nothing {}, range, Nothing {});
+        let page = context.send_request(&request).await?;
+        let next = page.next_after;
+        verdict.add(page);
+        match next {
+            Some(next) if next > after => after = next,
+            Some(_) => return Err(Failure::new(Class::Server, "the server sends the same seals again", "")),
+            None => break,
+        }
+    }
+    if context.output.is_for_people() {
+        context.output.line(verdict.for_people(&wanted))?;
+    } else {
+        context.output.document(&json!(verdict))?;
+    }
+    if verdict.is_good() {
+        return Ok(());
+    }
+    let wrong = match verdict.findings.len() + verdict.roots_missing.len() {
+        1 => "1 finding".to_owned(),
+        count => format!("{count} findings"),
+    };
+    Err(Failure::new(
+        Class::Negative,
+        format!("the audit log does not verify: {wrong}"),
+        "Stop writers, keep the database and its backups as they are, and compare the entries named above.",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::id::AuditEntryId;
+
+    use super::*;
+
+    fn page(roots: &[&str], findings: Vec<SealFinding>) -> SealReport {
+        SealReport {
+            seals_checked: roots.len() as i64,
+            entries_checked: 10,
+            findings,
+            roots: roots.iter().map(|it| (*it).to_owned()).collect(),
+            next_after: None,
+            unsealed: Some(2),
+        }
+    }
+
+    #[test]
+    fn pages_add_up_and_kept_roots_are_found() {
+        let wanted = Wanted::new(vec!["AB".into()]);
+        let mut verdict = Verdict::new(&wanted);
+        verdict.add(page(&["aa", "ab"], vec![]));
+        verdict.add(page(&["ac"], vec![]));
+        verdict.add(page(&[], vec![]));
+        assert!(verdict.is_good());
+        let text = verdict.for_people(&wanted);
+        assert!(text.contains("3 seals over 30 entries checked."), "{text}");
+        assert!(text.contains("The newest root is ac.") && text.contains("1 of 1 roots"), "{text}");
+    }
+
+    #[test]
+    fn a_finding_names_its_entry_and_a_missing_root_says_that_the_log_was_cut() {
+        let entry = AuditEntryId::generate();
+        let wanted = Wanted::new(vec!["ff".into()]);
+        let mut verdict = Verdict::new(&wanted);
+        verdict.add(page(&["aa"], vec![SealFinding { seal: Some(3), entry: Some(entry), what: "edited".into() }]));
+        assert!(!verdict.is_good());
+        let text = verdict.for_people(&wanted);
+        assert!(text.contains(&format!("WRONG  seal 3: {entry}: edited")), "{text}");
+        assert!(text.contains("the root ff (given) is not in the log: it was cut"), "{text}");
+    }
+
+    #[test]
+    fn an_exported_file_is_read_back_and_another_one_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("roots.txt");
+        fs::write(&path, "1 aa 2026-01-01T00:00:00Z\n2 bb 2026-01-01T00:00:05Z\n").unwrap();
+        let mut wanted = Wanted::default();
+        wanted.add_file(&path).unwrap();
+        assert_eq!(wanted.0.keys().collect::<Vec<_>>(), ["aa", "bb"]);
+        fs::write(&path, "aa\n").unwrap();
+        let error = wanted.add_file(&path).unwrap_err().for_people();
+        assert!(error.contains("line 1") && error.contains("seals --export"), "{error}");
+    }
+}
