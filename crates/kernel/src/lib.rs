@@ -1,0 +1,25 @@
+//! The mechanisms that every resource shares and that know no GPU:
+//! transactions that know who acts, state machines, the work queue, the outbox
+//! and its consumers, the sealed audit log, secrets, money and the one clock.
+
+pub mod audit;
+pub mod bell;
+pub mod bus;
+pub mod clock;
+pub mod dead_letters;
+pub mod gauges;
+pub mod housekeeping;
+pub mod idempotency;
+pub mod installation;
+pub mod machine;
+pub mod merkle;
+pub mod money;
+pub mod outbox;
+mod pool;
+pub mod seals;
+pub mod secrets;
+pub mod tx;
+pub mod vault;
+pub mod work;
+
+pub use tx::{Access, Actor, Db, Scope, Tx};

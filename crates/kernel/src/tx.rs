@@ -1,0 +1,384 @@
+//! A transaction that carries its actor, its cause and its scope. Nothing
+//! reads or changes the database without one, and whoever forgets to choose a
+//! scope sees no row: connections rest in the role that sees nothing.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use sqlx::{
+    AssertSqlSafe, Connection, PgConnection, Postgres,
+    postgres::{PgConnectOptions, PgRow},
+};
+use uuid::Uuid;
+
+use crate::{
+    audit,
+    bell::Bell,
+    clock::Clock,
+    idempotency, outbox,
+    pool::{Lent, Pool},
+    work,
+};
+
+/// Whose rows a transaction can see; each is a database role of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Sees nothing.
+    Public,
+    /// Accounts and credentials, to sign in and to recognise callers.
+    Identity,
+    /// One person's own things.
+    Person(Uuid),
+    /// One organization.
+    Organization(Uuid),
+    /// Platform staff, across organizations.
+    Operator,
+    /// Reconcilers and housekeeping.
+    System,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// Who acts: `user:…`, `service_account:…`, `system:…` or `public`. Ids only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Actor(Arc<str>);
+
+/// The database as the rest of the program knows it.
+#[derive(Clone)]
+pub struct Db {
+    pool: Pool,
+    pub bell: Bell,
+    pub clock: Clock,
+    epoch: i32,
+}
+
+/// How to reach the database, and how long to wait for it.
+#[derive(Debug, Clone)]
+pub struct DbSettings {
+    pub url: String,
+    pub max_connections: usize,
+    pub acquire_timeout: Duration,
+    pub statement_timeout: Duration,
+    pub lock_timeout: Duration,
+}
+
+pub struct Tx {
+    inner: Lent,
+    pub actor: Actor,
+    /// The correlation id of the request or visit that causes this.
+    pub cause: Arc<str>,
+    /// The W3C trace that this is part of; events carry it on.
+    pub trace: Option<Arc<str>>,
+    scope: Scope,
+    epoch: i32,
+    bell: Bell,
+    pub(crate) pending: Pending,
+}
+
+/// What is written just before the commit, in one statement.
+#[derive(Default)]
+pub(crate) struct Pending {
+    pub events: Vec<outbox::Row>,
+    pub entries: Vec<audit::Row>,
+    pub wakes: Vec<work::Wake>,
+    pub answer: Option<idempotency::Answer>,
+}
+
+impl Actor {
+    pub fn public() -> Self {
+        Self("public".into())
+    }
+
+    pub fn system(component: &str) -> Self {
+        Self(format!("system:{component}").into())
+    }
+
+    /// `kind` and `id` are ours, never a caller's text: they end up in `SET`.
+    pub fn principal(kind: &str, id: impl fmt::Display) -> Self {
+        Self(format!("{kind}:{id}").into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Every database role that a transaction may run as.
+pub const ROLES: [&str; 6] =
+    ["gpuaas_public", "gpuaas_identity", "gpuaas_person", "gpuaas_tenant", "gpuaas_operator", "gpuaas_system"];
+
+impl Scope {
+    fn role(self) -> &'static str {
+        match self {
+            Scope::Public => "gpuaas_public",
+            Scope::Identity => "gpuaas_identity",
+            Scope::Person(_) => "gpuaas_person",
+            Scope::Organization(_) => "gpuaas_tenant",
+            Scope::Operator => "gpuaas_operator",
+            Scope::System => "gpuaas_system",
+        }
+    }
+
+    pub fn organization(self) -> Option<Uuid> {
+        match self {
+            Scope::Organization(organization) => Some(organization),
+            Scope::Public | Scope::Identity | Scope::Person(_) | Scope::Operator | Scope::System => None,
+        }
+    }
+
+    fn settings(self) -> String {
+        let mut text = format!("SET LOCAL ROLE {}", self.role());
+        match self {
+            Scope::Organization(id) => text += &format!("; SET LOCAL app.organization = '{id}'"),
+            Scope::Person(id) => text += &format!("; SET LOCAL app.person = '{id}'"),
+            Scope::Public | Scope::Identity | Scope::Operator | Scope::System => (),
+        }
+        text
+    }
+}
+
+impl Db {
+    /// Opens the pool. Connections rest as `gpuaas_public`, which sees nothing.
+    pub async fn connect(settings: &DbSettings) -> sqlx::Result<Db> {
+        let options: PgConnectOptions = settings.url.parse::<PgConnectOptions>()?.options([
+            ("statement_timeout", settings.statement_timeout.as_millis().to_string()),
+            ("lock_timeout", settings.lock_timeout.as_millis().to_string()),
+            ("idle_in_transaction_session_timeout", settings.statement_timeout.as_millis().to_string()),
+            ("application_name", "gpuaas".to_owned()),
+        ]);
+        let pool = Pool::new(options, settings.max_connections, settings.acquire_timeout);
+        let mut lent = pool.take().await?;
+        let (epoch, now): (i32, jiff_sqlx::Timestamp) =
+            sqlx::query_as("SELECT epoch, app_now() FROM installation").fetch_one(&mut *lent).await?;
+        lent.give_back();
+        let clock = Clock::default();
+        clock.learn(now.to_jiff());
+        Ok(Db { pool, bell: Bell::default(), clock, epoch })
+    }
+
+    /// A statement of our own as `scope`, in one round trip, without a
+    /// transaction to carry on. Values are rendered by [`Literal`].
+    pub async fn glance(&self, scope: Scope, statement: &str) -> sqlx::Result<Vec<PgRow>> {
+        let text = format!("BEGIN READ ONLY; {}{}; {statement}; COMMIT", scope.settings(), self.clock.settings());
+        let (lent, rows) = self.first(&text).await?;
+        lent.give_back();
+        Ok(rows)
+    }
+
+    /// Sends the first statement of a use. A connection that died while it
+    /// rested shows only now; as nothing was done on it, another is tried.
+    async fn first(&self, text: &str) -> sqlx::Result<(Lent, Vec<PgRow>)> {
+        let mut lent = self.pool.take().await?;
+        match fetch_all(&mut lent, text).await {
+            Ok(rows) => Ok((lent, rows)),
+            Err(error) if is_disconnect(&error) => {
+                drop(lent);
+                self.pool.forget_idle();
+                let mut fresh = self.pool.take().await?;
+                let rows = fetch_all(&mut fresh, text).await?;
+                Ok((fresh, rows))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the database answers; for readiness.
+    pub async fn ping(&self) -> sqlx::Result<()> {
+        let mut lent = self.pool.take().await?;
+        if let Err(error) = lent.ping().await {
+            self.pool.forget_idle();
+            return Err(error);
+        }
+        lent.give_back();
+        Ok(())
+    }
+
+    /// Learns the database's time anew; call now and then.
+    pub async fn learn_time(&self) -> sqlx::Result<()> {
+        let mut lent = self.pool.take().await?;
+        let now: jiff_sqlx::Timestamp = sqlx::query_scalar("SELECT app_now()").fetch_one(&mut *lent).await?;
+        lent.give_back();
+        self.clock.learn(now.to_jiff());
+        Ok(())
+    }
+
+    pub fn epoch(&self) -> i32 {
+        self.epoch
+    }
+
+    /// Connections in use, and the most there may be; for metrics.
+    pub fn pool_use(&self) -> (usize, usize) {
+        self.pool.in_use()
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    pub fn close(&self) {
+        self.pool.close();
+    }
+}
+
+async fn fetch_all(connection: &mut PgConnection, text: &str) -> sqlx::Result<Vec<PgRow>> {
+    sqlx::raw_sql(AssertSqlSafe(text.to_owned())).fetch_all(connection).await
+}
+
+/// Whether the error says that the connection, not the statement, is at fault.
+pub fn is_disconnect(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
+        // 57P01..57P03: the server shuts down, crashed, or starts up.
+        sqlx::Error::Database(it) => it.code().is_some_and(|code| code.starts_with("57P")),
+        _ => false,
+    }
+}
+
+/// Whether the error says that the database cannot be reached or is overloaded.
+pub fn is_unavailable(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Tls(_) => true,
+        // 53: insufficient resources; 08: connection exceptions; 57014: statement timeout.
+        sqlx::Error::Database(it) => {
+            it.code().is_some_and(|code| code.starts_with("53") || code.starts_with("08") || code == "57014")
+        }
+        _ => is_disconnect(error),
+    }
+}
+
+/// A value that is safe inside a statement's text.
+pub enum Literal<'a> {
+    Uuid(Uuid),
+    Bytes(&'a [u8]),
+    Null,
+}
+
+impl fmt::Display for Literal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Literal::Uuid(uuid) => write!(f, "'{uuid}'::uuid"),
+            Literal::Bytes(bytes) => {
+                f.write_str("'\\x")?;
+                for byte in *bytes {
+                    write!(f, "{byte:02x}")?;
+                }
+                f.write_str("'::bytea")
+            }
+            Literal::Null => f.write_str("NULL"),
+        }
+    }
+}
+
+impl Tx {
+    /// Opens a transaction in `scope`, in one round trip.
+    pub async fn begin(db: &Db, scope: Scope, access: Access, actor: Actor, cause: Arc<str>) -> sqlx::Result<Tx> {
+        let text = format!(
+            "BEGIN{}; {}; SET LOCAL app.principal = '{}'{}",
+            if access == Access::Read { " READ ONLY" } else { "" },
+            scope.settings(),
+            actor.as_str(),
+            db.clock.settings(),
+        );
+        let (inner, _) = db.first(&text).await?;
+        Ok(Tx {
+            inner,
+            actor,
+            cause,
+            trace: None,
+            scope,
+            epoch: db.epoch,
+            bell: db.bell.clone(),
+            pending: Pending::default(),
+        })
+    }
+
+    pub async fn system(db: &Db, component: &str, access: Access) -> sqlx::Result<Tx> {
+        let cause = format!("{component}:{}", Uuid::now_v7());
+        Tx::begin(db, Scope::System, access, Actor::system(component), cause.into()).await
+    }
+
+    /// Goes on in another scope. For the few procedures that cross scopes by
+    /// nature, such as signing in; the guards list who may call it.
+    pub async fn enter(&mut self, scope: Scope) -> sqlx::Result<()> {
+        sqlx::raw_sql(AssertSqlSafe(scope.settings())).execute(&mut *self.inner).await?;
+        self.scope = scope;
+        Ok(())
+    }
+
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    pub(crate) fn epoch(&self) -> i32 {
+        self.epoch
+    }
+
+    /// For the SQL of stores.
+    pub fn conn(&mut self) -> &mut PgConnection {
+        &mut self.inner
+    }
+
+    /// Writes what is pending, commits, and rings the bell.
+    pub async fn commit(mut self) -> sqlx::Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        let (woke, spoke) = (!pending.wakes.is_empty(), !pending.events.is_empty());
+        flush(&mut self, pending).await?;
+        sqlx::raw_sql("COMMIT").execute(&mut *self.inner).await?;
+        self.inner.give_back();
+        if woke || spoke {
+            self.bell.ring();
+        }
+        Ok(())
+    }
+
+    /// Takes everything back. A transaction that is merely dropped closes its
+    /// connection, which has the same effect and costs a new one.
+    pub async fn rollback(mut self) -> sqlx::Result<()> {
+        sqlx::raw_sql("ROLLBACK").execute(&mut *self.inner).await?;
+        self.inner.give_back();
+        Ok(())
+    }
+}
+
+/// One statement for events, audit entries, wakes and the idempotent answer.
+async fn flush(tx: &mut Tx, pending: Pending) -> sqlx::Result<()> {
+    let Pending { events, entries, wakes, answer } = pending;
+    let mut statement = sqlx::QueryBuilder::<Postgres>::new("WITH ");
+    let mut parts = 0;
+    let epoch = tx.epoch;
+    let (cause, trace) = (tx.cause.clone(), tx.trace.clone());
+    let actor = tx.actor.clone();
+    let mut next = |statement: &mut sqlx::QueryBuilder<Postgres>, name: &str| {
+        statement.push(if parts == 0 { "" } else { ", " }).push(name).push(" AS (");
+        parts += 1;
+    };
+    if !events.is_empty() {
+        next(&mut statement, "events");
+        outbox::push(&mut statement, epoch, &cause, trace.as_ref(), events);
+        statement.push(")");
+    }
+    if !entries.is_empty() {
+        next(&mut statement, "entries");
+        audit::push(&mut statement, epoch, &actor, &cause, entries);
+        statement.push(")");
+    }
+    if !wakes.is_empty() {
+        next(&mut statement, "wakes");
+        work::push(&mut statement, wakes);
+        statement.push(")");
+    }
+    if let Some(answer) = answer {
+        next(&mut statement, "answer");
+        idempotency::push(&mut statement, answer);
+        statement.push(")");
+    }
+    if parts == 0 {
+        return Ok(());
+    }
+    statement.push(" SELECT 1");
+    statement.build().execute(&mut *tx.inner).await?;
+    Ok(())
+}

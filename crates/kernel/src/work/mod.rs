@@ -1,0 +1,130 @@
+//! The reconcilers' work queue: one row per resource that needs a visit.
+//!
+//! A worker claims a row with a lease, acts without any transaction open, and
+//! applies what it found in a transaction that fails if the lease was lost.
+
+mod queue;
+mod runner;
+
+pub use queue::{Claim, FinishError, Item, claim, fail, finish, hand_back, list, retry, sweep};
+pub use runner::{Settings, Workers};
+
+use std::{fmt, future::Future, time::Duration};
+
+use sqlx::{Postgres, QueryBuilder};
+use uuid::Uuid;
+
+use crate::tx::{Access, Db, Tx};
+
+/// What a visit decided about the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    Done,
+    After(Duration),
+}
+
+pub(crate) struct Wake {
+    kind: &'static str,
+    id: Uuid,
+    after: Option<jiff::Timestamp>,
+}
+
+/// Asks for a visit. Repeated calls collapse into one; a call while a worker
+/// holds the lease makes it visit once more.
+pub fn wake(tx: &mut Tx, kind: &'static str, id: Uuid) {
+    push_wake(tx, Wake { kind, id, after: None });
+}
+
+/// Asks for a visit at a later time, unless an earlier one is due.
+pub fn wake_at(tx: &mut Tx, kind: &'static str, id: Uuid, at: jiff::Timestamp) {
+    push_wake(tx, Wake { kind, id, after: Some(at) });
+}
+
+fn push_wake(tx: &mut Tx, wake: Wake) {
+    let known = tx.pending.wakes.iter_mut().find(|it| it.kind == wake.kind && it.id == wake.id);
+    match known {
+        // `None` is now, and sorts first: the earlier of the two wins.
+        Some(known) => known.after = known.after.min(wake.after),
+        None => tx.pending.wakes.push(wake),
+    }
+}
+
+pub(crate) fn push(statement: &mut QueryBuilder<Postgres>, wakes: Vec<Wake>) {
+    statement.push("INSERT INTO work (kind, id, due_at) ");
+    statement.push_values(wakes, |mut values, wake| {
+        values.push_bind(wake.kind).push_bind(wake.id);
+        match wake.after {
+            None => values.push("app_now()"),
+            Some(at) => values.push_bind(crate::clock::bind(at)),
+        };
+    });
+    statement.push(
+        " ON CONFLICT (kind, id) DO UPDATE SET wakes = work.wakes + 1, due_at = least(work.due_at, excluded.due_at)",
+    );
+}
+
+/// One visit of one resource. The signatures keep the phases apart: `act` has
+/// no transaction in reach, `decide` has neither transaction nor network.
+pub trait Reconciler: Send + Sync + 'static {
+    const KIND: &'static str;
+    type Seen: Send + Sync;
+    type Found: Send;
+    type Verdict: Send;
+    type Error: std::error::Error + Send + Sync + From<sqlx::Error> + 'static;
+
+    fn load(&self, tx: &mut Tx, id: Uuid) -> impl Future<Output = Result<Option<Self::Seen>, Self::Error>> + Send;
+    fn act(&self, seen: &Self::Seen) -> impl Future<Output = Result<Self::Found, Self::Error>> + Send;
+    fn decide(&self, seen: &Self::Seen, found: Self::Found) -> Self::Verdict;
+    fn apply(
+        &self,
+        tx: &mut Tx,
+        seen: Self::Seen,
+        verdict: Self::Verdict,
+    ) -> impl Future<Output = Result<Next, Self::Error>> + Send;
+
+    /// Rows that should be in the queue; the slow safety net asks for them.
+    fn overdue(&self, tx: &mut Tx, limit: i64) -> impl Future<Output = sqlx::Result<Vec<Uuid>>> + Send;
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum VisitError<E> {
+    #[error("the visit failed")]
+    Reconciler(#[source] E),
+    #[error(transparent)]
+    Finish(#[from] FinishError),
+    #[error("the visit's transaction failed")]
+    Database(#[from] sqlx::Error),
+}
+
+/// Loads, acts, decides and applies; gives the lease back with the result.
+pub async fn visit<R: Reconciler>(db: &Db, reconciler: &R, claim: &Claim) -> Result<(), VisitError<R::Error>> {
+    let mut tx = Tx::system(db, R::KIND, Access::Read).await?;
+    let seen = reconciler.load(&mut tx, claim.id).await.map_err(VisitError::Reconciler)?;
+    tx.commit().await?;
+
+    let verdict = match seen {
+        None => None,
+        Some(seen) => {
+            let found = reconciler.act(&seen).await.map_err(VisitError::Reconciler)?;
+            let verdict = reconciler.decide(&seen, found);
+            Some((seen, verdict))
+        }
+    };
+    let mut tx = Tx::system(db, R::KIND, Access::Write).await?;
+    let next = match verdict {
+        None => Next::Done,
+        Some((seen, verdict)) => reconciler.apply(&mut tx, seen, verdict).await.map_err(VisitError::Reconciler)?,
+    };
+    finish(&mut tx, claim, next).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+impl fmt::Display for Next {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Next::Done => f.write_str("done"),
+            Next::After(delay) => write!(f, "again after {delay:?}"),
+        }
+    }
+}

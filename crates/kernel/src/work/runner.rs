@@ -1,0 +1,185 @@
+//! Runs the reconcilers: claims what is due, visits with bounded concurrency,
+//! backs off from failures, sweeps, and hands leases back when it stops.
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use tokio::{sync::Semaphore, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::{Claim, Reconciler, VisitError, claim, fail, hand_back, sweep, visit};
+use crate::tx::{Access, Db, Tx};
+
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    pub lease: Duration,
+    /// The longest time without looking when no bell rings.
+    pub poll: Duration,
+    pub sweep_every: Duration,
+    pub concurrency: usize,
+    /// After so many failures in a row a person is asked to look.
+    pub attempts: i32,
+    pub first_retry: Duration,
+    pub slowest_retry: Duration,
+}
+
+type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
+
+/// A reconciler with its types put away.
+trait AnyReconciler: Send + Sync {
+    fn kind(&self) -> &'static str;
+    fn visit<'a>(&'a self, db: &'a Db, claim: &'a Claim) -> Future<'a, Result<(), String>>;
+    fn sweep<'a>(&'a self, db: &'a Db, limit: i64) -> Future<'a, sqlx::Result<u64>>;
+}
+
+impl<R: Reconciler> AnyReconciler for R {
+    fn kind(&self) -> &'static str {
+        R::KIND
+    }
+
+    fn visit<'a>(&'a self, db: &'a Db, claim: &'a Claim) -> Future<'a, Result<(), String>> {
+        Box::pin(async move {
+            visit(db, self, claim).await.map_err(|error| match &error {
+                VisitError::Reconciler(inner) => chain(inner),
+                VisitError::Finish(_) | VisitError::Database(_) => chain(&error),
+            })
+        })
+    }
+
+    fn sweep<'a>(&'a self, db: &'a Db, limit: i64) -> Future<'a, sqlx::Result<u64>> {
+        Box::pin(async move {
+            let mut tx = Tx::system(db, R::KIND, Access::Write).await?;
+            let ids = self.overdue(&mut tx, limit).await?;
+            let added = if ids.is_empty() { 0 } else { sweep(&mut tx, R::KIND, &ids).await? };
+            tx.commit().await?;
+            Ok(added)
+        })
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text += &format!(": {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+#[derive(Default)]
+pub struct Workers {
+    reconcilers: Vec<Arc<dyn AnyReconciler>>,
+}
+
+const SWEEP_ROWS: i64 = 1000;
+
+impl Workers {
+    pub fn add<R: Reconciler>(&mut self, reconciler: R) {
+        self.reconcilers.push(Arc::new(reconciler));
+    }
+
+    /// Works until stopped, then lets running visits end and hands the rest back.
+    pub async fn run(self, db: Db, settings: Settings, stop: CancellationToken) {
+        let kinds: Vec<&'static str> = self.reconcilers.iter().map(|it| it.kind()).collect();
+        let slots = Arc::new(Semaphore::new(settings.concurrency));
+        let mut visits = JoinSet::new();
+        let mut ear = db.bell.ear();
+        let mut swept: Option<tokio::time::Instant> = None;
+        while !stop.is_cancelled() {
+            while visits.try_join_next().is_some() {}
+            if swept.is_none_or(|it| it.elapsed() >= settings.sweep_every) {
+                self.sweep(&db).await;
+                swept = Some(tokio::time::Instant::now());
+            }
+            let free = slots.available_permits();
+            let claims = if free == 0 {
+                Vec::new()
+            } else {
+                claim(&db, &kinds, settings.lease, free as i64).await.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "claiming work failed; trying again");
+                    Vec::new()
+                })
+            };
+            metrics::counter!("gpuaas_work_claims_total").increment(claims.len() as u64);
+            if claims.is_empty() {
+                tokio::select! {
+                    () = stop.cancelled() => break,
+                    () = ear.wait(settings.poll) => continue,
+                    Some(_) = visits.join_next() => continue,
+                }
+            }
+            if stop.is_cancelled() {
+                let _ = hand_back(&db, &claims).await;
+                break;
+            }
+            for claim in claims {
+                let reconciler = self.find(&claim.kind);
+                let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+                let db = db.clone();
+                visits.spawn(async move {
+                    one(&db, &*reconciler, claim, settings).await;
+                    drop(slot);
+                });
+            }
+        }
+        while visits.join_next().await.is_some() {}
+    }
+
+    /// Visits everything that is due until nothing is; for tests.
+    pub async fn settle(&self, db: &Db, settings: Settings) -> sqlx::Result<usize> {
+        let kinds: Vec<&'static str> = self.reconcilers.iter().map(|it| it.kind()).collect();
+        let mut visits = 0;
+        loop {
+            let claims = claim(db, &kinds, settings.lease, 100).await?;
+            if claims.is_empty() {
+                return Ok(visits);
+            }
+            for claim in claims {
+                one(db, &*self.find(&claim.kind), claim, settings).await;
+                visits += 1;
+            }
+        }
+    }
+
+    fn find(&self, kind: &str) -> Arc<dyn AnyReconciler> {
+        self.reconcilers.iter().find(|it| it.kind() == kind).expect("only registered kinds are claimed").clone()
+    }
+
+    async fn sweep(&self, db: &Db) {
+        for reconciler in &self.reconcilers {
+            match reconciler.sweep(db, SWEEP_ROWS).await {
+                Ok(0) => (),
+                Ok(added) => tracing::info!(kind = reconciler.kind(), added, "the sweep found rows without work"),
+                Err(error) => {
+                    tracing::warn!(kind = reconciler.kind(), %error, "the sweep failed; trying again later")
+                }
+            }
+        }
+    }
+}
+
+async fn one(db: &Db, reconciler: &dyn AnyReconciler, claim: Claim, settings: Settings) {
+    // A visit may not outlive its lease: whoever takes over must find it gone.
+    let outcome = tokio::time::timeout(settings.lease, reconciler.visit(db, &claim)).await;
+    let error = match outcome {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => error,
+        Err(_) => "the visit took longer than its lease".to_owned(),
+    };
+    let exhausted = claim.attempts >= settings.attempts;
+    let delay = if exhausted { settings.slowest_retry } else { backoff(settings, claim.attempts) };
+    metrics::counter!("gpuaas_work_failures_total", "kind" => claim.kind.clone()).increment(1);
+    if exhausted {
+        tracing::error!(kind = claim.kind, id = %claim.id, attempts = claim.attempts, error, "work needs attention: see `gpuaas work list`");
+    } else {
+        tracing::warn!(kind = claim.kind, id = %claim.id, attempts = claim.attempts, error, "a visit failed; trying again");
+    }
+    if let Err(error) = fail(db, &claim, delay, exhausted, &error).await {
+        tracing::warn!(%error, "recording a failed visit failed; its lease will end by itself");
+    }
+}
+
+fn backoff(settings: Settings, attempts: i32) -> Duration {
+    let doublings = u32::try_from(attempts.saturating_sub(1)).unwrap_or(0).min(16);
+    settings.first_retry.saturating_mul(1 << doublings).min(settings.slowest_retry)
+}
