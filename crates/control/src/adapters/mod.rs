@@ -1,0 +1,4 @@
+//! The outside world behind small faces.
+
+pub mod nats;
+pub mod redis_limits;

@@ -1,0 +1,4 @@
+//! The audit log as people read and prove it.
+
+mod routes;
+mod store;

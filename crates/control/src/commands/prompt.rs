@@ -1,0 +1,62 @@
+//! Reading a password: from a terminal without showing it, twice, or from a
+//! pipe. Never from the command line, which other users can read.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use contract::SecretText;
+use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
+
+use super::AnyError;
+
+pub fn new_password() -> Result<SecretText, AnyError> {
+    if !io::stdin().is_terminal() {
+        return read();
+    }
+    let hush = Hush::start()?;
+    let first = ask("Password: ")?;
+    let again = ask("Again: ")?;
+    drop(hush);
+    if first.expose() == again.expose() {
+        Ok(first)
+    } else {
+        Err("the two passwords differ: run the command again".into())
+    }
+}
+
+fn ask(question: &str) -> Result<SecretText, AnyError> {
+    eprint!("{question}");
+    io::stderr().flush()?;
+    let answer = read();
+    eprintln!();
+    answer
+}
+
+fn read() -> Result<SecretText, AnyError> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let line = line.trim_end_matches(['\n', '\r']);
+    if line.is_empty() {
+        return Err("no password came: type one, or send it as one line to standard input".into());
+    }
+    Ok(SecretText::new(line.to_owned()))
+}
+
+/// A terminal that shows nothing, until dropped.
+struct Hush(Termios);
+
+impl Hush {
+    fn start() -> Result<Self, AnyError> {
+        let before = termios::tcgetattr(io::stdin())?;
+        let mut quiet = before.clone();
+        quiet.local_flags.remove(LocalFlags::ECHO);
+        termios::tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &quiet)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Hush {
+    fn drop(&mut self) {
+        // The terminal may be gone; there is nothing else to do.
+        let _ = termios::tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &self.0);
+    }
+}

@@ -1,0 +1,317 @@
+//! Configuration: defaults, then a file, then the environment, then flags.
+//! `gpuaasd config check` says what is wrong with it before anything starts.
+
+use std::{net::IpAddr, path::PathBuf, time::Duration};
+
+use kernel::{
+    secrets::{Keyring, SecretsError},
+    tx::DbSettings,
+};
+use serde::Deserialize;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub database: Database,
+    pub http: Http,
+    pub identity: Identity,
+    pub secrets: Secrets,
+    pub redis: Redis,
+    pub nats: Nats,
+    pub telemetry: Telemetry,
+    pub oidc: Option<Oidc>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Database {
+    /// Used by the roles; may own the tables, but works as roles that do not.
+    pub url: String,
+    pub max_connections: usize,
+    pub acquire_timeout_ms: u64,
+    pub statement_timeout_ms: u64,
+    pub lock_timeout_ms: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Http {
+    pub listen: String,
+    /// Health and metrics; on the main listener when absent.
+    pub ops_listen: Option<String>,
+    pub max_connections: usize,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Identity {
+    /// The `iss` of access tokens; the public address of this installation.
+    pub issuer: String,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Secrets {
+    /// `id:base64` entries; the first seals, all open.
+    pub keys: Option<String>,
+    pub key_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Redis {
+    pub url: Option<String>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Nats {
+    pub url: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Telemetry {
+    pub log: String,
+    pub format: LogFormat,
+    pub otlp_endpoint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    Json,
+    Text,
+}
+
+/// An external issuer that people may sign in through.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Oidc {
+    pub issuer: String,
+    pub client_id: String,
+    #[serde(default)]
+    pub client_secret: Option<String>,
+    /// Where the issuer may send people back to. `http://127.0.0.1` stands for
+    /// every port and path there, for programs that listen while they sign in.
+    #[serde(default)]
+    pub redirect_uris: Vec<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read the configuration file {path}")]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("the configuration file {path} is not valid: {source}")]
+    Malformed {
+        path: PathBuf,
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    #[error("{name} is not valid: {what}")]
+    Value { name: &'static str, what: String },
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Self {
+            url: "postgres://localhost/gpuaas".into(),
+            max_connections: 32,
+            acquire_timeout_ms: 3_000,
+            statement_timeout_ms: 20_000,
+            lock_timeout_ms: 5_000,
+        }
+    }
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self { listen: "127.0.0.1:8080".into(), ops_listen: None, max_connections: 4096, trusted_proxies: Vec::new() }
+    }
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self { issuer: "http://127.0.0.1:8080".into() }
+    }
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self { log: "info".into(), format: LogFormat::Json, otlp_endpoint: None }
+    }
+}
+
+/// Environment variables, by the setting that they replace.
+pub const VARIABLES: &[(&str, &str)] = &[
+    ("GPUAAS_DATABASE_URL", "database.url"),
+    ("GPUAAS_DATABASE_CONNECTIONS", "database.max_connections"),
+    ("GPUAAS_LISTEN", "http.listen"),
+    ("GPUAAS_OPS_LISTEN", "http.ops_listen"),
+    ("GPUAAS_ISSUER", "identity.issuer"),
+    ("GPUAAS_SECRETS_KEYS", "secrets.keys"),
+    ("GPUAAS_SECRETS_KEY_FILE", "secrets.key_file"),
+    ("GPUAAS_REDIS_URL", "redis.url"),
+    ("GPUAAS_NATS_URL", "nats.url"),
+    ("GPUAAS_LOG", "telemetry.log"),
+    ("GPUAAS_LOG_FORMAT", "telemetry.format"),
+    ("GPUAAS_OTLP_ENDPOINT", "telemetry.otlp_endpoint"),
+    ("GPUAAS_OIDC_ISSUER", "oidc.issuer"),
+    ("GPUAAS_OIDC_CLIENT_ID", "oidc.client_id"),
+    ("GPUAAS_OIDC_CLIENT_SECRET", "oidc.client_secret"),
+    ("GPUAAS_OIDC_REDIRECT_URIS", "oidc.redirect_uris"),
+];
+
+impl Config {
+    /// Defaults, then the file, then the environment.
+    pub fn load(file: Option<&PathBuf>, environment: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut table = match file {
+            None => toml::Table::new(),
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
+                text.parse()
+                    .map_err(|source| ConfigError::Malformed { path: path.clone(), source: Box::new(source) })?
+            }
+        };
+        for (variable, setting) in VARIABLES {
+            if let Some(value) = environment(variable) {
+                let (section, name) = setting.split_once('.').expect("settings are `section.name`");
+                let section = table.entry(section).or_insert_with(|| toml::Table::new().into());
+                if let Some(section) = section.as_table_mut() {
+                    section.insert(name.to_owned(), typed(setting, value));
+                }
+            }
+        }
+        let path = file.cloned().unwrap_or_else(|| PathBuf::from("(environment)"));
+        let config: Config =
+            table.try_into().map_err(|source| ConfigError::Malformed { path, source: Box::new(source) })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |name, what: String| Err(ConfigError::Value { name, what });
+        if self.database.url.parse::<sqlx::postgres::PgConnectOptions>().is_err() {
+            return wrong("database.url", "expected `postgres://user@host/database`".into());
+        }
+        if !(2..=1000).contains(&self.database.max_connections) {
+            return wrong("database.max_connections", "expected 2 to 1000".into());
+        }
+        for (name, listen) in
+            [("http.listen", Some(&self.http.listen)), ("http.ops_listen", self.http.ops_listen.as_ref())]
+        {
+            if listen.is_some_and(|it| it.parse::<std::net::SocketAddr>().is_err()) {
+                return wrong(name, "expected an address like `127.0.0.1:8080`".into());
+            }
+        }
+        if let Some(oidc) = &self.oidc
+            && !crate::identity::oidc::is_safe(&oidc.issuer)
+        {
+            return wrong(
+                "oidc.issuer",
+                "expected an address like `https://login.example.com`; plain `http` only on this machine".into(),
+            );
+        }
+        Ok(())
+    }
+
+    pub fn keyring(&self) -> Result<Keyring, SecretsError> {
+        match (&self.secrets.keys, &self.secrets.key_file) {
+            (Some(keys), _) => Keyring::parse(keys),
+            (None, Some(file)) => Keyring::load_or_generate(file),
+            (None, None) => Keyring::parse(""),
+        }
+    }
+
+    pub fn db_settings(&self) -> DbSettings {
+        let database = &self.database;
+        DbSettings {
+            url: database.url.clone(),
+            max_connections: database.max_connections,
+            acquire_timeout: Duration::from_millis(database.acquire_timeout_ms),
+            statement_timeout: Duration::from_millis(database.statement_timeout_ms),
+            lock_timeout: Duration::from_millis(database.lock_timeout_ms),
+        }
+    }
+}
+
+/// A variable's text as the setting's type; lists are parted by commas.
+fn typed(setting: &str, value: String) -> toml::Value {
+    match setting {
+        "database.max_connections" => value.parse().map_or_else(|_| value.into(), toml::Value::Integer),
+        "oidc.redirect_uris" => {
+            value.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect::<Vec<_>>().into()
+        }
+        _ => value.into(),
+    }
+}
+
+// Addresses carry passwords: they are configuration that must not be printed.
+macro_rules! hidden {
+    ($($type:ident),+) => { $(
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(concat!(stringify!($type), " [hidden]"))
+            }
+        }
+    )+ };
+}
+hidden!(Database, Secrets, Redis, Nats, Oidc);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let find = |name: &str| environment.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned());
+        Config::load(Some(&file.path().to_path_buf()), find)
+    }
+
+    #[test]
+    fn the_environment_goes_before_the_file_and_the_file_before_defaults() {
+        let config =
+            load("[http]\nlisten = \"127.0.0.1:1\"\nmax_connections = 7", &[("GPUAAS_LISTEN", "127.0.0.1:2")]).unwrap();
+        assert_eq!((config.http.listen.as_str(), config.http.max_connections), ("127.0.0.1:2", 7));
+        assert_eq!(config.database.max_connections, 32);
+    }
+
+    #[test]
+    fn lists_in_the_environment_are_parted_by_commas() {
+        let environment = [
+            ("GPUAAS_OIDC_ISSUER", "https://login.example.com"),
+            ("GPUAAS_OIDC_CLIENT_ID", "gpuaas"),
+            ("GPUAAS_OIDC_REDIRECT_URIS", "https://gpu.example.com/signed-in, http://127.0.0.1"),
+        ];
+        let oidc = load("", &environment).unwrap().oidc.unwrap();
+        assert_eq!(oidc.redirect_uris, ["https://gpu.example.com/signed-in", "http://127.0.0.1"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, word) in [
+            ("[http]\nlisten = \"nowhere\"", "http.listen"),
+            ("[http]\nlitsen = \"x\"", "litsen"),
+            ("[database]\nmax_connections = 1", "database.max_connections"),
+            ("[oidc]\nissuer = \"http://login.example.com\"\nclient_id = \"x\"", "oidc.issuer"),
+            ("nonsense", "configuration file"),
+        ] {
+            let error = load(text, &[]).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn addresses_do_not_print() {
+        let config = load("[database]\nurl = \"postgres://user:hunter2@localhost/x\"", &[]).unwrap();
+        assert!(!format!("{config:?}").contains("hunter2"));
+    }
+}

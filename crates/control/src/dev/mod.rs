@@ -1,0 +1,121 @@
+//! `gpuaasd dev`: the whole platform on one machine, in one process, with a
+//! PostgreSQL of its own and a demo organization.
+
+pub mod postgres;
+mod seed;
+mod store;
+
+use std::path::{Path, PathBuf};
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    app::{App, StartError},
+    config::Config,
+    migrations,
+    roles::{self, Listeners, Role},
+};
+use postgres::{Cluster, ClusterOptions};
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub data_dir: PathBuf,
+    pub listen: Option<String>,
+    pub seed: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DevError {
+    #[error("the private PostgreSQL cannot run")]
+    Postgres(#[from] postgres::DevError),
+    #[error("preparing the database failed")]
+    Database(#[from] sqlx::Error),
+    #[error("migrating the database failed")]
+    Migrate(#[from] migrations::MigrateError),
+    #[error("starting failed")]
+    Start(#[from] StartError),
+    #[error("cannot listen on {address}: choose another with --listen")]
+    Listen {
+        address: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("cannot use the data folder {path}")]
+    Folder {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("seeding the demo organization failed")]
+    Seed(#[source] seed::SeedError),
+}
+
+/// Runs until `stop` is cancelled, and leaves nothing running.
+pub async fn run(mut config: Config, options: Options, stop: CancellationToken) -> Result<(), DevError> {
+    let folder = |source| DevError::Folder { path: options.data_dir.clone(), source };
+    std::fs::create_dir_all(&options.data_dir).map_err(folder)?;
+    let cluster = Cluster::start(ClusterOptions::durable(options.data_dir.join("postgres"))).await?;
+    let served = serve(&mut config, &options, &cluster, stop).await;
+    cluster.stop().await?;
+    served
+}
+
+async fn serve(
+    config: &mut Config,
+    options: &Options,
+    cluster: &Cluster,
+    stop: CancellationToken,
+) -> Result<(), DevError> {
+    prepare(cluster).await?;
+    config.database.url = cluster.url_as(USER, DATABASE);
+    if config.secrets.keys.is_none() && config.secrets.key_file.is_none() {
+        config.secrets.key_file = Some(options.data_dir.join("secrets.key"));
+    }
+    let address = options.listen.clone().unwrap_or_else(|| config.http.listen.clone());
+    let cannot = |source| DevError::Listen { address: address.clone(), source };
+    let listener = TcpListener::bind(&address).await.map_err(cannot)?;
+    let local = listener.local_addr().map_err(cannot)?;
+    let base = format!("http://{local}");
+    config.http.listen = local.to_string();
+    // One issuer whatever the port: tokens outlive a restart on another one.
+    config.identity.issuer = "http://gpuaas.localhost".into();
+    migrations::up(&config.database.url).await?;
+    let app = App::start(config.clone(), stop.clone()).await?;
+    if options.seed {
+        let seeded = seed::seed(&app, &options.data_dir, &base).await.map_err(DevError::Seed)?;
+        announce(&base, &options.data_dir, Some(&seeded));
+    } else {
+        announce(&base, &options.data_dir, None);
+    }
+    roles::run(app, &Role::ALL, Listeners { api: Some(listener), ops: None }).await;
+    Ok(())
+}
+
+pub use store::make_role_and_database;
+
+const USER: &str = "gpuaas";
+const DATABASE: &str = "gpuaas";
+
+/// Makes the platform's own role and database, as the cluster's superuser.
+pub async fn prepare(cluster: &Cluster) -> Result<(), DevError> {
+    store::make_role_and_database(|database| cluster.url(database), USER, DATABASE).await?;
+    Ok(())
+}
+
+fn announce(base: &str, data_dir: &Path, seeded: Option<&seed::Seeded>) {
+    println!("gpuaas is ready at {base}\n");
+    if let Some(seeded) = seeded {
+        println!("  owner     {}  password {}", seed::OWNER, seeded.owner_password);
+        println!("  operator  {}  password {}", seed::OPERATOR, seeded.operator_password);
+        println!(
+            "\n  source {}    sets GPUAAS_URL, GPUAAS_TOKEN and the demo project",
+            data_dir.join("dev.env").display()
+        );
+        println!("  gpuaas whoami\n  gpuaas projects list");
+        println!(
+            "\n  These tokens are keys: what concerns an account itself (its keys, its password) needs `gpuaas login`."
+        );
+    }
+    println!("\nCtrl-C stops everything.");
+}

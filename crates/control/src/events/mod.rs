@@ -1,0 +1,24 @@
+//! Events: emitted with the change they tell of, read back, and watched live.
+
+mod feed;
+mod routes;
+mod store;
+
+pub use feed::Feed;
+
+use contract::{Event, id::OrganizationId};
+use kernel::{Tx, outbox};
+
+/// Emits a typed event with the transaction. The only caller of the outbox
+/// besides `transition`.
+pub fn emit<E: Event>(tx: &mut Tx, organization: Option<OrganizationId>, resource: impl ToString, event: &E) {
+    let data = serde_json::to_value(event).expect("events serialise");
+    let new = outbox::NewEvent {
+        subject: E::INFO.subject.to_owned(),
+        organization: organization.map(|it| it.uuid()),
+        resource: Some(resource.to_string()),
+        version: None,
+        data,
+    };
+    outbox::emit(tx, new);
+}

@@ -1,0 +1,142 @@
+//! WebSockets: the same gates as requests, then typed frames.
+
+use std::{marker::PhantomData, sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::{
+        FromRequestParts,
+        ws::{Message, WebSocket, WebSocketUpgrade},
+    },
+    response::Response,
+};
+use contract::{Audit, Channel, Code};
+use kernel::{Access, Scope, Tx, audit};
+use tracing::Instrument;
+
+use super::{
+    Failure,
+    admit::{Arrival, admit},
+    gates::{finish, path_params},
+    parse,
+};
+use crate::{app::App, identity::Caller};
+
+/// Implemented once per channel, in the resource's own `routes.rs`.
+pub trait Converse<C: Channel>: Send + Sync + 'static {
+    fn converse(&self, talk: Talk<C>) -> impl Future<Output = ()> + Send;
+}
+
+/// An open conversation and who it is with.
+pub struct Talk<C: Channel> {
+    pub caller: Arc<Caller>,
+    /// The caller's credential, to look again whether it still holds.
+    pub standing: Standing,
+    pub scope: Scope,
+    pub path: C::Path,
+    pub query: C::Query,
+    pub socket: Socket<C>,
+}
+
+/// A WebSocket that speaks the channel's frame types.
+pub struct Socket<C> {
+    inner: WebSocket,
+    frames: PhantomData<fn() -> C>,
+}
+
+// bound: what one frame from a client may hold
+const FRAME_BYTES: usize = 16 * 1024;
+// bound: a reader that takes nothing for this long is gone
+const SEND_PATIENCE: Duration = Duration::from_secs(15);
+
+impl<C: Channel> Socket<C> {
+    /// The next frame; `None` when the client is gone or does not keep the protocol.
+    pub async fn next(&mut self) -> Option<C::FromClient> {
+        loop {
+            match self.inner.recv().await?.ok()? {
+                Message::Text(text) => return serde_json::from_str(&text).ok(),
+                Message::Close(_) | Message::Binary(_) => return None,
+                Message::Ping(_) | Message::Pong(_) => (),
+            }
+        }
+    }
+
+    /// Says whether the frame was taken.
+    pub async fn send(&mut self, frame: &C::ToClient) -> bool {
+        let text = serde_json::to_string(frame).expect("frames serialise");
+        let sent = tokio::time::timeout(SEND_PATIENCE, self.inner.send(Message::Text(text.into()))).await;
+        matches!(sent, Ok(Ok(())))
+    }
+}
+
+/// Looks again whether a caller may still do what a conversation is for.
+pub struct Standing {
+    token: String,
+    info: &'static contract::EndpointInfo,
+    params: parse::PathParams,
+}
+
+impl Standing {
+    pub async fn holds(&self, app: &App) -> bool {
+        let Ok(caller) = app.recogniser.caller(&self.token, None).await else { return false };
+        super::admit::authorise(app, self.info, &caller, &self.params).await.is_ok()
+    }
+}
+
+pub async fn upgrade<C: Channel>(app: Arc<App>, request: http::Request<Body>) -> Response
+where
+    App: Converse<C>,
+{
+    let started = std::time::Instant::now();
+    let (mut parts, _) = request.into_parts();
+    let arrival = Arrival::new(&app, &parts);
+    let span = tracing::info_span!("channel", operation = C::INFO.operation, correlation_id = %arrival.correlation_id);
+    crate::telemetry::follow(&span, arrival.trace.clone());
+    let outcome = open::<C>(&app, &arrival, &mut parts).instrument(span.clone()).await;
+    finish(&C::INFO, &arrival, started, span, outcome)
+}
+
+async fn open<C: Channel>(
+    app: &Arc<App>,
+    arrival: &Arrival,
+    parts: &mut http::request::Parts,
+) -> Result<Response, Failure>
+where
+    App: Converse<C>,
+{
+    let info = const { &C::INFO };
+    let params = path_params(parts).await?;
+    let admitted = admit(app, info, arrival, parts, params).await?;
+    let path = parse::path::<C::Path>(&admitted.params)?;
+    let query = parse::query::<C::Query>(&parts.uri)?;
+    let ws = WebSocketUpgrade::from_request_parts(parts, &()).await.map_err(|error| {
+        Failure::new(Code::InvalidHeader, format!("this address takes WebSocket upgrades only: {error}"))
+    })?;
+    if let Audit::AuditedRead(action) | Audit::Action(action) = info.policy.audit {
+        let mut tx =
+            Tx::begin(&app.db, admitted.scope, Access::Write, admitted.caller.actor(), arrival.correlation_id.clone())
+                .await?;
+        let entry = audit::NewEntry {
+            action: action.to_owned(),
+            organization: admitted.scope.organization(),
+            resource: admitted.params.last().map(|(_, value)| value.clone()),
+            outcome: "done",
+            detail: serde_json::json!({}),
+        };
+        audit::record(&mut tx, entry);
+        tx.commit().await?;
+    }
+    let token = parts
+        .headers
+        .get(http::header::AUTHORIZATION)
+        .and_then(|it| it.to_str().ok())
+        .and_then(|it| it.split_once(' '));
+    let token = token.map(|(_, token)| token.trim().to_owned()).unwrap_or_default();
+    let standing = Standing { token, info, params: admitted.params };
+    let app = app.clone();
+    let (caller, scope) = (admitted.caller, admitted.scope);
+    Ok(ws.max_message_size(FRAME_BYTES).max_frame_size(FRAME_BYTES).on_upgrade(move |inner| async move {
+        let socket = Socket { inner, frames: PhantomData };
+        app.converse(Talk { caller, standing, scope, path, query, socket }).await;
+    }))
+}

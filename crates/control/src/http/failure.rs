@@ -1,0 +1,142 @@
+//! Why a request was not answered with success: what a caller may read, and
+//! what only we may read, kept apart.
+
+use std::{fmt, time::Duration};
+
+use axum::response::{IntoResponse, Response};
+use contract::{Code, Problem};
+use http::{HeaderValue, StatusCode, header};
+use kernel::machine::TransitionError;
+
+use crate::identity::passwords::PasswordError;
+
+#[derive(Debug)]
+pub enum Failure {
+    /// Told to the caller; what the handler wrote is rolled back.
+    Problem(Trouble),
+    /// Told to the caller; what the handler wrote is committed.
+    Refused(Trouble),
+    /// Told as a problem of ours; logged in full.
+    Database(sqlx::Error),
+    Internal(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A problem before it is rendered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    pub code: Code,
+    pub detail: String,
+    pub field: Option<String>,
+    pub retry_after: Option<Duration>,
+}
+
+impl Trouble {
+    pub fn new(code: Code, detail: impl fmt::Display) -> Self {
+        Self { code, detail: detail.to_string(), field: None, retry_after: None }
+    }
+
+    pub fn at(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    pub fn after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+}
+
+impl Failure {
+    pub fn new(code: Code, detail: impl fmt::Display) -> Self {
+        Failure::Problem(Trouble::new(code, detail))
+    }
+
+    pub fn not_found(what: &str) -> Self {
+        Failure::new(Code::NotFound, format_args!("no such {what}"))
+    }
+
+    /// The caller's side of the failure. Logs what stays on ours.
+    pub fn trouble(self) -> Trouble {
+        match self {
+            Failure::Problem(trouble) | Failure::Refused(trouble) => trouble,
+            Failure::Database(error) if kernel::tx::is_unavailable(&error) => {
+                tracing::warn!(%error, "the database is away");
+                metrics::counter!("gpuaas_database_unavailable_total").increment(1);
+                unavailable("the database does not answer")
+            }
+            Failure::Database(error) => {
+                tracing::error!(%error, "a statement failed");
+                Trouble::new(Code::Internal, "the server failed; the request had no effect")
+            }
+            Failure::Internal(error) => {
+                tracing::error!(%error, source = error.source().map(tracing::field::display), "a handler failed");
+                Trouble::new(Code::Internal, "the server failed; the request had no effect")
+            }
+        }
+    }
+}
+
+// bound: how soon a caller may look again while a dependency is away
+const AWAY_RETRY: Duration = Duration::from_secs(2);
+
+pub fn unavailable(detail: &str) -> Trouble {
+    Trouble::new(Code::Unavailable, detail).after(AWAY_RETRY)
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        Failure::Problem(trouble)
+    }
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Failure::Database(error)
+    }
+}
+
+impl From<TransitionError> for Failure {
+    fn from(error: TransitionError) -> Self {
+        match error {
+            TransitionError::Illegal { .. } | TransitionError::Stale { .. } => Failure::new(Code::Conflict, error),
+            TransitionError::Database(error) => Failure::Database(error),
+        }
+    }
+}
+
+impl From<PasswordError> for Failure {
+    fn from(error: PasswordError) -> Self {
+        match error {
+            PasswordError::Busy => Failure::Problem(unavailable("too many people sign in at this moment")),
+            PasswordError::Hash(_) | PasswordError::Interrupted(_) => Failure::Internal(Box::new(error)),
+        }
+    }
+}
+
+impl From<kernel::vault::VaultError> for Failure {
+    fn from(error: kernel::vault::VaultError) -> Self {
+        match error {
+            kernel::vault::VaultError::Database(error) => Failure::Database(error),
+            other @ kernel::vault::VaultError::Sealed { .. } => Failure::Internal(Box::new(other)),
+        }
+    }
+}
+
+/// Renders a problem as the one error shape that leaves the server.
+pub fn render(trouble: Trouble, correlation_id: &str) -> Response {
+    let problem: Problem = Problem { field: trouble.field, ..trouble.code.problem(trouble.detail, correlation_id) };
+    let status = StatusCode::from_u16(problem.status).expect("catalogue statuses are valid");
+    metrics::counter!("gpuaas_http_problems_total", "code" => trouble.code.info().name).increment(1);
+    let body = serde_json::to_vec(&problem).expect("problems serialise");
+    let mut response = (status, body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    if let Some(wait) = trouble.retry_after {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}

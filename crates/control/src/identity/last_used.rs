@@ -1,0 +1,71 @@
+//! When keys and sessions were last used: noted in memory, written in batches.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use kernel::{Access, Db, Scope, Tx};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{Who, store};
+
+#[derive(Clone, Default)]
+pub struct LastUsed(Arc<Mutex<Noted>>);
+
+#[derive(Default)]
+struct Noted {
+    keys: HashSet<Uuid>,
+    sessions: HashSet<Uuid>,
+}
+
+// bound: how late a last-used stamp may be; it is information, not a guard
+const EVERY: Duration = Duration::from_secs(5);
+const MOST: usize = 20_000;
+
+impl LastUsed {
+    pub fn note(&self, who: &Who) {
+        let mut noted = self.0.lock().expect("no code panics while it holds this lock");
+        if noted.keys.len() + noted.sessions.len() >= MOST {
+            return;
+        }
+        match who {
+            Who::Anyone => (),
+            Who::Person { key: Some(key), .. } | Who::ServiceAccount { key, .. } => {
+                noted.keys.insert(key.uuid());
+            }
+            Who::Person { session: Some(session), .. } => {
+                noted.sessions.insert(session.uuid());
+            }
+            Who::Person { .. } => (),
+        }
+    }
+
+    pub async fn run(self, db: Db, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => (),
+                () = tokio::time::sleep(EVERY) => (),
+            }
+            if let Err(error) = self.write(&db).await {
+                tracing::warn!(%error, "last-used stamps were not written");
+            }
+            if stop.is_cancelled() {
+                return;
+            }
+        }
+    }
+
+    pub async fn write(&self, db: &Db) -> sqlx::Result<()> {
+        let noted = std::mem::take(&mut *self.0.lock().expect("no code panics while it holds this lock"));
+        if noted.keys.is_empty() && noted.sessions.is_empty() {
+            return Ok(());
+        }
+        let mut tx = Tx::system(db, "last_used", Access::Write).await?;
+        debug_assert_eq!(tx.scope(), Scope::System);
+        store::stamp(&mut tx, noted.keys.into_iter().collect(), noted.sessions.into_iter().collect()).await?;
+        tx.commit().await
+    }
+}

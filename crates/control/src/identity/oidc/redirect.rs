@@ -1,0 +1,77 @@
+//! Which addresses may be trusted: those of the issuer, and those that people
+//! are sent back to.
+
+use url::{Host, Url};
+
+/// Stands for every port and path of this machine.
+const LOOPBACK: &str = "http://127.0.0.1";
+
+/// Whether an address of the issuer is safe to believe: encrypted, or on this machine.
+pub fn is_safe(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    match url.scheme() {
+        "https" => url.has_host(),
+        "http" => match url.host() {
+            Some(Host::Ipv4(it)) => it.is_loopback(),
+            Some(Host::Ipv6(it)) => it.is_loopback(),
+            Some(Host::Domain(it)) => it == "localhost",
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+/// Equal to the letter to one that is listed; or any port of this machine, for
+/// programs that cannot know theirs before they sign in.
+pub fn is_allowed(listed: &[String], address: &str) -> bool {
+    listed.iter().any(|it| it == address || (it == LOOPBACK && is_loopback(address)))
+}
+
+fn is_loopback(address: &str) -> bool {
+    let Some(rest) = address.strip_prefix("http://127.0.0.1:") else { return false };
+    let Ok(url) = Url::parse(address) else { return false };
+    let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+    plain && rest.starts_with(|it: char| it.is_ascii_digit()) && url.host_str() == Some("127.0.0.1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_sent_back_only_to_what_is_listed() {
+        let listed = ["https://gpu.example.com/signed-in".to_owned(), LOOPBACK.to_owned()];
+        for good in [
+            "https://gpu.example.com/signed-in",
+            "http://127.0.0.1:4711/callback",
+            "http://127.0.0.1:1/",
+            "http://127.0.0.1:80",
+        ] {
+            assert!(is_allowed(&listed, good), "{good}");
+        }
+        for bad in [
+            "https://gpu.example.com/signed-in/",
+            "https://gpu.example.com/other",
+            "http://127.0.0.1.example.com:80/",
+            "http://127.0.0.1:80@example.com/",
+            "http://127.0.0.1:@example.com/",
+            "http://127.0.0.1:80/#fragment",
+            "https://127.0.0.1:80/",
+            "http://localhost:80/",
+            "",
+        ] {
+            assert!(!is_allowed(&listed, bad), "{bad}");
+        }
+        assert!(!is_allowed(&listed[..1], "http://127.0.0.1:4711/callback"));
+    }
+
+    #[test]
+    fn an_issuer_is_encrypted_or_on_this_machine() {
+        for good in ["https://login.example.com/realm", "http://127.0.0.1:9/x", "http://localhost", "http://[::1]:1"] {
+            assert!(is_safe(good), "{good}");
+        }
+        for bad in ["http://login.example.com", "ftp://127.0.0.1", "file:///etc/passwd", "login.example.com", ""] {
+            assert!(!is_safe(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Which moves an invitation may make.
+
+use contract::{
+    Word,
+    id::InvitationId,
+    invitations::InvitationState::{self, Accepted, Expired, Pending, Revoked},
+};
+use kernel::machine::Machine;
+use uuid::Uuid;
+
+pub struct Lifecycle;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    Accepted,
+    Revoked,
+    Expired,
+}
+
+impl Machine for Lifecycle {
+    const NAME: &'static str = "invitation";
+    const TABLE: &'static str = "invitations";
+    type State = InvitationState;
+    type Event = Event;
+    const STATES: &'static [InvitationState] = InvitationState::ALL;
+    const EVENTS: &'static [Event] = &[Event::Accepted, Event::Revoked, Event::Expired];
+    const INITIAL: InvitationState = Pending;
+
+    fn is_driven(state: InvitationState) -> bool {
+        match state {
+            Pending => true,
+            Accepted | Revoked | Expired => false,
+        }
+    }
+
+    fn next(from: InvitationState, event: Event) -> Option<InvitationState> {
+        match (from, event) {
+            (Pending, Event::Accepted) => Some(Accepted),
+            (Pending, Event::Revoked) => Some(Revoked),
+            (Pending, Event::Expired) => Some(Expired),
+            (Accepted | Revoked | Expired, Event::Accepted | Event::Revoked | Event::Expired) => None,
+        }
+    }
+
+    fn label(state: InvitationState) -> &'static str {
+        state.as_str()
+    }
+
+    fn event_name(event: Event) -> &'static str {
+        match event {
+            Event::Accepted => "accepted",
+            Event::Revoked => "revoked",
+            Event::Expired => "expired",
+        }
+    }
+
+    fn text_id(id: Uuid) -> String {
+        InvitationId::from(id).to_string()
+    }
+}

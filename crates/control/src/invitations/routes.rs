@@ -1,0 +1,110 @@
+//! Inviting people, taking invitations back, accepting them.
+
+use contract::{
+    Code, Page, Role, ShownSecret,
+    invitations::{
+        AcceptInvitation, CreateInvitation, Invitation, InvitationCreated, InvitationState, ListInvitations,
+        NewInvitation, RevokeInvitation,
+    },
+    organizations::{Organization, OrganizationState},
+};
+use kernel::{
+    Scope, clock,
+    machine::{Machine, transition},
+    secrets::{hash_token, random_token},
+    work,
+};
+
+use super::{
+    lifecycle::{Event, Lifecycle},
+    store::{self, New},
+};
+use crate::{
+    app::App,
+    events::emit,
+    http::{Call, Failure, Handle, Request},
+    members, organizations,
+    policies::{self, keys},
+    users,
+};
+
+impl Handle<CreateInvitation> for App {
+    async fn handle(&self, call: &mut Call, request: Request<CreateInvitation>) -> Result<NewInvitation, Failure> {
+        let organization = call.organization();
+        let (email, role) = (request.body.email, request.body.role);
+        let own = call.caller.role_in(organization);
+        if !own.is_some_and(|it| it == role || it.may_manage(role)) {
+            return Err(Failure::new(Code::ScopeExceeded, format!("your role cannot invite an `{role}`")));
+        }
+        let place = Some(organization.uuid());
+        organizations::lock(&mut call.tx, organization).await?;
+        let most = policies::number_in(&mut call.tx, keys::INVITATIONS_MAX, place, None).await?;
+        if store::pending(&mut call.tx, organization).await? as u64 >= most {
+            return Err(Failure::new(Code::LimitReached, format!("{most} invitations are pending, the limit")));
+        }
+        let lifetime = keys::hours(policies::number_in(&mut call.tx, keys::INVITATION_HOURS, place, None).await?);
+        let expires_at = clock::now(&mut call.tx).await? + lifetime;
+        let secret = random_token("gpi");
+        let token = secret.expose_text().expect("tokens are text").to_owned();
+        let new = New { organization, email: &email, role, token: hash_token(&token), expires_at };
+        let invitation = store::insert(&mut call.tx, new).await?.invitation;
+        work::wake_at(&mut call.tx, Lifecycle::NAME, invitation.id.uuid(), expires_at);
+        call.about(invitation.id);
+        call.note("role", role.to_string());
+        emit(
+            &mut call.tx,
+            Some(organization),
+            invitation.id,
+            &InvitationCreated { id: invitation.id, role: role.into() },
+        );
+        Ok(NewInvitation { invitation, token: ShownSecret::new(token) })
+    }
+}
+
+impl Handle<ListInvitations> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ListInvitations>) -> Result<Page<Invitation>, Failure> {
+        let organization = call.organization();
+        let rows = store::list(&mut call.tx, organization, &request.query).await?;
+        Ok(Page::cut(rows, request.query.limit, |it| it.id.uuid()))
+    }
+}
+
+impl Handle<RevokeInvitation> for App {
+    async fn handle(&self, call: &mut Call, request: Request<RevokeInvitation>) -> Result<Invitation, Failure> {
+        let found = store::get(&mut call.tx, request.path.invitation_id.uuid()).await?;
+        let mut found = found.ok_or_else(|| Failure::not_found("invitation"))?;
+        if found.invitation.state != InvitationState::Revoked {
+            let moved = transition::<Lifecycle>(&mut call.tx, store::versioned(&found)?, Event::Revoked, "").await?;
+            (found.invitation.state, found.invitation.version) = (moved.state.into(), moved.version);
+        }
+        Ok(found.invitation)
+    }
+}
+
+impl Handle<AcceptInvitation> for App {
+    async fn handle(&self, call: &mut Call, request: Request<AcceptInvitation>) -> Result<Organization, Failure> {
+        let unknown = || Failure::not_found("invitation for your email address; it may have run out");
+        let user = call.caller.user().ok_or_else(unknown)?;
+        let email = users::email(&mut call.tx, user).await?.ok_or_else(unknown)?;
+        // The token names the organization; only then can its rows be entered.
+        call.tx.enter(Scope::Identity).await?;
+        let token = hash_token(request.body.token.expose());
+        let found = store::by_token(&mut call.tx, &token, &email).await?.ok_or_else(unknown)?;
+        let organization = found.organization;
+        call.tx.enter(Scope::Organization(organization.uuid())).await?;
+        call.about(found.invitation.id);
+        call.about_organization(organization);
+        transition::<Lifecycle>(&mut call.tx, store::versioned(&found)?, Event::Accepted, "").await?;
+        let role: Role = crate::rows::known(found.invitation.role.as_str())?;
+        if !members::join(&mut call.tx, organization, user, role).await? {
+            return Err(Failure::new(Code::Conflict, "you are a member already"));
+        }
+        let joined = organizations::store::get(&mut call.tx, organization).await?;
+        let mut joined = joined.ok_or_else(unknown)?;
+        if joined.state != OrganizationState::Active {
+            return Err(Failure::new(Code::Conflict, format!("the organization is {}", joined.state)));
+        }
+        joined.role = Some(role.into());
+        Ok(joined)
+    }
+}

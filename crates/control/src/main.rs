@@ -1,0 +1,114 @@
+//! `gpuaasd`: the control plane's daemon and its own upkeep.
+
+mod commands;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+use control::{config::Config, roles::Role};
+
+/// The control plane of a GPU cloud that you own.
+#[derive(Parser)]
+#[command(name = "gpuaasd", version, after_help = EXAMPLES)]
+struct Arguments {
+    /// Configuration file (TOML); the environment goes before it.
+    #[arg(long, global = true, env = "GPUAAS_CONFIG_FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  gpuaasd dev                                everything on this machine, with a demo organization
+  gpuaasd config check --connect             what is wrong with the configuration
+  gpuaasd migrate up && gpuaasd serve        one server
+  gpuaasd serve --roles api                  one of many
+  gpuaasd backup monday.backup               the whole database in one file";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the whole platform on this machine, with a PostgreSQL of its own.
+    Dev {
+        /// Where everything is kept.
+        #[arg(long, default_value = "dev-data", env = "GPUAAS_DATA_DIR")]
+        data_dir: PathBuf,
+        /// Address to listen on; port 0 chooses a free one.
+        #[arg(long)]
+        listen: Option<String>,
+        /// Do not make the demo organization.
+        #[arg(long)]
+        no_seed: bool,
+    },
+    /// Run roles against a database that was migrated.
+    Serve {
+        /// Which roles; all when not said.
+        #[arg(long, value_enum, value_delimiter = ',')]
+        roles: Vec<Role>,
+    },
+    /// Look at the configuration.
+    Config {
+        #[command(subcommand)]
+        action: commands::config::Action,
+    },
+    /// Change the schema of the database.
+    Migrate {
+        #[command(subcommand)]
+        action: commands::migrate::Action,
+    },
+    /// Write the database to a file. The secrets key is not in it: keep that apart.
+    Backup {
+        /// Where to; must not exist yet.
+        file: PathBuf,
+    },
+    /// Fill an empty database from a backup.
+    Restore {
+        /// A file that `gpuaasd backup` wrote.
+        file: PathBuf,
+    },
+    /// Do what needs no account, because it makes the first one.
+    Admin {
+        #[command(subcommand)]
+        action: commands::admin::Action,
+    },
+    /// Look after the keys that seal secrets.
+    Secrets {
+        #[command(subcommand)]
+        action: commands::secrets::Action,
+    },
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.expect("the operating system gives threads");
+    match runtime.block_on(run(arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("gpuaasd: {error}");
+            let mut source = error.source();
+            while let Some(cause) = source {
+                eprint!(": {cause}");
+                source = cause.source();
+            }
+            eprintln!();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> Result<(), commands::AnyError> {
+    let file = arguments.config;
+    let config = Config::load(file.as_ref(), |name| std::env::var(name).ok())?;
+    match arguments.command {
+        Command::Dev { data_dir, listen, no_seed } => {
+            commands::serve::dev(config, control::dev::Options { data_dir, listen, seed: !no_seed }).await
+        }
+        Command::Serve { roles } => commands::serve::serve(config, roles).await,
+        Command::Config { action } => commands::config::run(&config, file.as_deref(), action).await,
+        Command::Migrate { action } => commands::migrate::run(&config.database.url, action).await,
+        Command::Backup { file } => commands::backup::back_up(&config.database.url, &file).await,
+        Command::Restore { file } => commands::backup::restore(&config.database.url, &file).await,
+        Command::Admin { action } => commands::admin::run(&config, action).await,
+        Command::Secrets { action } => commands::secrets::run(&config, action).await,
+    }
+}

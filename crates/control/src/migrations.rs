@@ -1,0 +1,126 @@
+//! Numbered steps of the schema, up and down, built into the binary, and
+//! whether the schema of a database is one that this binary can serve.
+
+use sqlx::{Connection, PgConnection, migrate::Migrator};
+
+pub static STEPS: Migrator = sqlx::migrate!("../../migrations");
+
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    #[error("the database cannot be reached: check `database.url`")]
+    Unreachable(#[from] sqlx::Error),
+    #[error("a migration failed; what it did was taken back")]
+    Failed(#[source] sqlx::migrate::MigrateError),
+    #[error("there is no migration {0}; `gpuaasd migrate status` lists them")]
+    Unknown(i64),
+    #[error("the schema has step {0}, which this gpuaasd does not know: use the release that brought it")]
+    FromLater(i64),
+    #[error("step {0} was taken in another form than this gpuaasd knows: use a release as published")]
+    Changed(i64),
+}
+
+/// Why a database cannot be served as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    #[error("the database cannot be reached: check `database.url`")]
+    Unreachable(#[from] sqlx::Error),
+    #[error("the schema is at step {found} of {wanted}: run `gpuaasd migrate up`, then start again")]
+    Older { found: i64, wanted: i64 },
+    #[error(
+        "the schema needs a gpuaasd that knows step {needed}, this one knows {known}: install the release that migrated it"
+    )]
+    Newer { needed: i64, known: i64 },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Applied,
+    Missing,
+    /// Taken by a later release; this one knows nothing of it.
+    FromLater,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub version: i64,
+    pub name: String,
+    pub state: State,
+}
+
+/// The newest step that this binary knows.
+pub fn newest() -> i64 {
+    known().map(|(version, _)| version).max().unwrap_or_default()
+}
+
+fn known() -> impl Iterator<Item = (i64, String)> {
+    let ups = STEPS.iter().filter(|it| it.migration_type.is_up_migration());
+    ups.map(|it| (it.version, it.description.to_string()))
+}
+
+pub async fn status(url: &str) -> Result<Vec<Step>, MigrateError> {
+    let mut connection = PgConnection::connect(url).await?;
+    let applied = applied(&mut connection).await?;
+    let mut steps: Vec<Step> = known()
+        .map(|(version, name)| {
+            let is_applied = applied.iter().any(|(it, _)| *it == version);
+            Step { version, name, state: if is_applied { State::Applied } else { State::Missing } }
+        })
+        .collect();
+    let later = applied.into_iter().filter(|(version, _)| known().all(|(it, _)| it != *version));
+    steps.extend(later.map(|(version, name)| Step { version, name, state: State::FromLater }));
+    Ok(steps)
+}
+
+/// Whether this binary can serve the schema. A later one will do while it only
+/// added to what we know, so that releases can be replaced one server at a time;
+/// the step that takes something away raises `installation.needs_step`.
+pub async fn check(url: &str) -> Result<(), SchemaError> {
+    let mut connection = PgConnection::connect(url).await?;
+    let applied = applied(&mut connection).await?;
+    let missing = known().any(|(version, _)| applied.iter().all(|(it, _)| *it != version));
+    if missing {
+        let found = applied.iter().map(|(version, _)| *version).max().unwrap_or_default();
+        return Err(SchemaError::Older { found, wanted: newest() });
+    }
+    let needed: i64 = sqlx::query_scalar("SELECT needs_step FROM installation").fetch_one(&mut connection).await?;
+    if needed > newest() {
+        return Err(SchemaError::Newer { needed, known: newest() });
+    }
+    connection.close().await?;
+    Ok(())
+}
+
+async fn applied(connection: &mut PgConnection) -> sqlx::Result<Vec<(i64, String)>> {
+    let table: Option<String> =
+        sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations')::text").fetch_one(&mut *connection).await?;
+    if table.is_none() {
+        return Ok(Vec::new());
+    }
+    sqlx::query_as("SELECT version, description FROM _sqlx_migrations WHERE success ORDER BY version")
+        .fetch_all(connection)
+        .await
+}
+
+/// Takes every missing step. Several processes may do so at once: a lock lets
+/// one of them work, and the others find nothing left to do.
+pub async fn up(url: &str) -> Result<(), MigrateError> {
+    let mut connection = PgConnection::connect(url).await?;
+    STEPS.run(&mut connection).await.map_err(explain)
+}
+
+/// Takes steps back until `target` is the newest one applied; 0 empties the schema.
+pub async fn down(url: &str, target: i64) -> Result<(), MigrateError> {
+    if target != 0 && known().all(|(version, _)| version != target) {
+        return Err(MigrateError::Unknown(target));
+    }
+    let mut connection = PgConnection::connect(url).await?;
+    STEPS.undo(&mut connection, target).await.map_err(explain)
+}
+
+fn explain(error: sqlx::migrate::MigrateError) -> MigrateError {
+    match error {
+        sqlx::migrate::MigrateError::VersionMissing(step) => MigrateError::FromLater(step),
+        sqlx::migrate::MigrateError::VersionMismatch(step) => MigrateError::Changed(step),
+        other => MigrateError::Failed(other),
+    }
+}

@@ -1,0 +1,238 @@
+//! Every policy key: typed, with unit, default, bounds, and whether lower
+//! levels may only tighten it. `docs/generated/policies.md` prints the table.
+
+use std::time::Duration;
+
+use contract::policies::PolicyLevel;
+
+pub struct KeyInfo {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub unit: &'static str,
+    pub kind: Kind,
+    /// The lowest level at which it can be set.
+    pub deepest: PolicyLevel,
+    pub guardrail: Guardrail,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Number { default: u64, min: u64, max: u64 },
+    Flag { default: bool },
+}
+
+/// What lower levels may do to a value set above them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guardrail {
+    /// Replace it.
+    None,
+    /// Lower it only: limits and lifetimes.
+    LowerOnly,
+}
+
+#[derive(Clone, Copy)]
+pub struct NumberKey(pub &'static KeyInfo);
+
+#[derive(Clone, Copy)]
+pub struct FlagKey(pub &'static KeyInfo);
+
+macro_rules! policy_keys {
+    (@kind number, $default:literal, $min:literal, $max:literal) => { Kind::Number { default: $default, min: $min, max: $max } };
+    (@kind flag, $default:literal) => { Kind::Flag { default: $default } };
+    (@type number) => { NumberKey };
+    (@type flag) => { FlagKey };
+    ($($(#[doc = $doc:literal])+ $const:ident = $name:literal: $kind:ident($($value:literal),+) $unit:literal, $deepest:ident, $guardrail:ident;)+) => {
+        $(
+            $(#[doc = $doc])+
+            pub const $const: policy_keys!(@type $kind) = <policy_keys!(@type $kind)>::new(&KeyInfo {
+                name: $name,
+                about: concat!($($doc),+),
+                unit: $unit,
+                kind: policy_keys!(@kind $kind, $($value),+),
+                deepest: PolicyLevel::$deepest,
+                guardrail: Guardrail::$guardrail,
+            });
+        )+
+        pub const ALL: &[&KeyInfo] = &[$($const.0),+];
+    };
+}
+
+impl NumberKey {
+    const fn new(info: &'static KeyInfo) -> Self {
+        Self(info)
+    }
+}
+
+impl FlagKey {
+    const fn new(info: &'static KeyInfo) -> Self {
+        Self(info)
+    }
+}
+
+policy_keys! {
+    /// How long an access token of the built-in issuer works.
+    ACCESS_TOKEN_SECONDS = "identity.access_token_seconds": number(600, 30, 3600) "seconds", Platform, None;
+    /// How long a session lasts, however often it is refreshed.
+    SESSION_HOURS = "identity.session_hours": number(720, 1, 8760) "hours", Platform, None;
+    /// How long a used refresh token may be repeated, for answers that were lost.
+    REFRESH_GRACE_SECONDS = "identity.refresh_grace_seconds": number(5, 0, 60) "seconds", Platform, None;
+    /// How long a caller's permissions may be remembered; bounds how late a revocation can take effect.
+    CALLER_CACHE_MS = "identity.caller_cache_ms": number(500, 0, 900) "milliseconds", Platform, None;
+    /// How often the signing keys of the built-in issuer are replaced.
+    SIGNING_KEY_DAYS = "identity.signing_key_days": number(30, 1, 365) "days", Platform, None;
+    /// The shortest password that is accepted.
+    PASSWORD_MIN_LENGTH = "identity.password_min_length": number(12, 8, 128) "characters", Platform, None;
+    /// Whether people may create accounts and organizations without an invitation.
+    SELF_SERVICE = "identity.self_service": flag(false) "flag", Platform, None;
+    /// How long signing in through an external issuer may take.
+    OIDC_START_SECONDS = "identity.oidc_start_seconds": number(600, 60, 3600) "seconds", Platform, None;
+    /// How often the external issuer's keys are fetched again.
+    OIDC_REFRESH_SECONDS = "identity.oidc_refresh_seconds": number(300, 10, 86400) "seconds", Platform, None;
+    /// How long the external issuer's keys are trusted while it cannot be reached.
+    OIDC_STALE_SECONDS = "identity.oidc_stale_seconds": number(86400, 60, 604800) "seconds", Platform, None;
+    /// How old an identity token of the external issuer may be that is exchanged for a session.
+    OIDC_TOKEN_SECONDS = "identity.oidc_token_seconds": number(600, 30, 3600) "seconds", Platform, None;
+    /// The longest lifetime of a key.
+    KEY_MAX_DAYS = "keys.max_days": number(365, 1, 3650) "days", Organization, LowerOnly;
+    /// The most keys that a person or a service account may hold.
+    KEYS_MAX = "keys.max": number(50, 1, 10000) "count", Organization, LowerOnly;
+    /// How long an invitation can be accepted.
+    INVITATION_HOURS = "invitations.lifetime_hours": number(168, 1, 2160) "hours", Organization, LowerOnly;
+    /// The most invitations that may be pending at once.
+    INVITATIONS_MAX = "invitations.max_pending": number(200, 1, 100000) "count", Organization, LowerOnly;
+    /// The most projects that an organization may have.
+    PROJECTS_MAX = "projects.max": number(100, 1, 1000000) "count", Organization, LowerOnly;
+    /// The most service accounts that an organization may have.
+    SERVICE_ACCOUNTS_MAX = "service_accounts.max": number(100, 1, 100000) "count", Organization, LowerOnly;
+    /// The most organizations that one person may own.
+    ORGANIZATIONS_MAX = "organizations.max_owned": number(10, 1, 10000) "count", Platform, None;
+    /// The largest body that is read.
+    BODY_BYTES = "http.max_body_bytes": number(65536, 1024, 16777216) "bytes", Platform, None;
+    /// The deepest nesting of a JSON body.
+    BODY_DEPTH = "http.max_body_depth": number(32, 4, 100) "levels", Platform, None;
+    /// The longest query string.
+    QUERY_BYTES = "http.max_query_bytes": number(4096, 256, 16384) "bytes", Platform, None;
+    /// The most headers of a request.
+    HEADERS_MAX = "http.max_headers": number(64, 16, 100) "count", Platform, None;
+    /// The most bytes of headers of a request.
+    HEADER_BYTES = "http.max_header_bytes": number(16384, 4096, 65536) "bytes", Platform, None;
+    /// How long a request may take before it is given up.
+    REQUEST_SECONDS = "http.request_seconds": number(30, 1, 300) "seconds", Platform, None;
+    /// How long the answer to an idempotency key is kept.
+    IDEMPOTENCY_HOURS = "idempotency.keep_hours": number(24, 1, 720) "hours", Platform, None;
+    /// How many repetitions of a running request may wait for its answer.
+    IDEMPOTENCY_WAITERS = "idempotency.max_waiters": number(256, 1, 10000) "count", Platform, None;
+    /// Requests from one address.
+    RATE_ADDRESS = "rate_limit.address_per_minute": number(6000, 60, 10000000) "per_minute", Platform, None;
+    /// Requests of one caller in the default lane.
+    RATE_DEFAULT = "rate_limit.default_per_minute": number(3000, 10, 10000000) "per_minute", Platform, None;
+    /// Requests of one caller in the financial lane.
+    RATE_FINANCIAL = "rate_limit.financial_per_minute": number(120, 10, 10000000) "per_minute", Platform, None;
+    /// Requests of one caller in the administrative lane.
+    RATE_ADMIN = "rate_limit.admin_per_minute": number(1200, 10, 10000000) "per_minute", Platform, None;
+    /// Attempts to sign in from one address, and for one account.
+    RATE_LOGIN = "rate_limit.login_per_minute": number(30, 3, 10000000) "per_minute", Platform, None;
+    /// Requests of one caller in the terminal lane.
+    RATE_TERMINAL = "rate_limit.terminal_per_minute": number(60, 1, 10000000) "per_minute", Platform, None;
+    /// Requests of one caller in the launch lane.
+    RATE_LAUNCH = "rate_limit.launch_per_minute": number(60, 1, 10000000) "per_minute", Platform, None;
+    /// Requests of one node.
+    RATE_NODE = "rate_limit.node_per_minute": number(600, 10, 10000000) "per_minute", Platform, None;
+    /// How many event streams one caller may hold open.
+    WATCHES_MAX = "events.max_watches": number(20, 1, 1000) "count", Platform, None;
+    /// How long events can be read back.
+    EVENTS_DAYS = "events.keep_days": number(30, 1, 3650) "days", Platform, None;
+    /// How long audit entries are kept; their seals stay.
+    AUDIT_DAYS = "audit.keep_days": number(730, 1, 36500) "days", Platform, None;
+    /// How often finished audit entries are sealed.
+    SEAL_MS = "audit.seal_ms": number(1000, 100, 5000) "milliseconds", Platform, None;
+    /// How often a consumer tries a message before it becomes a dead letter.
+    DELIVERY_ATTEMPTS = "delivery.attempts": number(8, 1, 100) "count", Platform, None;
+    /// How long a dead letter rests before it is delivered again.
+    REDELIVERY_SECONDS = "delivery.redelivery_seconds": number(300, 1, 86400) "seconds", Platform, None;
+    /// How often a dead letter is delivered again before a person must look.
+    REDELIVERY_ATTEMPTS = "delivery.redelivery_attempts": number(5, 0, 100) "count", Platform, None;
+    /// How long a worker holds what it works on.
+    WORK_LEASE_SECONDS = "work.lease_seconds": number(60, 5, 3600) "seconds", Platform, None;
+    /// How often work is tried before a person must look.
+    WORK_ATTEMPTS = "work.attempts": number(10, 1, 1000) "count", Platform, None;
+    /// How often every resource is checked for forgotten work.
+    WORK_SWEEP_SECONDS = "work.sweep_seconds": number(300, 5, 86400) "seconds", Platform, None;
+}
+
+impl KeyInfo {
+    pub fn find(name: &str) -> Option<&'static KeyInfo> {
+        ALL.iter().copied().find(|it| it.name == name)
+    }
+
+    pub fn default_text(&self) -> String {
+        match self.kind {
+            Kind::Number { default, .. } => default.to_string(),
+            Kind::Flag { default } => default.to_string(),
+        }
+    }
+
+    pub fn accepts(&self) -> String {
+        match self.kind {
+            Kind::Number { min, max, .. } => format!("a whole number from {min} to {max}"),
+            Kind::Flag { .. } => "true or false".into(),
+        }
+    }
+
+    /// The value in its normal form, or what is wrong with it.
+    pub fn check(&self, text: &str) -> Result<String, String> {
+        let refused = || format!("`{}` takes {}", self.name, self.accepts());
+        match self.kind {
+            Kind::Number { min, max, .. } => match text.parse::<u64>() {
+                Ok(number) if (min..=max).contains(&number) => Ok(number.to_string()),
+                _ => Err(refused()),
+            },
+            Kind::Flag { .. } => match text {
+                "true" | "false" => Ok(text.to_owned()),
+                _ => Err(refused()),
+            },
+        }
+    }
+
+    /// Whether `value` asks for no more than `above` allows.
+    pub fn is_within(&self, value: &str, above: &str) -> bool {
+        match (self.guardrail, value.parse::<u64>(), above.parse::<u64>()) {
+            (Guardrail::LowerOnly, Ok(value), Ok(above)) => value <= above,
+            (Guardrail::None, ..) | (Guardrail::LowerOnly, ..) => true,
+        }
+    }
+}
+
+impl NumberKey {
+    /// The smallest value that it accepts.
+    pub fn least(self) -> u64 {
+        let Kind::Number { min, .. } = self.0.kind else { unreachable!("number keys are of the number kind") };
+        min
+    }
+
+    pub fn read(self, text: Option<&str>) -> u64 {
+        let Kind::Number { default, .. } = self.0.kind else { unreachable!("number keys are of the number kind") };
+        text.and_then(|it| it.parse().ok()).unwrap_or(default)
+    }
+}
+
+impl FlagKey {
+    pub fn read(self, text: Option<&str>) -> bool {
+        let Kind::Flag { default } = self.0.kind else { unreachable!("flag keys are of the flag kind") };
+        text.and_then(|it| it.parse().ok()).unwrap_or(default)
+    }
+}
+
+/// Units of time that keys count in.
+pub fn seconds(number: u64) -> Duration {
+    Duration::from_secs(number)
+}
+pub fn hours(number: u64) -> Duration {
+    Duration::from_secs(number * 3600)
+}
+pub fn days(number: u64) -> Duration {
+    Duration::from_secs(number * 86400)
+}
+pub fn milliseconds(number: u64) -> Duration {
+    Duration::from_millis(number)
+}

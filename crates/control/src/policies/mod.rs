@@ -1,0 +1,83 @@
+//! Policies: typed settings resolved project → organization → platform →
+//! default. Platform values are remembered for at most a minute and forgotten
+//! on every change; values that guard quotas are read in the transaction.
+
+pub mod keys;
+mod resolve;
+mod routes;
+mod store;
+
+pub use resolve::{Levels, Resolved, resolve};
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, RwLock},
+    time::Duration,
+};
+
+use kernel::{Db, Tx};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use keys::{FlagKey, NumberKey};
+
+/// The platform's own values as last read.
+#[derive(Clone, Default)]
+pub struct Policies {
+    platform: Arc<RwLock<Arc<HashMap<String, String>>>>,
+    changed: Arc<Notify>,
+}
+
+// bound: the longest that a value may be remembered, by design
+const REMEMBER: Duration = Duration::from_secs(60);
+
+impl Policies {
+    pub fn number(&self, key: NumberKey) -> u64 {
+        key.read(self.snapshot().get(key.0.name).map(String::as_str))
+    }
+
+    pub fn flag(&self, key: FlagKey) -> bool {
+        key.read(self.snapshot().get(key.0.name).map(String::as_str))
+    }
+
+    fn snapshot(&self) -> Arc<HashMap<String, String>> {
+        self.platform.read().expect("no code panics while it holds this lock").clone()
+    }
+
+    /// Reads the platform's values again soon, because one changed.
+    pub fn forget(&self) {
+        self.changed.notify_one();
+    }
+
+    pub async fn refresh(&self, db: &Db) -> sqlx::Result<()> {
+        let values = store::platform(db).await?;
+        *self.platform.write().expect("no code panics while it holds this lock") = Arc::new(values);
+        Ok(())
+    }
+
+    /// Keeps the snapshot fresh until stopped.
+    pub async fn run(self, db: Db, stop: CancellationToken) {
+        while !stop.is_cancelled() {
+            if let Err(error) = self.refresh(&db).await {
+                tracing::warn!(%error, "reading policies failed; the last known values apply");
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.changed.notified() => (),
+                () = tokio::time::sleep(REMEMBER) => (),
+            }
+        }
+    }
+}
+
+/// A value as it applies now, read in the transaction: for quotas and guards.
+pub async fn number_in(
+    tx: &mut Tx,
+    key: NumberKey,
+    organization: Option<Uuid>,
+    project: Option<Uuid>,
+) -> sqlx::Result<u64> {
+    let levels = store::levels(tx, key.0.name, organization, project).await?;
+    Ok(key.read(Some(&resolve(key.0, &levels).value)))
+}

@@ -1,0 +1,27 @@
+//! Projects: what an organization groups its work under. Others may ask for
+//! every project of an organization to be deleted.
+
+mod consume;
+pub mod lifecycle;
+mod reconcile;
+mod routes;
+mod store;
+
+pub use consume::DeleteWithOrganization;
+pub use reconcile::ProjectReconciler;
+
+use contract::{
+    Name,
+    id::{OrganizationId, ProjectId},
+};
+use kernel::Tx;
+
+/// Adds a project without looking at limits; for seeding.
+pub async fn add(tx: &mut Tx, organization: OrganizationId, name: &Name) -> sqlx::Result<ProjectId> {
+    match store::insert(tx, organization, name, u64::MAX).await? {
+        store::Inserted::Project(project) => Ok(project.id),
+        store::Inserted::NameTaken | store::Inserted::LimitReached | store::Inserted::NotActive => {
+            Err(sqlx::Error::RowNotFound)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The roles of `gpuaasd`: what a process does besides being there. Any number
+//! of processes may run any of them against one database.
+
+use std::{sync::Arc, time::Duration};
+
+use kernel::{
+    Access, Db, Tx,
+    bus::{self, Bus, Consumer, embedded::Embedded, readers},
+    gauges, housekeeping, machine, seals,
+    work::{self, Workers},
+};
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    adapters::nats::{self, Nats},
+    app::App,
+    dead_letters::DeadLetterReconciler,
+    http,
+    invitations::InvitationReconciler,
+    policies::keys,
+    projects::{DeleteWithOrganization, ProjectReconciler},
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Role {
+    /// Answers requests.
+    Api,
+    /// Drives resources to where they should be.
+    Reconcile,
+    /// Carries events to consumers.
+    Relay,
+    /// Seals the audit log and removes what is past its time.
+    Keeper,
+}
+
+impl Role {
+    pub const ALL: [Role; 4] = [Role::Api, Role::Reconcile, Role::Relay, Role::Keeper];
+}
+
+/// Calls `$callback!(A, B, …)` with every lifecycle: the guard's table, the
+/// diagrams and the soundness test are built from this one list.
+#[macro_export]
+macro_rules! for_each_machine {
+    ($callback:ident) => {
+        $callback! {
+            $crate::dead_letters::lifecycle::Lifecycle,
+            $crate::invitations::lifecycle::Lifecycle,
+            $crate::organizations::lifecycle::Lifecycle,
+            $crate::projects::lifecycle::Lifecycle,
+        }
+    };
+}
+
+/// Writes every lifecycle's legal moves into the database's guard.
+pub async fn teach_machines(db: &Db) -> sqlx::Result<()> {
+    let mut tx = Tx::system(db, "lifecycles", Access::Write).await?;
+    macro_rules! teach {
+        ($($machine:path),* $(,)?) => { $( machine::teach::<$machine>(&mut tx).await?; )* };
+    }
+    crate::for_each_machine!(teach);
+    tx.commit().await
+}
+
+/// Every durable consumer.
+pub fn consumers() -> Vec<Arc<dyn Consumer>> {
+    vec![Arc::new(DeleteWithOrganization)]
+}
+
+/// Every reconciler.
+pub fn workers(app: &App) -> Workers {
+    let mut workers = Workers::default();
+    workers.add(DeadLetterReconciler { db: app.db.clone(), consumers: consumers(), policies: app.policies.clone() });
+    workers.add(InvitationReconciler);
+    workers.add(ProjectReconciler);
+    workers
+}
+
+// bound: the longest time without looking when no bell rings
+const POLL: Duration = Duration::from_secs(1);
+// bound: the shortest pause between two tries of one thing
+const FIRST_RETRY: Duration = Duration::from_millis(200);
+// bound: the longest pause between two tries of one thing
+const SLOWEST_RETRY: Duration = Duration::from_secs(600);
+// bound: how often expired rows are looked for
+const HOUSEKEEPING: Duration = Duration::from_secs(30);
+
+// bound: how old the measurements on the metrics page may be
+const MEASURE: Duration = Duration::from_secs(10);
+
+pub fn work_settings(app: &App) -> work::Settings {
+    work::Settings {
+        lease: keys::seconds(app.policies.number(keys::WORK_LEASE_SECONDS)),
+        poll: POLL,
+        sweep_every: keys::seconds(app.policies.number(keys::WORK_SWEEP_SECONDS)),
+        concurrency: 8,
+        attempts: i32::try_from(app.policies.number(keys::WORK_ATTEMPTS)).unwrap_or(i32::MAX),
+        first_retry: FIRST_RETRY,
+        slowest_retry: SLOWEST_RETRY,
+    }
+}
+
+pub fn bus_settings(app: &App) -> bus::Settings {
+    bus::Settings {
+        poll: POLL,
+        batch: 100,
+        attempts: i32::try_from(app.policies.number(keys::DELIVERY_ATTEMPTS)).unwrap_or(i32::MAX),
+        first_retry: FIRST_RETRY,
+        slowest_retry: SLOWEST_RETRY,
+        redeliver_after: keys::seconds(app.policies.number(keys::REDELIVERY_SECONDS)),
+    }
+}
+
+/// What carries events to consumers: NATS where it is configured, else the database itself.
+pub fn bus(app: &App) -> Box<dyn Bus> {
+    let (db, settings) = (app.db.clone(), bus_settings(app));
+    match app.nats.clone() {
+        None => Box::new(Embedded { db, settings }),
+        Some(connection) => {
+            Box::new(Nats { connection, db, settings, policies: app.policies.clone(), ack_wait: nats::ACK_WAIT })
+        }
+    }
+}
+
+/// Where a process listens.
+pub struct Listeners {
+    pub api: Option<TcpListener>,
+    pub ops: Option<TcpListener>,
+}
+
+/// Runs the roles until the app is asked to stop, and ends when they have.
+pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
+    let stop = app.stopping.clone();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(app.db.bell.clone().connect(app.db.clone(), stop.clone()));
+    tasks.spawn(app.policies.clone().run(app.db.clone(), stop.clone()));
+    tasks.spawn(app.signing.clone().run(app.policies.clone(), stop.clone()));
+    tasks.spawn(listen_for_changes(app.clone(), stop.clone()));
+    if roles.contains(&Role::Api) {
+        tasks.spawn(app.recogniser.last_used.clone().run(app.db.clone(), stop.clone()));
+        if let Some(oidc) = app.oidc.clone() {
+            tasks.spawn(oidc.run(stop.clone()));
+        }
+    }
+    if roles.contains(&Role::Reconcile) {
+        tasks.spawn(workers(&app).run(app.db.clone(), work_settings(&app), stop.clone()));
+    }
+    if roles.contains(&Role::Relay) {
+        let (app, stop) = (app.clone(), stop.clone());
+        tasks.spawn(async move { carry_events(&app, stop).await });
+    }
+    if roles.contains(&Role::Keeper) {
+        let every = keys::milliseconds(app.policies.number(keys::SEAL_MS));
+        let settings = seals::SealSettings { every, batch: 5_000 };
+        let sealer = seals::Sealer { db: app.db.clone(), keyring: app.keyring.clone(), settings };
+        tasks.spawn(sealer.run(stop.clone()));
+        tasks.spawn(keep_house(app.clone(), stop.clone()));
+        tasks.spawn(gauges::run(app.db.clone(), MEASURE, stop.clone()));
+    }
+    let max = app.config.http.max_connections;
+    // Ends last: while requests finish, readiness says why no new ones are taken.
+    let finished = CancellationToken::new();
+    let ops = listeners.ops.map(|listener| {
+        tokio::spawn(http::server::serve(listener, http::ops_router(app.clone()), max, finished.clone()))
+    });
+    if let Some(listener) = listeners.api {
+        let mut router = http::router(app.clone());
+        if app.config.http.ops_listen.is_none() {
+            router = http::ops_router(app.clone()).merge(router);
+        }
+        tasks.spawn(http::server::serve(listener, router, max, stop.clone()));
+    }
+    while tasks.join_next().await.is_some() {}
+    finished.cancel();
+    if let Some(ops) = ops {
+        // A panic in there was logged already, and there is nothing left to serve.
+        let _ = ops.await;
+    }
+    app.db.close();
+}
+
+async fn carry_events(app: &App, stop: CancellationToken) {
+    if app.nats.is_none()
+        && let Err(error) = readers::forget(&app.db, &[nats::READER]).await
+    {
+        tracing::warn!(%error, "the position of a former NATS relay stays; it keeps events from expiring until the next start");
+    }
+    bus(app).run(consumers(), stop).await;
+}
+
+/// Feeds watchers, and forgets what an event made stale.
+async fn listen_for_changes(app: Arc<App>, stop: CancellationToken) {
+    let heard = {
+        let app = app.clone();
+        move |message: &kernel::outbox::Message| {
+            let noun = message.subject.split('.').next().unwrap_or_default();
+            match noun {
+                "policy" => app.policies.forget(),
+                "session" | "key" | "member" | "organization" | "service_account" | "user" => app.recogniser.forget(),
+                _ => (),
+            }
+        }
+    };
+    app.feed.clone().run(app.db.clone(), heard, stop).await;
+}
+
+/// Removes what is past its time, until stopped.
+async fn keep_house(app: Arc<App>, stop: CancellationToken) {
+    const BITE: i64 = 5_000;
+    const SEALS: i64 = 100;
+    while !stop.is_cancelled() {
+        let retention =
+            housekeeping::Retention { events: keys::days(app.policies.number(keys::EVENTS_DAYS)), bite: BITE };
+        let outcome = async {
+            let gone = housekeeping::sweep(&app.db, retention).await?;
+            let sessions = crate::sessions::forget_old(&app.db, BITE).await?;
+            let audit = keys::days(app.policies.number(keys::AUDIT_DAYS));
+            let seals = seals::expire(&app.db, audit, SEALS).await?;
+            // A full bite of either means that there may be more.
+            let full = seals >= SEALS as u64;
+            Ok::<u64, sqlx::Error>(gone + sessions + if full { BITE as u64 } else { 0 })
+        };
+        match outcome.await {
+            Ok(gone) if gone >= BITE as u64 => continue,
+            Ok(_) => (),
+            Err(error) => tracing::warn!(%error, "housekeeping failed; trying again later"),
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(HOUSEKEEPING) => (),
+        }
+    }
+}

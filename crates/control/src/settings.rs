@@ -1,0 +1,135 @@
+//! Where each setting came from, for `gpuaasd config check`. Values that can
+//! hold a secret are not shown.
+
+use std::{fmt, path::Path};
+
+use crate::config::{Config, Database, Http, Identity, LogFormat, Nats, Oidc, Redis, Secrets, Telemetry, VARIABLES};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub name: &'static str,
+    pub value: String,
+    pub source: Source,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    File,
+    Environment(&'static str),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Default => f.write_str("default"),
+            Source::File => f.write_str("file"),
+            Source::Environment(name) => f.write_str(name),
+        }
+    }
+}
+
+const HIDDEN: &str = "(hidden)";
+const NOT_SET: &str = "(not set)";
+
+/// Every setting; `in_environment` says whether a variable is set.
+pub fn report(config: &Config, file: Option<&Path>, in_environment: impl Fn(&str) -> bool) -> Vec<Setting> {
+    // Loaded a moment ago, so it can be read; a file that changed since shows as empty.
+    let table = file.and_then(|it| std::fs::read_to_string(it).ok()).and_then(|it| it.parse::<toml::Table>().ok());
+    let in_file = |name: &str| {
+        let (section, key) = name.split_once('.')?;
+        table.as_ref()?.get(section)?.as_table()?.get(key).map(|_| ())
+    };
+    let source = |name: &'static str| {
+        let variable = VARIABLES.iter().find(|(variable, it)| *it == name && in_environment(variable));
+        match (variable, in_file(name)) {
+            (Some((variable, _)), _) => Source::Environment(variable),
+            (None, Some(())) => Source::File,
+            (None, None) => Source::Default,
+        }
+    };
+    values(config).into_iter().map(|(name, value)| Setting { name, value, source: source(name) }).collect()
+}
+
+/// Taken apart field by field, so that a new setting cannot be forgotten here.
+fn values(config: &Config) -> Vec<(&'static str, String)> {
+    let Config { database, http, identity, secrets, redis, nats, telemetry, oidc } = config;
+    let Database { url: _, max_connections, acquire_timeout_ms, statement_timeout_ms, lock_timeout_ms } = database;
+    let Http { listen, ops_listen, max_connections: http_connections, trusted_proxies } = http;
+    let Identity { issuer } = identity;
+    let Secrets { keys, key_file } = secrets;
+    let (Redis { url: redis }, Nats { url: nats }) = (redis, nats);
+    let Telemetry { log, format, otlp_endpoint } = telemetry;
+    let shown = |it: &Option<String>| it.clone().unwrap_or_else(|| NOT_SET.into());
+    let mut all = vec![
+        ("database.url", HIDDEN.into()),
+        ("database.max_connections", max_connections.to_string()),
+        ("database.acquire_timeout_ms", acquire_timeout_ms.to_string()),
+        ("database.statement_timeout_ms", statement_timeout_ms.to_string()),
+        ("database.lock_timeout_ms", lock_timeout_ms.to_string()),
+        ("http.listen", listen.clone()),
+        ("http.ops_listen", shown(ops_listen)),
+        ("http.max_connections", http_connections.to_string()),
+        ("http.trusted_proxies", list(trusted_proxies)),
+        ("identity.issuer", issuer.clone()),
+        ("secrets.keys", hidden(keys)),
+        ("secrets.key_file", key_file.as_ref().map_or_else(|| NOT_SET.into(), |it| it.display().to_string())),
+        ("redis.url", hidden(redis)),
+        ("nats.url", hidden(nats)),
+        ("telemetry.log", log.clone()),
+        (
+            "telemetry.format",
+            match format {
+                LogFormat::Json => "json".into(),
+                LogFormat::Text => "text".into(),
+            },
+        ),
+        ("telemetry.otlp_endpoint", hidden(otlp_endpoint)),
+    ];
+    if let Some(Oidc { issuer, client_id, client_secret, redirect_uris }) = oidc {
+        all.push(("oidc.issuer", issuer.clone()));
+        all.push(("oidc.client_id", client_id.clone()));
+        all.push(("oidc.client_secret", hidden(client_secret)));
+        all.push(("oidc.redirect_uris", list(redirect_uris)));
+    }
+    all
+}
+
+fn hidden<T>(value: &Option<T>) -> String {
+    if value.is_some() { HIDDEN.into() } else { NOT_SET.into() }
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    if items.is_empty() { NOT_SET.into() } else { items.iter().map(T::to_string).collect::<Vec<_>>().join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_says_where_it_came_from_and_secrets_stay_hidden() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = "[database]\nurl = \"postgres://gp:hunter2@localhost/x\"\n[http]\nlisten = \"127.0.0.1:1\""; // secret-scan: allow
+        std::fs::write(file.path(), text).unwrap();
+        let environment = |name: &str| (name == "GPUAAS_LISTEN").then(|| "127.0.0.1:2".to_owned());
+        let config = Config::load(Some(&file.path().to_path_buf()), environment).unwrap();
+        let report = report(&config, Some(file.path()), |it| it == "GPUAAS_LISTEN");
+        let of = |name: &str| report.iter().find(|it| it.name == name).unwrap().clone();
+        assert_eq!((of("database.url").value.as_str(), of("database.url").source), (HIDDEN, Source::File));
+        assert_eq!(of("http.listen").source, Source::Environment("GPUAAS_LISTEN"));
+        assert_eq!((of("http.listen").value.as_str(), of("redis.url").source), ("127.0.0.1:2", Source::Default));
+        assert!(!format!("{report:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn every_variable_belongs_to_a_setting() {
+        let oidc =
+            Oidc { issuer: String::new(), client_id: String::new(), client_secret: None, redirect_uris: Vec::new() };
+        let config = Config { oidc: Some(oidc), ..Config::default() };
+        let known: Vec<_> = values(&config).into_iter().map(|(name, _)| name).collect();
+        for (variable, setting) in VARIABLES {
+            assert!(known.contains(setting), "{variable}");
+        }
+    }
+}
