@@ -1,0 +1,182 @@
+//! A control plane whose relay is in the test's hands.
+
+use std::{sync::Arc, time::Duration};
+
+use control::{
+    adapters::nats::Nats,
+    app::App,
+    dead_letters::DeadLetterReconciler,
+    roles::{self, Role},
+};
+use kernel::{
+    Access, Tx,
+    bus::{Bus, Consumer, Settings, embedded::Embedded},
+    outbox::{self, NewEvent},
+    work::Workers,
+};
+use sqlx::PgConnection;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::Effect;
+use crate::{
+    Database, Server, World,
+    services::{self, Service},
+};
+
+pub struct Stand {
+    pub world: World,
+    pub nats: Option<Service>,
+    pub settings: Settings,
+}
+
+/// Fast enough for tests; a message is tried three times.
+const SETTINGS: Settings = Settings {
+    poll: Duration::from_millis(100),
+    batch: 10,
+    attempts: 3,
+    first_retry: Duration::from_millis(10),
+    slowest_retry: Duration::from_millis(50),
+    redeliver_after: Duration::from_secs(300),
+};
+const ACK_WAIT: Duration = Duration::from_secs(1);
+
+impl Stand {
+    pub async fn embedded() -> Stand {
+        Stand::on(None).await
+    }
+
+    pub async fn nats() -> Stand {
+        Stand::on(Some(services::nats().await)).await
+    }
+
+    pub async fn on(nats: Option<Service>) -> Stand {
+        let database = Arc::new(Database::new().await);
+        let mut admin = database.superuser().await;
+        let tables = "CREATE TABLE effects (nth bigint GENERATED ALWAYS AS IDENTITY, consumer text, message_id uuid,
+             subject text, resource text, version bigint, correlation_id text, traceparent text);
+           CREATE TABLE things (id text PRIMARY KEY, version bigint NOT NULL);
+           CREATE TABLE scraps (id bigint GENERATED ALWAYS AS IDENTITY);
+           GRANT ALL ON effects, things, scraps TO gpuaas_system";
+        sqlx::raw_sql(tables).execute(&mut admin).await.unwrap();
+        let server = server(database, nats.as_ref()).await;
+        Stand { world: World::on(server).await, nats, settings: SETTINGS }
+    }
+
+    pub fn app(&self) -> &Arc<App> {
+        &self.world.server.app
+    }
+
+    /// Another process on the same database and the same NATS.
+    pub async fn replica(&self) -> Server {
+        server(self.world.server.database.clone(), self.nats.as_ref()).await
+    }
+
+    pub fn run(&self, consumers: Vec<Arc<dyn Consumer>>) -> Running {
+        self.run_in(self.app(), consumers)
+    }
+
+    pub fn run_in(&self, app: &App, consumers: Vec<Arc<dyn Consumer>>) -> Running {
+        let (db, settings) = (app.db.clone(), self.settings);
+        let bus: Box<dyn Bus> = match app.nats.clone() {
+            None => Box::new(Embedded { db, settings }),
+            Some(connection) => {
+                let policies = app.policies.clone();
+                Box::new(Nats { connection, db, settings, policies, ack_wait: ACK_WAIT })
+            }
+        };
+        let stop = CancellationToken::new();
+        let task = tokio::spawn({
+            let stop = stop.clone();
+            async move { bus.run(consumers, stop).await }
+        });
+        Running { stop, task }
+    }
+
+    pub async fn tx(&self) -> Tx {
+        Tx::system(&self.app().db, "conformance", Access::Write).await.unwrap()
+    }
+
+    /// Commits one event.
+    pub async fn say(&self, subject: &str, resource: &str, version: i64) {
+        let mut tx = self.tx().await;
+        outbox::emit(&mut tx, event(subject, resource, version));
+        tx.commit().await.unwrap();
+    }
+
+    pub async fn admin(&self) -> PgConnection {
+        self.world.server.database.superuser().await
+    }
+
+    /// What the consumer did, in the order in which it did it.
+    pub async fn effects(&self, consumer: &str) -> Vec<Effect> {
+        let statement = "SELECT message_id, subject, resource, version, correlation_id, traceparent FROM effects
+             WHERE consumer = $1 ORDER BY nth";
+        sqlx::query_as(statement).bind(consumer).fetch_all(&mut self.admin().await).await.unwrap()
+    }
+
+    /// Waits for so many effects, and a little longer for one too many.
+    pub async fn effects_become(&self, consumer: &str, wanted: usize) -> Vec<Effect> {
+        let started = std::time::Instant::now();
+        let mut seen = self.effects(consumer).await;
+        while seen.len() < wanted {
+            let patience = Duration::from_secs(60);
+            assert!(started.elapsed() < patience, "{} of {wanted} effects after {patience:?}", seen.len());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            seen = self.effects(consumer).await;
+        }
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        seen = self.effects(consumer).await;
+        assert_eq!(seen.len(), wanted, "doubled: {seen:#?}");
+        seen
+    }
+
+    /// Visits dead letters until nothing is due.
+    pub async fn redeliver(&self, consumers: Vec<Arc<dyn Consumer>>) {
+        let app = self.app();
+        let mut workers = Workers::default();
+        workers.add(DeadLetterReconciler { db: app.db.clone(), consumers, policies: app.policies.clone() });
+        workers.settle(&app.db, roles::work_settings(app)).await.unwrap();
+    }
+}
+
+async fn server(database: Arc<Database>, nats: Option<&Service>) -> Server {
+    let url = nats.map(|it| it.url("nats"));
+    Server::with(database, &[Role::Api], |config| config.nats.url = url).await
+}
+
+pub fn event(subject: &str, resource: &str, version: i64) -> NewEvent {
+    NewEvent {
+        subject: subject.to_owned(),
+        organization: None,
+        resource: Some(resource.to_owned()),
+        version: Some(version),
+        data: serde_json::json!({ "version": version }),
+    }
+}
+
+/// A bus at work; it ends when dropped.
+pub struct Running {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    /// As a process that is asked to stop.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        (&mut self.task).await.unwrap();
+    }
+
+    /// As a process that is killed, wherever it is.
+    pub async fn kill(mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

@@ -1,0 +1,24 @@
+//! What tests share: a PostgreSQL of their own, a running control plane, and
+//! builders that say only what matters.
+
+pub mod bus_conformance;
+pub mod database;
+pub mod issuer;
+pub mod process;
+pub mod server;
+pub mod services;
+mod watch;
+pub mod wire;
+pub mod world;
+
+pub use database::Database;
+pub use issuer::Issuer;
+pub use server::Server;
+pub use wire::Wire;
+pub use world::{Member, World};
+
+/// How often a crash, race or fuzz loop runs: in full with `GPUAAS_SOAK`, else
+/// about a tenth of it.
+pub fn rounds(full: usize) -> usize {
+    if std::env::var_os("GPUAAS_SOAK").is_some() { full } else { (full / 10).max(1) }
+}

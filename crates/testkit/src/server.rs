@@ -1,0 +1,103 @@
+//! The control plane in the test's own process, on a real socket.
+
+use std::{sync::Arc, time::Duration};
+
+use client::{Client, Credential};
+use control::{
+    app::App,
+    config::Config,
+    http,
+    roles::{self, Listeners, Role},
+};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use crate::Database;
+
+pub struct Server {
+    pub app: Arc<App>,
+    pub database: Arc<Database>,
+    pub base: String,
+    stop: CancellationToken,
+    running: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Every role on a fresh database.
+    pub async fn start() -> Server {
+        Server::with(Arc::new(Database::new().await), &Role::ALL, |_| ()).await
+    }
+
+    pub async fn with(database: Arc<Database>, roles: &[Role], adjust: impl FnOnce(&mut Config)) -> Server {
+        let mut config = config(&database.url());
+        adjust(&mut config);
+        let stop = CancellationToken::new();
+        let app = App::start(config, stop.clone()).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let roles = roles.to_vec();
+        let running = tokio::spawn({
+            let app = app.clone();
+            async move { roles::run(app, &roles, Listeners { api: Some(listener), ops: None }).await }
+        });
+        Server { app, database, base, stop, running: Some(running) }
+    }
+
+    /// Answers requests and does nothing else: no role works in the background.
+    pub async fn alone(database: Arc<Database>, adjust: impl FnOnce(&mut Config)) -> Server {
+        let mut config = config(&database.url());
+        adjust(&mut config);
+        let stop = CancellationToken::new();
+        let app = App::start(config, stop.clone()).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let (router, most) = (http::router(app.clone()), app.config.http.max_connections);
+        let running = tokio::spawn(http::server::serve(listener, router, most, stop.clone()));
+        Server { app, database, base, stop, running: Some(running) }
+    }
+
+    pub fn client(&self, token: Option<&str>) -> Client {
+        let credential = token.map_or_else(Credential::none, Credential::bearer);
+        Client::new(&self.base, credential).unwrap()
+    }
+
+    /// Stops as Ctrl-C does and waits for the end.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        if let Some(running) = self.running.take() {
+            running.await.unwrap();
+        }
+    }
+
+    /// Visits everything that is due until nothing is.
+    pub async fn settle(&self) {
+        let workers = roles::workers(&self.app);
+        workers.settle(&self.app.db, roles::work_settings(&self.app)).await.unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// A configuration as tests use it; the sealing key is fixed and guards nothing.
+pub fn config(url: &str) -> Config {
+    let mut config = Config::default();
+    config.database.url = url.to_owned();
+    config.database.max_connections = 12;
+    config.database.acquire_timeout_ms = 10_000;
+    config.secrets.keys = Some(format!("test:{}", "A".repeat(43) + "="));
+    config
+}
+
+/// Asks until the answer is yes; fails the test after half a minute. Tests that
+/// share a cluster also share its oldest transaction, which events wait for.
+pub async fn eventually<F: Future<Output = bool>>(what: &str, mut ask: impl FnMut() -> F) {
+    let started = std::time::Instant::now();
+    while !ask().await {
+        assert!(started.elapsed() < Duration::from_secs(30), "waited half a minute for {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

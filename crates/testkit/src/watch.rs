@@ -1,0 +1,72 @@
+//! Watching events over a WebSocket, as a client does.
+
+use std::time::Duration;
+
+use contract::{
+    Permission,
+    id::{OrganizationId, UserId},
+};
+use futures_util::{SinkExt, StreamExt};
+use tokio_tungstenite::{
+    MaybeTlsStream, WebSocketStream,
+    tungstenite::{self, Message, client::IntoClientRequest},
+};
+
+use crate::{Member, World};
+
+pub struct Watch(WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>);
+
+impl Watch {
+    /// The next frame; fails the test after half a minute.
+    pub async fn next(&mut self) -> serde_json::Value {
+        loop {
+            let message = tokio::time::timeout(Duration::from_secs(30), self.0.next()).await;
+            match message.expect("a frame within half a minute").expect("the socket is open").unwrap() {
+                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+                Message::Close(_) => panic!("the server closed the socket"),
+                _ => (),
+            }
+        }
+    }
+
+    pub async fn send(&mut self, text: &str) {
+        self.0.send(Message::Text(text.into())).await.unwrap();
+    }
+}
+
+impl World {
+    pub async fn watch(&self, organization: OrganizationId, token: &str, subject: &str) -> Watch {
+        self.open(organization, token, subject).await.unwrap()
+    }
+
+    pub async fn try_watch(&self, organization: OrganizationId, token: &str) -> Result<Watch, tungstenite::Error> {
+        self.open(organization, token, "").await
+    }
+
+    async fn open(
+        &self,
+        organization: OrganizationId,
+        token: &str,
+        subject: &str,
+    ) -> Result<Watch, tungstenite::Error> {
+        let base = self.server.base.replace("http://", "ws://");
+        let address = format!("{base}/v1/organizations/{organization}/events/watch?subject={subject}");
+        let mut request = address.into_client_request()?;
+        request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        Ok(Watch(tokio_tungstenite::connect_async(request).await?.0))
+    }
+
+    /// A client with a session of the person's own, not a key.
+    pub async fn signed_in(&self, user: UserId) -> client::Client {
+        let mut tx = kernel::Tx::system(&self.server.app.db, "testkit", kernel::Access::Write).await.unwrap();
+        let tokens = control::sessions::open(&self.server.app, &mut tx, user).await.unwrap();
+        tx.commit().await.unwrap();
+        self.server.client(Some(tokens.access_token.expose()))
+    }
+
+    /// A client with a new key, for when time moved past the old one's end.
+    pub async fn fresh_key(&self, member: &Member) -> client::Client {
+        let token = self.key(member, <Permission as contract::Word>::ALL).await;
+        self.server.client(Some(&token))
+    }
+}

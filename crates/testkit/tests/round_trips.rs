@@ -1,0 +1,96 @@
+//! How often a request asks the database, beyond what its handler asks itself.
+
+use std::sync::Arc;
+
+use contract::{
+    Endpoint, Name, Permission, Word,
+    organizations::OrganizationPath,
+    projects::{CreateProject, GetProject, ProjectPath, ProjectSpec},
+};
+use testkit::{Database, Member, Server, Wire, World};
+
+/// What GetProject's handler asks itself.
+const READ: &[&str] = &["the project's row"];
+/// What CreateProject's handler asks itself.
+const WRITE: &[&str] = &[
+    "the limit, read in the transaction because it guards a quota",
+    "the organization's row, locked so that two creations cannot pass the limit together",
+    "the project's row, inserted unless the limit is reached or the name is taken",
+];
+
+struct Counted {
+    world: World,
+    wire: Wire,
+}
+
+impl Counted {
+    /// A server that does nothing but answer, so that only requests are counted.
+    async fn new() -> Counted {
+        let database = Arc::new(Database::new().await);
+        let wire = Wire::to(database.clone());
+        let server = Server::alone(database, |config| {
+            config.database.url = wire.url();
+            // One connection: after the first request it knows every statement.
+            config.database.max_connections = 1;
+        });
+        Counted { world: World::on(server.await).await, wire }
+    }
+
+    async fn trips<E: Endpoint>(&self, token: &str, path: E::Path, body: E::Body) -> u64
+    where
+        E::Query: Default,
+    {
+        let client = self.world.server.client(Some(token));
+        let before = self.wire.round_trips();
+        client.call::<E>(path, E::Query::default(), body).await.unwrap();
+        self.wire.round_trips() - before
+    }
+
+    async fn fresh_key(&self, person: &Member) -> String {
+        self.world.key(person, Permission::ALL).await
+    }
+}
+
+fn beyond(what: &str, trips: u64, own: &[&str]) -> u64 {
+    let beyond = trips - own.len() as u64;
+    println!(
+        "{what}: {trips} round trips, {} of them the handler's own ({}), {beyond} beyond",
+        own.len(),
+        own.join("; ")
+    );
+    beyond
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_takes_at_most_three_round_trips_beyond_its_handlers_own() {
+    let counted = Counted::new().await;
+    let (organization, owner) = counted.world.organization().await;
+    let known = counted.world.project(organization).await;
+    let path = |project_id| ProjectPath { project_id };
+    counted.trips::<GetProject>(&owner.token, path(known), Default::default()).await;
+
+    let warm = counted.trips::<GetProject>(&owner.token, path(known), Default::default()).await;
+    assert!(beyond("a read by a known caller", warm, READ) <= 3);
+    for _ in 0..3 {
+        let (key, project) = (counted.fresh_key(&owner).await, counted.world.project(organization).await);
+        let cold = counted.trips::<GetProject>(&key, path(project), Default::default()).await;
+        assert!(beyond("a read of an unknown project by an unknown caller", cold, READ) <= 3);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_takes_at_most_six_round_trips_beyond_its_handlers_own() {
+    let counted = Counted::new().await;
+    let (organization, owner) = counted.world.organization().await;
+    let path = || OrganizationPath { organization_id: organization };
+    let spec = |name: &str| ProjectSpec { name: name.parse::<Name>().unwrap() };
+    counted.trips::<CreateProject>(&owner.token, path(), spec("first")).await;
+
+    let warm = counted.trips::<CreateProject>(&owner.token, path(), spec("warm")).await;
+    assert!(beyond("a write by a known caller", warm, WRITE) <= 6);
+    for round in 0..3 {
+        let key = counted.fresh_key(&owner).await;
+        let cold = counted.trips::<CreateProject>(&key, path(), spec(&format!("cold-{round}"))).await;
+        assert!(beyond("a write by an unknown caller", cold, WRITE) <= 6);
+    }
+}

@@ -1,0 +1,188 @@
+//! The work queue: leases, wakes, failures and many workers.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use kernel::{
+    Access, Db, Tx,
+    work::{self, FinishError, Next, Reconciler, Settings, VisitError, Workers, claim, finish, visit},
+};
+use testkit::{Server, World, rounds};
+use uuid::Uuid;
+
+const KIND: &str = "probe";
+
+/// Counts its visits in the database, so that a rolled-back visit does not count.
+struct Probe {
+    fails: bool,
+    acted: Arc<AtomicUsize>,
+}
+
+impl Probe {
+    fn new() -> Self {
+        Self { fails: false, acted: Arc::default() }
+    }
+}
+
+impl Reconciler for Probe {
+    const KIND: &'static str = KIND;
+    type Seen = Uuid;
+    type Found = ();
+    type Verdict = ();
+    type Error = sqlx::Error;
+
+    async fn load(&self, _: &mut Tx, id: Uuid) -> Result<Option<Uuid>, sqlx::Error> {
+        Ok(Some(id))
+    }
+    async fn act(&self, _: &Uuid) -> Result<(), sqlx::Error> {
+        self.acted.fetch_add(1, Ordering::SeqCst);
+        if self.fails { Err(sqlx::Error::Protocol("the port failed".into())) } else { Ok(()) }
+    }
+    fn decide(&self, _: &Uuid, (): ()) {}
+    async fn apply(&self, tx: &mut Tx, id: Uuid, (): ()) -> Result<Next, sqlx::Error> {
+        sqlx::query("INSERT INTO visits (id) VALUES ($1)").bind(id).execute(tx.conn()).await?;
+        Ok(Next::Done)
+    }
+    async fn overdue(&self, _: &mut Tx, _: i64) -> sqlx::Result<Vec<Uuid>> {
+        Ok(Vec::new())
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        lease: Duration::from_secs(30),
+        poll: Duration::from_millis(50),
+        sweep_every: Duration::from_secs(3600),
+        concurrency: 4,
+        attempts: 3,
+        first_retry: Duration::from_millis(1),
+        slowest_retry: Duration::from_secs(60),
+    }
+}
+
+async fn world() -> World {
+    let database = Arc::new(testkit::Database::new().await);
+    let world = World::on(Server::with(database, &[control::roles::Role::Api], |_| ()).await).await;
+    let mut connection = world.server.database.superuser().await;
+    sqlx::raw_sql("CREATE TABLE visits (id uuid NOT NULL); GRANT ALL ON visits TO gpuaas_system")
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    world
+}
+
+async fn wake(db: &Db, id: Uuid) {
+    let mut tx = Tx::system(db, "test", Access::Write).await.unwrap();
+    work::wake(&mut tx, KIND, id);
+    tx.commit().await.unwrap();
+}
+
+async fn visits(world: &World) -> (i64, i64) {
+    let mut connection = world.server.database.superuser().await;
+    sqlx::query_as("SELECT count(*), count(DISTINCT id) FROM visits").fetch_one(&mut connection).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_worker_cannot_apply() {
+    let world = world().await;
+    let db = &world.server.app.db;
+    let id = Uuid::now_v7();
+    wake(db, id).await;
+    let slow = claim(db, &[KIND], Duration::from_secs(5), 1).await.unwrap().pop().unwrap();
+    assert!(claim(db, &[KIND], Duration::from_secs(5), 1).await.unwrap().is_empty(), "leased rows are not offered");
+    db.clock.advance(Duration::from_secs(6));
+    let fast = claim(db, &[KIND], Duration::from_secs(5), 1).await.unwrap().pop().unwrap();
+    let lost = visit(db, &Probe::new(), &slow).await;
+    assert!(matches!(lost, Err(VisitError::Finish(FinishError::LeaseLost { .. }))), "{lost:?}");
+    assert_eq!(visits(&world).await, (0, 0), "what it wrote was taken back");
+    visit(db, &Probe::new(), &fast).await.unwrap();
+    assert_eq!(visits(&world).await, (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wake_during_a_visit_is_not_lost() {
+    let world = world().await;
+    let db = &world.server.app.db;
+    let id = Uuid::now_v7();
+    wake(db, id).await;
+    let held = claim(db, &[KIND], Duration::from_secs(5), 1).await.unwrap().pop().unwrap();
+    wake(db, id).await;
+    let mut tx = Tx::system(db, "test", Access::Write).await.unwrap();
+    finish(&mut tx, &held, Next::Done).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(claim(db, &[KIND], Duration::from_secs(5), 1).await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_keeps_failing_is_shown_and_can_be_tried_again() {
+    let world = world().await;
+    let db = &world.server.app.db;
+    let id = Uuid::now_v7();
+    wake(db, id).await;
+    let acted = Arc::new(AtomicUsize::new(0));
+    for _ in 0..3 {
+        let mut workers = Workers::default();
+        workers.add(Probe { fails: true, acted: acted.clone() });
+        workers.settle(db, settings()).await.unwrap();
+        db.clock.advance(Duration::from_secs(1));
+    }
+    assert_eq!(acted.load(Ordering::SeqCst), 3);
+    let operator = world.operator().await;
+    let client = world.as_(&operator);
+    let filter = contract::work::WorkFilter { needs_attention: Some(true), ..Default::default() };
+    let stuck = client.call::<contract::work::ListWork>(Default::default(), filter, Default::default()).await.unwrap();
+    assert_eq!((stuck.items.len(), stuck.items[0].id), (1, id));
+    assert!(stuck.items[0].last_error.as_deref().unwrap().contains("the port failed"));
+    let path = contract::work::WorkPath { kind: KIND.into(), id };
+    client.call::<contract::work::RetryWork>(path, Default::default(), Default::default()).await.unwrap();
+    let mut workers = Workers::default();
+    workers.add(Probe::new());
+    assert_eq!(workers.settle(db, settings()).await.unwrap(), 1);
+    assert_eq!(visits(&world).await, (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_workers_visit_each_row_once() {
+    let world = world().await;
+    let db = world.server.app.db.clone();
+    let rows = rounds(2000) as i64;
+    let mut tx = Tx::system(&db, "test", Access::Write).await.unwrap();
+    for _ in 0..rows {
+        work::wake(&mut tx, KIND, Uuid::now_v7());
+    }
+    tx.commit().await.unwrap();
+    let workers: Vec<_> = (0..6)
+        .map(|_| {
+            let db = db.clone();
+            tokio::spawn(async move {
+                let mut workers = Workers::default();
+                workers.add(Probe::new());
+                workers.settle(&db, settings()).await.unwrap()
+            })
+        })
+        .collect();
+    let mut total = 0;
+    for worker in workers {
+        total += worker.await.unwrap();
+    }
+    assert_eq!((total as i64, visits(&world).await), (rows, (rows, rows)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_replica_wakes_within_a_moment() {
+    let world = World::new().await;
+    let there = Server::with(world.server.database.clone(), &[], |_| ()).await;
+    let mut ear = there.app.db.bell.ear();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    ear.wait(Duration::from_millis(1)).await;
+    let started = std::time::Instant::now();
+    wake(&world.server.app.db, Uuid::now_v7()).await;
+    ear.wait(Duration::from_secs(5)).await;
+    println!("woken after {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
