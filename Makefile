@@ -1,0 +1,84 @@
+# What people and CI run. `make` alone lists the targets.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# The workspace that a single guard judges; their own tests point it elsewhere.
+TREE ?= .
+# Passed on to the program, the test runner or the benchmark.
+ARGS ?=
+# A snapshot of the advisory database, used instead of the network when present.
+GPUAAS_ADVISORY_DB ?= ../shared/advisory-db
+AUDIT_DB = $(if $(wildcard $(GPUAAS_ADVISORY_DB)/crates),--no-fetch --stale --db $(GPUAAS_ADVISORY_DB))
+export GPUAAS_ADVISORY_DB
+
+GUARDS = format clippy tidy compat deny audit unused coverage previous-release guard-tests
+
+.PHONY: help dev test check guards $(GUARDS) bench soak sbom generate
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+dev: ## install what is missing, build, and start everything on this machine
+	@scripts/bootstrap.sh
+	cargo build --workspace
+	./target/debug/gpuaasd dev $(ARGS)
+
+test: ## run the whole test suite (ARGS go to the test runner)
+	@scripts/bootstrap.sh --test
+	cargo xtask test $(ARGS)
+
+check: ## fast inner loop: format, types and the repository's own rules
+	cargo fmt --all --check
+	cargo check --workspace --all-targets
+	cargo xtask tidy
+
+guards: ## everything that CI forbids; docs/guards.md explains each one
+	@scripts/bootstrap.sh --test --guards
+	@for guard in $(GUARDS); do echo "== $$guard" && $(MAKE) --no-print-directory $$guard || exit 1; done
+
+format:
+	cargo fmt --manifest-path $(TREE)/Cargo.toml --all --check
+
+clippy:
+	cargo clippy --manifest-path $(TREE)/Cargo.toml --workspace --all-targets -- -D warnings
+
+tidy:
+	cargo xtask tidy
+
+deny:
+	cargo deny --manifest-path $(TREE)/Cargo.toml --locked --config deny.toml check --hide-inclusion-graph licenses bans sources
+
+audit:
+	cargo audit --file $(TREE)/Cargo.lock --deny warnings $(AUDIT_DB)
+
+unused:
+	cargo-machete $(TREE)
+
+coverage:
+	scripts/coverage.sh
+
+compat:
+	cargo xtask compat
+
+previous-release:
+	scripts/previous-release.sh
+
+guard-tests:
+	cargo test --quiet --package xtask --test guards -- --include-ignored
+
+bench: ## measure against bare pgbench and print JSON
+	@scripts/bootstrap.sh --test
+	cargo build --release --workspace
+	@./target/release/xtask bench $(ARGS)
+
+soak: ## run the tests with crash, race and fuzz loops at full size
+	@scripts/bootstrap.sh --test
+	GPUAAS_SOAK=1 NEXTEST_PROFILE=soak cargo xtask test $(ARGS)
+
+sbom: ## write a bill of materials for every binary to sbom/
+	@scripts/bootstrap.sh --guards
+	scripts/sbom.sh
+
+generate: ## write the generated files
+	cargo xtask generate

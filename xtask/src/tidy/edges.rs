@@ -1,0 +1,131 @@
+//! Which of our crates may depend on which: the arrows of ARCHITECTURE.md.
+
+use super::{File, Problem};
+
+/// A crate and what it may use. Everybody's tests may use `testkit`.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("contract", &[]),
+    ("kernel", &[]),
+    ("protocol", &[]),
+    ("gateway", &["contract", "protocol"]),
+    ("client", &["contract"]),
+    ("cli", &["client", "contract"]),
+    ("control", &["contract", "kernel", "protocol", "gateway"]),
+    ("agent", &["protocol"]),
+    ("testkit", &["contract", "kernel", "protocol", "gateway", "client", "control", "agent"]),
+    ("xtask", &["contract", "kernel", "protocol", "gateway", "client", "control", "testkit"]),
+];
+
+pub fn check(files: &[File]) -> Vec<Problem> {
+    let manifests: Vec<(&str, &File)> = files.iter().filter_map(|file| Some((crate_of(&file.path)?, file))).collect();
+    let ours: Vec<&str> = manifests.iter().map(|(name, _)| *name).collect();
+    let mut problems = Vec::new();
+    for (krate, file) in &manifests {
+        let Some((_, allowed)) = ALLOWED.iter().find(|(name, _)| name == krate) else {
+            let advice = format!("{krate} has no row in xtask/src/tidy/edges.rs; add what it may use");
+            problems.push(Problem::new(file, 1, advice));
+            continue;
+        };
+        match file.text.parse::<toml::Table>() {
+            Ok(manifest) => problems.extend(broken(file, krate, &manifest, allowed, &ours)),
+            Err(error) => problems.push(Problem::new(file, 1, format!("cannot be read: {error}"))),
+        }
+    }
+    problems
+}
+
+fn crate_of(path: &str) -> Option<&str> {
+    if path == "xtask/Cargo.toml" {
+        return Some("xtask");
+    }
+    let name = path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
+    (!name.contains('/')).then_some(name)
+}
+
+fn broken(file: &File, krate: &str, manifest: &toml::Table, allowed: &[&str], ours: &[&str]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (kind, key, package) in dependencies(manifest) {
+        let for_tests = kind == "dev-dependencies" && package == "testkit";
+        let is_ours = ours.contains(&package.as_str());
+        if is_ours && package != krate && !allowed.contains(&package.as_str()) && !for_tests {
+            let advice = format!(
+                "{krate} may not use {package}; it may use {}, so move the shared part there or pass it in",
+                if allowed.is_empty() { "none of ours".to_owned() } else { allowed.join(", ") }
+            );
+            problems.push(Problem::new(file, line_of(&file.text, &key), advice));
+        }
+    }
+    problems
+}
+
+/// Every dependency as (table, key, package name), platform tables included.
+fn dependencies(manifest: &toml::Table) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    for (name, value) in manifest {
+        let Some(table) = value.as_table() else {
+            continue;
+        };
+        if name == "target" {
+            let platforms = table.values().filter_map(toml::Value::as_table);
+            found.extend(platforms.flat_map(dependencies));
+        } else if name.ends_with("dependencies") {
+            for (key, wanted) in table {
+                let package = wanted.get("package").and_then(toml::Value::as_str);
+                found.push((name.clone(), key.clone(), package.unwrap_or(key).to_owned()));
+            }
+        }
+    }
+    found
+}
+
+fn line_of(manifest: &str, key: &str) -> usize {
+    let names_it = |line: &str| {
+        let rest = line.trim_start().strip_prefix(key);
+        rest.is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+            || line.trim_end().ends_with(&format!("dependencies.{key}]"))
+    };
+    manifest.lines().position(names_it).map_or(1, |at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace(krate: &str, dependencies: &str) -> Vec<File> {
+        let mut files: Vec<File> = ["contract", "kernel", "control", "client", "testkit"]
+            .iter()
+            .filter(|name| **name != krate)
+            .map(|name| File::new(format!("crates/{name}/Cargo.toml"), ""))
+            .collect();
+        files.push(File::new(format!("crates/{krate}/Cargo.toml"), dependencies));
+        files
+    }
+
+    #[test]
+    fn a_forbidden_edge_is_found_at_its_line() {
+        let problems = check(&workspace("cli", "[dependencies]\ncontrol.workspace = true\n"));
+        assert_eq!(problems.len(), 1);
+        assert_eq!((problems[0].path.as_str(), problems[0].line), ("crates/cli/Cargo.toml", 2));
+    }
+
+    #[test]
+    fn a_renamed_or_platform_dependency_does_not_hide() {
+        let renamed = "[dependencies]\nplane = { path = \"../control\", package = \"control\" }\n";
+        assert_eq!(check(&workspace("client", renamed)).len(), 1);
+        let platform = "[target.'cfg(unix)'.dependencies]\nkernel.workspace = true\n";
+        assert_eq!(check(&workspace("contract", platform)).len(), 1);
+    }
+
+    #[test]
+    fn allowed_edges_and_other_crates_pass() {
+        let clean = "[dependencies]\ncontract.workspace = true\nserde.workspace = true\n";
+        assert_eq!(check(&workspace("client", clean)), []);
+        let tests = "[dev-dependencies]\ntestkit.workspace = true\n";
+        assert_eq!(check(&workspace("kernel", tests)), []);
+    }
+
+    #[test]
+    fn a_crate_without_a_row_is_asked_for_one() {
+        assert_eq!(check(&workspace("helpers", "")).len(), 1);
+    }
+}

@@ -1,0 +1,54 @@
+//! A lifecycle says what every event does in every state: a wildcard arm would
+//! swallow the next state or event that somebody adds. And only the typed
+//! `emit` and `transition` write events.
+
+use super::source::Source;
+use super::{File, Problem};
+
+const ARM_ADVICE: &str = "name the states and events; a wildcard arm hides what a new one does";
+const EMIT_ADVICE: &str = "call `events::emit` with a type of the contract, or `transition`";
+const EMITTERS: &[&str] = &["crates/control/src/events/mod.rs"];
+
+pub fn check(files: &[File]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let code = |file: &&File| file.is_rust() && file.is_in("control") && !file.is_test();
+    for file in files.iter().filter(code) {
+        let source = Source::of(file);
+        if file.name() == "lifecycle.rs" {
+            let arms = source.find("_ =>").into_iter().filter(|at| {
+                let before = &source.code_from(at.saturating_sub(1))[..1];
+                !before.chars().any(|c| c.is_alphanumeric() || c == '_')
+            });
+            problems.extend(arms.map(|at| Problem::new(file, source.line_of(at), ARM_ADVICE)));
+        }
+        if !EMITTERS.contains(&file.path.as_str()) {
+            let calls = source.find("outbox::emit(").into_iter().filter(|at| !source.in_tests(*at));
+            problems.extend(calls.map(|at| Problem::new(file, source.line_of(at), EMIT_ADVICE)));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        check(&[File::new(path, text)]).into_iter().map(|problem| problem.line).collect()
+    }
+
+    const LIFECYCLE: &str = "crates/control/src/projects/lifecycle.rs";
+
+    #[test]
+    fn a_wildcard_arm_is_found() {
+        assert_eq!(lines(LIFECYCLE, "match x {\n    A => 1,\n    _ => 2,\n}"), [3]);
+        assert_eq!(lines(LIFECYCLE, "match (a, b) { (_, B) => 1, (A, _) => 2 }"), Vec::<usize>::new());
+        assert!(lines("crates/control/src/projects/routes.rs", "match x { _ => 2 }").is_empty());
+    }
+
+    #[test]
+    fn an_untyped_event_is_found() {
+        assert_eq!(lines("crates/control/src/projects/routes.rs", "outbox::emit(tx, event);"), [1]);
+        assert!(lines("crates/control/src/events/mod.rs", "outbox::emit(tx, event);").is_empty());
+    }
+}

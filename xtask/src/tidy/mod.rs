@@ -1,0 +1,122 @@
+//! The repository's own rules, each a pure function over the files under version
+//! control. What the compiler or clippy can say is left to them.
+
+mod channels;
+mod clocks;
+mod edges;
+mod files;
+mod generated;
+mod language;
+mod length;
+mod lexer;
+mod lifecycles;
+mod markers;
+mod mover;
+mod printing;
+mod roles;
+mod row_security;
+mod secrets;
+mod source;
+mod sql;
+mod sql_in_stores;
+mod thresholds;
+
+use contract::compat::RELEASED;
+use files::File;
+use std::fmt;
+use std::path::Path;
+
+/// A rule's name in reports and in `docs/guards.md`, and what it looks at.
+type Rule = (&'static str, fn(&[File]) -> Vec<Problem>);
+
+const RULES: &[Rule] = &[
+    ("dependency-edges", edges::check),
+    ("sql-in-stores", sql_in_stores::check),
+    ("one-state-mover", mover::check),
+    ("lifecycles", lifecycles::check),
+    ("one-clock", clocks::check),
+    ("bounded-channels", channels::check),
+    ("role-changes", roles::check),
+    ("thresholds", thresholds::check),
+    ("printing", printing::check),
+    ("markers", markers::check),
+    ("file-length", length::check),
+    ("secrets", secrets::check),
+    ("row-security", row_security::check),
+    ("product-language", language::check),
+];
+
+/// A broken rule: where, and what to do instead.
+#[derive(Debug, PartialEq)]
+struct Problem {
+    path: String,
+    line: usize,
+    advice: String,
+}
+
+impl Problem {
+    fn new(file: &File, line: usize, advice: impl Into<String>) -> Self {
+        Self { path: file.path.clone(), line, advice: advice.into() }
+    }
+}
+
+/// A problem with the rule it breaks, as people and editors read it.
+struct Report {
+    rule: &'static str,
+    problem: Problem,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem { path, line, advice } = &self.problem;
+        write!(f, "{path}:{line}: {}: {advice}", self.rule)
+    }
+}
+
+/// Checks the working tree and fails with every broken rule.
+pub fn run(root: &Path) -> Result<(), String> {
+    let files = files::tracked(root)?;
+    let mut reports = judge(&files);
+    reports.extend(generated::check()?.into_iter().map(|problem| Report { rule: "generated-files", problem }));
+    let broken =
+        crate::compat::breaks(root)?.into_iter().map(|advice| Problem { path: RELEASED.into(), line: 1, advice });
+    reports.extend(broken.map(|problem| Report { rule: "compatible-api", problem }));
+    if reports.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = reports.iter().map(Report::to_string).collect();
+    Err(format!("{}\n{} broken; docs/guards.md says why each rule exists", lines.join("\n"), lines.len()))
+}
+
+fn judge(files: &[File]) -> Vec<Report> {
+    let mut reports = Vec::new();
+    for (rule, check) in RULES {
+        let problems = check(files).into_iter();
+        reports.extend(problems.map(|problem| Report { rule, problem }));
+    }
+    reports
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_names_place_rule_and_remedy() {
+        let planted = [File::new("crates/kernel/src/bell.rs", "fn f() {\n    unbounded_channel();\n}\n")];
+        let reports = judge(&planted);
+        assert_eq!(reports.len(), 1);
+        let text = reports[0].to_string();
+        let start = "crates/kernel/src/bell.rs:2: bounded-channels: ";
+        assert!(text.starts_with(start), "{text}");
+    }
+
+    #[test]
+    fn every_rule_is_explained_in_the_guards_page() {
+        let page = include_str!("../../../docs/guards.md");
+        let names = RULES.iter().map(|(name, _)| *name);
+        for name in names.chain(["generated-files", "compatible-api"]) {
+            assert!(page.contains(&format!("`{name}`")), "{name} is missing");
+        }
+    }
+}
