@@ -4,6 +4,8 @@
 #
 #   scripts/schemathesis.sh [path of gpuaasd]
 #
+# The same requests are sent each time; GPUAAS_FUZZ_SEED chooses others, and
+# GPUAAS_SOAK sends ten times as many.
 # The tool is pinned in scripts/test-tools and kept in target/test-tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +15,8 @@ pins=$PWD/scripts/test-tools
 tools=$PWD/target/test-tools
 document=$PWD/api/openapi.json
 # bound: no pass takes this long unless something hangs
-pass_limit_s=600
+pass_limit_s=${GPUAAS_SOAK:+6}600
+seed=${GPUAAS_FUZZ_SEED:-20260101}
 
 fail() {
   echo "schemathesis: $*" >&2
@@ -68,8 +71,8 @@ pass() {
   echo "== schemathesis: $name"
   # It keeps a cache where it is started.
   if ! env --chdir "$work" timeout "$pass_limit_s" "$tools/venv/bin/schemathesis" --config-file "$config" \
-    run "$document" --url "$url" --header "Authorization: Bearer $token" --max-examples "$examples" \
-    --warnings off --no-color "$@" >"$work/report"; then
+    run "$document" --url "$url" --header "Authorization: Bearer $token" --max-examples "$examples${GPUAAS_SOAK:+0}" \
+    --seed "$seed" --warnings off --no-color "$@" >"$work/report"; then
     cat "$work/report"
     fail "the pass \"$name\" failed; the report above says how to repeat each request"
   fi

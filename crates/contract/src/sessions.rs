@@ -153,7 +153,7 @@ pub struct RefreshToken {
 #[serde(deny_unknown_fields)]
 pub struct OidcStart {
     /// Where the issuer sends the person back to; must be allowed by the configuration.
-    #[schemars(length(max = 2048))]
+    #[schemars(length(max = 2048), regex(pattern = r"^[^\x00]*$"))]
     pub redirect_uri: String,
 }
 

@@ -127,7 +127,7 @@ impl schemars::JsonSchema for SecretText {
         "SecretText".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "minLength": 1, "maxLength": 4096, "format": "password" })
+        schemars::json_schema!({ "type": "string", "minLength": 1, "maxLength": 4096, "format": "password", "pattern": r"^[^\x00]*$" })
     }
 }
 

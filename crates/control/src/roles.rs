@@ -133,6 +133,7 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
     let stop = app.stopping.clone();
     let mut tasks = JoinSet::new();
     tasks.spawn(app.db.bell.clone().connect(app.db.clone(), stop.clone()));
+    tasks.spawn(crate::telemetry::drain(stop.clone()));
     tasks.spawn(app.policies.clone().run(app.db.clone(), stop.clone()));
     tasks.spawn(app.signing.clone().run(app.policies.clone(), stop.clone()));
     tasks.spawn(listen_for_changes(app.clone(), stop.clone()));

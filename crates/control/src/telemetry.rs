@@ -1,7 +1,7 @@
 //! Logs, metrics and traces: structured lines on standard error, a Prometheus
 //! page, and spans over OTLP when an endpoint is configured.
 
-use std::sync::OnceLock;
+use std::{sync::OnceLock, time::Duration};
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use opentelemetry::{
@@ -10,6 +10,7 @@ use opentelemetry::{
 };
 use opentelemetry_otlp::WithExportConfig;
 use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
+use tokio_util::sync::CancellationToken;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
@@ -89,6 +90,21 @@ fn metrics_handle() -> &'static PrometheusHandle {
     })
 }
 
+// bound: how long latencies wait to be put into their buckets
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Puts latencies into their buckets until stopped. Each is kept by itself
+/// until then, so that without this memory grows while nobody looks.
+pub async fn drain(stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        metrics_handle().run_upkeep();
+        tokio::select! {
+            () = stop.cancelled() => (),
+            () = tokio::time::sleep(DRAIN) => (),
+        }
+    }
+}
+
 /// The Prometheus page.
 pub fn metrics_page() -> String {
     let handle = metrics_handle();
@@ -107,6 +123,7 @@ pub fn follow(span: &tracing::Span, parent: Option<TraceParent>) {
 
 /// `traceparent` for a call that goes out from the present span.
 pub fn outgoing() -> Option<String> {
+    TRACES.get()?;
     let context = tracing::Span::current().context();
     let span = context.span();
     let span = span.span_context();

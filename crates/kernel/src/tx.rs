@@ -5,7 +5,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use sqlx::{
-    AssertSqlSafe, Connection, PgConnection, Postgres,
+    AssertSqlSafe, ConnectOptions, Connection, PgConnection, Postgres,
     postgres::{PgConnectOptions, PgRow},
 };
 use uuid::Uuid;
@@ -149,6 +149,8 @@ impl Db {
             ("idle_in_transaction_session_timeout", settings.statement_timeout.as_millis().to_string()),
             ("application_name", "gpuaas".to_owned()),
         ]);
+        // The texts hold ids and the hashes of credentials, which no log may show.
+        let options = options.disable_statement_logging();
         let pool = Pool::new(options, settings.max_connections, settings.acquire_timeout);
         let mut lent = pool.take().await?;
         let (epoch, now): (i32, jiff_sqlx::Timestamp) =
@@ -275,13 +277,12 @@ impl fmt::Display for Literal<'_> {
 impl Tx {
     /// Opens a transaction in `scope`, in one round trip.
     pub async fn begin(db: &Db, scope: Scope, access: Access, actor: Actor, cause: Arc<str>) -> sqlx::Result<Tx> {
-        let text = format!(
-            "BEGIN{}; {}; SET LOCAL app.principal = '{}'{}",
-            if access == Access::Read { " READ ONLY" } else { "" },
-            scope.settings(),
-            actor.as_str(),
-            db.clock.settings(),
-        );
+        let (scope_text, clock) = (scope.settings(), db.clock.settings());
+        let text = match access {
+            // Only idempotency keys belong to a principal, and reads have none.
+            Access::Read => format!("BEGIN READ ONLY; {scope_text}{clock}"),
+            Access::Write => format!("BEGIN; {scope_text}; SET LOCAL app.principal = '{}'{clock}", actor.as_str()),
+        };
         let (inner, _) = db.first(&text).await?;
         Ok(Tx {
             inner,

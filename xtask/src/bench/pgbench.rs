@@ -125,7 +125,6 @@ fn read_script(caller: &super::places::Caller) -> String {
     let place = caller.places[0];
     include_str!("read.sql")
         .replace("ORGANIZATION", &place.organization.uuid().to_string())
-        .replace("USER", &caller.user.to_string())
         .replace("PROJECT", &place.project.uuid().to_string())
 }
 

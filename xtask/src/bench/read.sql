@@ -5,7 +5,6 @@
 BEGIN READ ONLY;
 SET LOCAL ROLE gpuaas_tenant;
 SET LOCAL app.organization = 'ORGANIZATION';
-SET LOCAL app.principal = E'user\x3aUSER';
 \endpipeline
 SELECT id, organization_id, name, state, version, created_at FROM projects WHERE id = 'PROJECT';
 COMMIT;

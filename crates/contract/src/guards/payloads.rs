@@ -29,6 +29,25 @@ fn requests_refuse_unknown_fields() {
     }
 }
 
+/// The server refuses NUL in every text, so a document that promises to take
+/// any text is wrong.
+#[test]
+fn every_text_in_a_body_has_a_rule() {
+    for entry in endpoints() {
+        let unruled = places(&entry.body, |it| {
+            let is_text =
+                it.get("type").is_some_and(|kind| *kind == json!("string") || *kind == json!(["string", "null"]));
+            let has_form = it.get("format").is_some_and(|form| *form == json!("uuid") || *form == json!("date-time"));
+            is_text && !has_form && !it.contains_key("pattern") && !it.contains_key("enum") && !it.contains_key("const")
+        });
+        assert!(
+            unruled.is_empty(),
+            "{}: give it a pattern, at least `^[^\\x00]*$`, at {unruled:?}",
+            entry.info.operation
+        );
+    }
+}
+
 #[test]
 fn answers_accept_words_that_are_new() {
     for entry in endpoints() {

@@ -54,8 +54,27 @@ pub async fn settings(
         .collect())
 }
 
+/// What is set for one key at each level of the place given.
 pub async fn levels(tx: &mut Tx, key: &str, organization: Option<Uuid>, project: Option<Uuid>) -> sqlx::Result<Levels> {
-    Ok(by_level(&settings(tx, Some(key), organization, project).await?, key))
+    // Not the statement above: one plan cannot serve both one key and all.
+    let rows: Vec<(Option<Uuid>, Option<Uuid>, String)> = sqlx::query_as(
+        "SELECT organization_id, project_id, value FROM policies
+         WHERE key = $1 AND (organization_id IS NULL OR (organization_id = $2 AND (project_id IS NULL OR project_id = $3)))",
+    )
+    .bind(key)
+    .bind(organization)
+    .bind(project)
+    .fetch_all(tx.conn())
+    .await?;
+    let mut levels = Levels::default();
+    for (organization, project, value) in rows {
+        match (organization, project) {
+            (None, _) => levels.platform = Some(value),
+            (Some(_), None) => levels.organization = Some(value),
+            (Some(_), Some(_)) => levels.project = Some(value),
+        }
+    }
+    Ok(levels)
 }
 
 pub fn by_level(settings: &[Setting], key: &str) -> Levels {
