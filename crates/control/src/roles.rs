@@ -202,7 +202,14 @@ async fn listen_for_changes(app: Arc<App>, stop: CancellationToken) {
             }
         }
     };
-    app.feed.clone().run(app.db.clone(), heard, stop).await;
+    let started = {
+        let app = app.clone();
+        move || {
+            app.policies.forget();
+            app.recogniser.forget();
+        }
+    };
+    app.feed.clone().run(app.db.clone(), heard, started, stop).await;
 }
 
 /// Removes what is past its time, until stopped.

@@ -51,14 +51,24 @@ impl Feed {
         Some(Listening { feed: self.clone(), who: who.to_owned(), told: self.told.subscribe() })
     }
 
-    /// Reads until stopped. `heard` sees every event before listeners do.
-    pub async fn run(self, db: Db, heard: impl Fn(&Message) + Send, stop: CancellationToken) {
+    /// Reads until stopped. `heard` sees every event before listeners do;
+    /// `started` is told once, when what comes from then on will be heard: what
+    /// was read before may have changed unheard.
+    pub async fn run(
+        self,
+        db: Db,
+        heard: impl Fn(&Message) + Send,
+        started: impl Fn() + Send,
+        stop: CancellationToken,
+    ) {
         let mut ear = db.bell.ear();
         let mut position: Option<Position> = None;
         while !stop.is_cancelled() {
             match self.pass(&db, position, &heard).await {
                 Ok((next, more)) => {
-                    position = Some(next);
+                    if position.replace(next).is_none() {
+                        started();
+                    }
                     if more {
                         continue;
                     }
