@@ -50,7 +50,7 @@ fn secret_in(line: &str) -> Option<&'static str> {
     if is_private_key(line) {
         return Some("a private key");
     }
-    if line.match_indices("gpk_").any(|(at, _)| is_our_key(&line[at + 4..])) {
+    if OURS.iter().any(|prefix| line.match_indices(prefix).any(|(at, _)| is_our_key(&line[at + prefix.len()..]))) {
         return Some("one of our keys");
     }
     let known = FORMS.iter().find(|(_, prefix, length, allowed)| {
@@ -68,14 +68,12 @@ fn is_private_key(line: &str) -> bool {
     header.is_some_and(|(kind, _)| kind.ends_with("PRIVATE KEY"))
 }
 
-/// `gpk_`, eight or more small letters and digits, `_`, twenty or more characters.
+/// Keys, refresh tokens and invitations, as `kernel::secrets::random_token` makes them.
+const OURS: &[&str] = &["gpk_", "gpr_", "gpi_"];
+
+/// 43 characters of URL-safe base 64 follow the prefix.
 fn is_our_key(rest: &str) -> bool {
-    let Some((public, secret)) = rest.split_once('_') else {
-        return false;
-    };
-    public.len() >= 8
-        && public.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
-        && secret.chars().take_while(|c| is_plain(*c)).count() >= 20
+    rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).count() >= 43
 }
 
 /// Whether a name that says secret is given a value that looks random.
@@ -157,7 +155,10 @@ mod tests {
         assert!(!is_clean(&format!("\"sk_live_{RANDOM}\"")));
         assert!(!is_clean(&format!("xoxb-{RANDOM}")));
         assert!(!is_clean(&format!("eyJ{RANDOM}.eyJ{RANDOM}")));
-        assert!(!is_clean(&format!("curl -H 'x: gpk_a1b2c3d4_{RANDOM}'")));
+        for prefix in OURS {
+            let key = format!("{prefix}{}", "aB3-_".repeat(9).split_at(43).0);
+            assert!(!is_clean(&format!("curl -H 'x: {key}'")), "{prefix}");
+        }
     }
 
     #[test]
