@@ -1,10 +1,14 @@
 //! A small pool of connections. Unlike the library's own it sends nothing when
 //! a connection is taken or given back, which saves a round trip per request;
-//! a connection whose last use did not end cleanly is closed instead.
+//! a connection whose last use did not end cleanly is closed instead. Under
+//! load the end of a read travels with the beginning of the next use.
 
 use std::{
     ops::{Deref, DerefMut},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,15 +22,25 @@ pub(crate) struct Pool {
 
 struct Shared {
     options: PgConnectOptions,
-    idle: Mutex<Vec<PgConnection>>,
+    idle: Mutex<Vec<Idle>>,
     permits: Arc<Semaphore>,
+    /// Who waits for a connection now.
+    waiting: AtomicUsize,
     acquire_timeout: Duration,
     max: usize,
+}
+
+struct Idle {
+    connection: PgConnection,
+    owes_commit: bool,
 }
 
 /// A connection on loan. Closed on drop unless [`Lent::give_back`] was called.
 pub(crate) struct Lent {
     connection: Option<PgConnection>,
+    /// A read-only transaction is still open on it, whose `COMMIT` goes out
+    /// with the first statement of this use.
+    owes_commit: bool,
     shared: Arc<Shared>,
     _permit: OwnedSemaphorePermit,
 }
@@ -37,6 +51,7 @@ impl Pool {
             options,
             idle: Mutex::new(Vec::with_capacity(max)),
             permits: Arc::new(Semaphore::new(max)),
+            waiting: AtomicUsize::new(0),
             acquire_timeout,
             max,
         };
@@ -50,13 +65,16 @@ impl Pool {
 
     async fn open(&self) -> sqlx::Result<Lent> {
         let permits = self.shared.permits.clone();
-        let permit = permits.acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed)?;
-        let idle = self.shared.idle.lock().expect("no code panics while it holds this lock").pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => self.connect().await?,
+        let permit = {
+            let _counted = Waiting::count(&self.shared.waiting);
+            permits.acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed)?
         };
-        Ok(Lent { connection: Some(connection), shared: self.shared.clone(), _permit: permit })
+        let idle = self.shared.idle.lock().expect("no code panics while it holds this lock").pop();
+        let Idle { connection, owes_commit } = match idle {
+            Some(idle) => idle,
+            None => Idle { connection: self.connect().await?, owes_commit: false },
+        };
+        Ok(Lent { connection: Some(connection), owes_commit, shared: self.shared.clone(), _permit: permit })
     }
 
     /// A connection that is not counted, for listening.
@@ -89,12 +107,58 @@ impl Pool {
 
 impl Lent {
     /// Returns the connection; call only when no transaction is open on it.
-    pub fn give_back(mut self) {
+    pub fn give_back(self) {
+        self.rest(false);
+    }
+
+    /// Ends a read-only transaction and returns the connection. Nothing can
+    /// be lost with it, so when somebody waits for the connection they send
+    /// the `COMMIT` together with their own first statement.
+    pub async fn end_read(mut self) -> sqlx::Result<()> {
+        let is_wanted = self.shared.waiting.load(Ordering::Relaxed) > 0;
+        if !is_wanted {
+            sqlx::raw_sql("COMMIT").execute(&mut *self).await?;
+        }
+        self.rest(is_wanted);
+        Ok(())
+    }
+
+    /// What the first statement of this use must begin with.
+    pub fn debt(&mut self) -> &'static str {
+        if std::mem::take(&mut self.owes_commit) { "COMMIT; " } else { "" }
+    }
+
+    /// Pays the debt by itself, for a use that does not begin with a text of its own.
+    pub async fn settle(&mut self) -> sqlx::Result<()> {
+        if std::mem::take(&mut self.owes_commit) {
+            sqlx::raw_sql("COMMIT").execute(&mut **self).await?;
+        }
+        Ok(())
+    }
+
+    fn rest(mut self, owes_commit: bool) {
         if let Some(connection) = self.connection.take()
             && !self.shared.permits.is_closed()
         {
-            self.shared.idle.lock().expect("no code panics while it holds this lock").push(connection);
+            let idle = Idle { connection, owes_commit };
+            self.shared.idle.lock().expect("no code panics while it holds this lock").push(idle);
         }
+    }
+}
+
+/// Counts one who waits, also one who gives up.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn count(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

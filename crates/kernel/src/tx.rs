@@ -5,7 +5,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, PgConnection, Postgres,
+    AssertSqlSafe, ConnectOptions, PgConnection, Postgres,
     postgres::{PgConnectOptions, PgRow},
 };
 use uuid::Uuid;
@@ -73,6 +73,7 @@ pub struct Tx {
     /// The W3C trace that this is part of; events carry it on.
     pub trace: Option<Arc<str>>,
     scope: Scope,
+    access: Access,
     epoch: i32,
     bell: Bell,
     pub(crate) pending: Pending,
@@ -174,13 +175,15 @@ impl Db {
     /// rested shows only now; as nothing was done on it, another is tried.
     async fn first(&self, text: &str) -> sqlx::Result<(Lent, Vec<PgRow>)> {
         let mut lent = self.pool.take().await?;
-        match fetch_all(&mut lent, text).await {
+        let debt = lent.debt();
+        match fetch_all(&mut lent, debt, text).await {
             Ok(rows) => Ok((lent, rows)),
             Err(error) if is_disconnect(&error) => {
                 drop(lent);
                 self.pool.forget_idle();
                 let mut fresh = self.pool.take().await?;
-                let rows = fetch_all(&mut fresh, text).await?;
+                let debt = fresh.debt();
+                let rows = fetch_all(&mut fresh, debt, text).await?;
                 Ok((fresh, rows))
             }
             Err(error) => Err(error),
@@ -190,7 +193,8 @@ impl Db {
     /// Whether the database answers; for readiness.
     pub async fn ping(&self) -> sqlx::Result<()> {
         let mut lent = self.pool.take().await?;
-        if let Err(error) = lent.ping().await {
+        let debt = lent.debt();
+        if let Err(error) = fetch_all(&mut lent, debt, "SELECT 1").await {
             self.pool.forget_idle();
             return Err(error);
         }
@@ -201,6 +205,7 @@ impl Db {
     /// Learns the database's time anew; call now and then.
     pub async fn learn_time(&self) -> sqlx::Result<()> {
         let mut lent = self.pool.take().await?;
+        lent.settle().await?;
         let now: jiff_sqlx::Timestamp = sqlx::query_scalar("SELECT app_now()").fetch_one(&mut *lent).await?;
         lent.give_back();
         self.clock.learn(now.to_jiff());
@@ -225,8 +230,8 @@ impl Db {
     }
 }
 
-async fn fetch_all(connection: &mut PgConnection, text: &str) -> sqlx::Result<Vec<PgRow>> {
-    sqlx::raw_sql(AssertSqlSafe(text.to_owned())).fetch_all(connection).await
+async fn fetch_all(connection: &mut PgConnection, debt: &str, text: &str) -> sqlx::Result<Vec<PgRow>> {
+    sqlx::raw_sql(AssertSqlSafe(format!("{debt}{text}"))).fetch_all(connection).await
 }
 
 /// Whether the error says that the connection, not the statement, is at fault.
@@ -290,6 +295,7 @@ impl Tx {
             cause,
             trace: None,
             scope,
+            access,
             epoch: db.epoch,
             bell: db.bell.clone(),
             pending: Pending::default(),
@@ -327,6 +333,9 @@ impl Tx {
         let pending = std::mem::take(&mut self.pending);
         let (woke, spoke) = (!pending.wakes.is_empty(), !pending.events.is_empty());
         flush(&mut self, pending).await?;
+        if self.access == Access::Read {
+            return self.inner.end_read().await;
+        }
         sqlx::raw_sql("COMMIT").execute(&mut *self.inner).await?;
         self.inner.give_back();
         if woke || spoke {

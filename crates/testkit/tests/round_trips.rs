@@ -94,3 +94,32 @@ async fn a_write_takes_at_most_six_round_trips_beyond_its_handlers_own() {
         assert!(beyond("a write by an unknown caller", cold, WRITE) <= 6);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_load_the_end_of_a_read_travels_with_the_next_use() {
+    let counted = Counted::new().await;
+    let (organization, owner) = counted.world.organization().await;
+    let project = counted.world.project(organization).await;
+    let client = counted.world.server.client(Some(&owner.token));
+    let read = || async {
+        client
+            .call::<GetProject>(ProjectPath { project_id: project }, Default::default(), Default::default())
+            .await
+            .unwrap();
+    };
+    read().await;
+    let before = counted.wire.round_trips();
+    read().await;
+    let alone = counted.wire.round_trips() - before;
+
+    let before = counted.wire.round_trips();
+    // More at once than there are connections, so that somebody always waits.
+    let at_once = futures_util::future::join_all((0..40).map(|_| read())).await.len() as u64;
+    let together = counted.wire.round_trips() - before;
+    println!("{at_once} reads at once took {together} round trips; one by one they take {}", alone * at_once);
+    assert!(together < (alone - 1) * at_once + at_once / 4, "{together}");
+
+    let before = counted.wire.round_trips();
+    read().await;
+    assert_eq!(counted.wire.round_trips() - before, alone, "nothing is owed once nobody waits");
+}
