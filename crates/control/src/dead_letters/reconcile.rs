@@ -6,8 +6,8 @@ use contract::dead_letters::DeadLetterState;
 use kernel::{
     Access, Db, Tx,
     bus::{Consumer, consume},
-    machine::{Machine, TransitionError, transition},
-    work::{self, Next, Reconciler},
+    machine::{Machine, transition},
+    work::{self, Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
@@ -21,14 +21,6 @@ pub struct DeadLetterReconciler {
     pub db: Db,
     pub consumers: Vec<Arc<dyn Consumer>>,
     pub policies: Policies,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ReconcileError {
-    #[error("moving the dead letter failed")]
-    Transition(#[from] TransitionError),
-    #[error("the database failed")]
-    Database(#[from] sqlx::Error),
 }
 
 /// A dead letter, and whether it may be delivered now.
