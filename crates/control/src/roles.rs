@@ -70,7 +70,7 @@ pub fn consumers() -> Vec<Arc<dyn Consumer>> {
 /// Every reconciler.
 pub fn workers(app: &App) -> Workers {
     let mut workers = Workers::default();
-    workers.add(DeadLetterReconciler { db: app.db.clone(), consumers: consumers(), policies: app.policies.clone() });
+    workers.add(DeadLetterReconciler { consumers: consumers(), policies: app.policies.clone() });
     workers.add(InvitationReconciler);
     workers.add(ProjectReconciler);
     workers

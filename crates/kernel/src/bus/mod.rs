@@ -130,6 +130,22 @@ pub async fn consume(tx: &mut Tx, consumer: &dyn Consumer, message: &Message) ->
     panics::caught(consumer.handle(tx, message)).await.unwrap_or_else(|what| Err(ConsumeError::Failed(what)))
 }
 
+/// Like [`consume`], but a failure takes back only what the consumer did: the
+/// caller goes on in the same transaction and can record the failure.
+pub async fn attempt(tx: &mut Tx, consumer: &dyn Consumer, message: &Message) -> sqlx::Result<Result<(), String>> {
+    let mark = tx.mark().await?;
+    match consume(tx, consumer, message).await {
+        Ok(()) => {
+            tx.keep(mark).await?;
+            Ok(Ok(()))
+        }
+        Err(error) => {
+            tx.go_back(mark).await?;
+            Ok(Err(describe(&error)))
+        }
+    }
+}
+
 /// The effect carries on the correlation and the trace of what caused it.
 async fn begin(db: &Db, consumer: &dyn Consumer, message: &Message) -> sqlx::Result<Tx> {
     let (actor, cause) = (Actor::system(consumer.name()), message.correlation_id.as_str().into());

@@ -43,7 +43,7 @@ pub fn wake_at(tx: &mut Tx, kind: &'static str, id: Uuid, at: jiff::Timestamp) {
     push_wake(tx, Wake { kind, id, after: Some(at) });
 }
 
-fn push_wake(tx: &mut Tx, wake: Wake) {
+pub(crate) fn push_wake(tx: &mut Tx, wake: Wake) {
     let known = tx.pending.wakes.iter_mut().find(|it| it.kind == wake.kind && it.id == wake.id);
     match known {
         // `None` is now, and sorts first: the earlier of the two wins.
