@@ -221,7 +221,8 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
             housekeeping::Retention { events: keys::days(app.policies.number(keys::EVENTS_DAYS)), bite: BITE };
         let outcome = async {
             let gone = housekeeping::sweep(&app.db, retention).await?;
-            let sessions = crate::sessions::forget_old(&app.db, BITE).await?;
+            let kept = keys::days(app.policies.number(keys::SESSION_KEEP_DAYS));
+            let sessions = crate::sessions::forget_old(&app.db, kept, BITE).await?;
             let audit = keys::days(app.policies.number(keys::AUDIT_DAYS));
             let seals = seals::expire(&app.db, audit, SEALS).await?;
             // A full bite of either means that there may be more.
