@@ -61,6 +61,9 @@ impl Settings {
     }
 }
 
+/// The settings as they are now; asked for each round.
+pub type LiveSettings = Arc<dyn Fn() -> Settings + Send + Sync>;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The effect is committed now, or was before, or the message became a dead letter.

@@ -10,7 +10,7 @@ use control::{
 };
 use kernel::{
     Access, Tx,
-    bus::{Bus, Consumer, Settings, embedded::Embedded},
+    bus::{Bus, Consumer, LiveSettings, Settings, embedded::Embedded},
     outbox::{self, NewEvent},
     work::Workers,
 };
@@ -78,6 +78,7 @@ impl Stand {
 
     pub fn run_in(&self, app: &App, consumers: Vec<Arc<dyn Consumer>>) -> Running {
         let (db, settings) = (app.db.clone(), self.settings);
+        let settings: LiveSettings = Arc::new(move || settings);
         let bus: Box<dyn Bus> = match app.nats.clone() {
             None => Box::new(Embedded { db, settings }),
             Some(connection) => {
