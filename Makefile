@@ -12,7 +12,7 @@ GPUAAS_ADVISORY_DB ?= ../shared/advisory-db
 AUDIT_DB = $(if $(wildcard $(GPUAAS_ADVISORY_DB)/crates),--no-fetch --stale --db $(GPUAAS_ADVISORY_DB))
 export GPUAAS_ADVISORY_DB
 
-GUARDS = format clippy tidy compat deny audit unused coverage previous-release guard-tests
+GUARDS = format clippy tidy compat contract-tools deny audit unused coverage previous-release guard-tests
 
 .PHONY: help dev test check guards $(GUARDS) bench soak sbom generate
 
@@ -60,6 +60,9 @@ coverage:
 
 compat:
 	cargo xtask compat
+
+contract-tools:
+	scripts/check-contract.sh $(TREE)/api/openapi.json $(TREE)/api/asyncapi.json
 
 previous-release:
 	scripts/previous-release.sh

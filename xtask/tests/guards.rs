@@ -200,6 +200,23 @@ fn an_unmaintained_crate_is_refused() {
     locking("unmaintained", "paste", "1.0.15").is_refused("audit", "RUSTSEC-2024-0436");
 }
 
+#[test]
+#[ignore = "make guards"]
+fn a_document_that_generators_stumble_over_is_refused() {
+    let tree = Tree::new("contract-tools", "", "");
+    let documents = ["api/openapi.json", "api/asyncapi.json"];
+    for document in documents {
+        tree.write(document, &read(document));
+    }
+    tree.passes("contract-tools");
+    for document in documents {
+        let planted = read(document).replacen("\"#/components/schemas/", "\"#/components/schemas/Planted", 1);
+        tree.write(document, &planted);
+        tree.is_refused("contract-tools", "is not content with the document");
+        tree.write(document, &read(document));
+    }
+}
+
 /// What `xtask` says about a tree that is not ours.
 fn xtask(tree: &Tree, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_xtask"))

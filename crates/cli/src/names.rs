@@ -44,7 +44,7 @@ impl Context {
         if let Ok(organization_id) = text.parse() {
             return Ok(OrganizationPath { organization_id });
         }
-        let mine = self.all::<ListOrganizations>(Nothing {}, OrganizationFilter::default()).await?;
+        let mine = self.all::<ListOrganizations>(Nothing {}, organizations_named(text)?).await?;
         let organization_id = only(ORGANIZATION, text, among(&mine, text))?;
         Ok(OrganizationPath { organization_id })
     }
@@ -54,7 +54,7 @@ impl Context {
         if let Ok(organization_id) = text.parse() {
             return Ok(OrganizationPath { organization_id });
         }
-        let all = self.all::<ListAllOrganizations>(Nothing {}, OrganizationFilter::default()).await?;
+        let all = self.all::<ListAllOrganizations>(Nothing {}, organizations_named(text)?).await?;
         let organization_id = only(ORGANIZATION, text, among(&all, text))?;
         Ok(OrganizationPath { organization_id })
     }
@@ -89,8 +89,10 @@ impl Context {
             return Ok(ServiceAccountPath { organization_id, service_account_id });
         }
         let path = OrganizationPath { organization_id };
-        let all = self.all::<ListServiceAccounts>(path, ServiceAccountFilter::default()).await?;
-        let named = all.iter().filter(|it| it.name.as_str() == text).map(|it| it.id).collect();
+        let name = text.parse::<Name>().map_err(|_| missing(SERVICE_ACCOUNT, text))?;
+        let query = ServiceAccountFilter { name: Some(name), ..ServiceAccountFilter::default() };
+        let found = self.all::<ListServiceAccounts>(path, query).await?;
+        let named = found.iter().map(|it| it.id).collect();
         let service_account_id: ServiceAccountId = only(SERVICE_ACCOUNT, text, named)?;
         Ok(ServiceAccountPath { organization_id, service_account_id })
     }
@@ -100,9 +102,10 @@ impl Context {
         if let Ok(user_id) = text.parse() {
             return Ok(user_id);
         }
-        let all = self.all::<ListMembers>(organization.clone(), MemberFilter::default()).await?;
-        let named = all.iter().filter(|it| it.email.as_str().eq_ignore_ascii_case(text)).map(|it| it.user_id);
-        only(MEMBER, text, named.collect())
+        let email = text.parse().map_err(|_| missing(MEMBER, text))?;
+        let query = MemberFilter { email: Some(email), ..MemberFilter::default() };
+        let found = self.all::<ListMembers>(organization.clone(), query).await?;
+        only(MEMBER, text, found.iter().map(|it| it.user_id).collect())
     }
 
     /// Anybody on the platform, by id or email address.
@@ -130,8 +133,16 @@ const SERVICE_ACCOUNT: Kind = Kind { one: "service account", many: "service-acco
 const MEMBER: Kind = Kind { one: "member", many: "members" };
 const PERSON: Kind = Kind { one: "person", many: "users" };
 
-fn among(organizations: &[Organization], text: &str) -> Vec<OrganizationId> {
-    organizations.iter().filter(|it| it.name.as_str() == text).map(|it| it.id).collect()
+fn organizations_named(text: &str) -> Result<OrganizationFilter, Failure> {
+    let name = text.parse::<Name>().map_err(|_| missing(ORGANIZATION, text))?;
+    Ok(OrganizationFilter { name: Some(name), ..OrganizationFilter::default() })
+}
+
+/// Names of organizations need not differ, and may differ in capitals alone:
+/// then the spelling decides.
+fn among(found: &[Organization], text: &str) -> Vec<OrganizationId> {
+    let exact: Vec<_> = found.iter().filter(|it| it.name.as_str() == text).map(|it| it.id).collect();
+    if exact.is_empty() { found.iter().map(|it| it.id).collect() } else { exact }
 }
 
 fn only<T: Copy + ToString>(kind: Kind, text: &str, found: Vec<T>) -> Result<T, Failure> {

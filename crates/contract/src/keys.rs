@@ -65,7 +65,12 @@ pub struct KeySpec {
     pub expires_at: Option<Timestamp>,
 }
 
-list_query! { KeyFilter {} }
+list_query! {
+    KeyFilter {
+        /// Only keys with this name.
+        name: Name,
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Key {

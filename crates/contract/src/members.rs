@@ -67,6 +67,8 @@ list_query! {
     MemberFilter {
         /// Only members with this role.
         role: Role,
+        /// Only the member with this address.
+        email: Email,
     }
 }
 

@@ -136,6 +136,8 @@ list_query! {
     OrganizationFilter {
         /// Only organizations in this state; all but closed ones when not said.
         state: OrganizationState,
+        /// Only organizations with this name.
+        name: Name,
     }
 }
 

@@ -92,6 +92,12 @@ impl Role {
         self == Role::Owner || self.rank() > other.rank()
     }
 
+    /// Whether a holder of this role may give it to somebody: what one manages,
+    /// and one's own, which gives nobody more than the giver has.
+    pub fn may_give(self, other: Role) -> bool {
+        self == other || self.may_manage(other)
+    }
+
     fn rank(self) -> u8 {
         match self {
             Role::Owner => 4,
@@ -128,6 +134,15 @@ mod tests {
                 assert!(pair[0].grants(*permission) || !pair[1].grants(*permission), "{permission} {pair:?}");
             }
         }
+    }
+
+    #[test]
+    fn nobody_gives_more_than_they_have() {
+        for (own, given) in Role::ALL.iter().flat_map(|own| Role::ALL.iter().map(move |given| (*own, *given))) {
+            let has_it_all = Permission::ALL.iter().all(|it| own.grants(*it) || !given.grants(*it));
+            assert!(has_it_all || !own.may_give(given), "{own} gives {given}");
+        }
+        assert!(Role::ALL.iter().all(|it| it.may_give(*it)), "one's own role can be given");
     }
 
     #[test]

@@ -132,6 +132,8 @@ list_query! {
     ServiceAccountFilter {
         /// Only service accounts with this role.
         role: Role,
+        /// Only the service account with this name.
+        name: Name,
     }
 }
 

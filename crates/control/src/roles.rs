@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use kernel::{
     Access, Db, Tx,
-    bus::{self, Bus, Consumer, embedded::Embedded, readers},
+    bus::{self, Bus, Consumer, LiveSettings, embedded::Embedded, readers},
     gauges, housekeeping, machine, seals,
     work::{self, Workers},
 };
@@ -70,7 +70,7 @@ pub fn consumers() -> Vec<Arc<dyn Consumer>> {
 /// Every reconciler.
 pub fn workers(app: &App) -> Workers {
     let mut workers = Workers::default();
-    workers.add(DeadLetterReconciler { db: app.db.clone(), consumers: consumers(), policies: app.policies.clone() });
+    workers.add(DeadLetterReconciler { consumers: consumers(), policies: app.policies.clone() });
     workers.add(InvitationReconciler);
     workers.add(ProjectReconciler);
     workers
@@ -111,9 +111,17 @@ pub fn bus_settings(app: &App) -> bus::Settings {
     }
 }
 
+pub fn seal_settings(app: &App) -> seals::SealSettings {
+    seals::SealSettings { every: keys::milliseconds(app.policies.number(keys::SEAL_MS)), batch: 5_000 }
+}
+
 /// What carries events to consumers: NATS where it is configured, else the database itself.
-pub fn bus(app: &App) -> Box<dyn Bus> {
-    let (db, settings) = (app.db.clone(), bus_settings(app));
+pub fn bus(app: &Arc<App>) -> Box<dyn Bus> {
+    let db = app.db.clone();
+    let settings: LiveSettings = Arc::new({
+        let app = app.clone();
+        move || bus_settings(&app)
+    });
     match app.nats.clone() {
         None => Box::new(Embedded { db, settings }),
         Some(connection) => {
@@ -144,17 +152,23 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
         }
     }
     if roles.contains(&Role::Reconcile) {
-        tasks.spawn(workers(&app).run(app.db.clone(), work_settings(&app), stop.clone()));
+        let settings = {
+            let app = app.clone();
+            move || work_settings(&app)
+        };
+        tasks.spawn(workers(&app).run(app.db.clone(), settings, stop.clone()));
     }
     if roles.contains(&Role::Relay) {
         let (app, stop) = (app.clone(), stop.clone());
         tasks.spawn(async move { carry_events(&app, stop).await });
     }
     if roles.contains(&Role::Keeper) {
-        let every = keys::milliseconds(app.policies.number(keys::SEAL_MS));
-        let settings = seals::SealSettings { every, batch: 5_000 };
-        let sealer = seals::Sealer { db: app.db.clone(), keyring: app.keyring.clone(), settings };
-        tasks.spawn(sealer.run(stop.clone()));
+        let settings = {
+            let app = app.clone();
+            move || seal_settings(&app)
+        };
+        let sealer = seals::Sealer { db: app.db.clone(), keyring: app.keyring.clone() };
+        tasks.spawn(sealer.run(settings, stop.clone()));
         tasks.spawn(keep_house(app.clone(), stop.clone()));
         tasks.spawn(gauges::run(app.db.clone(), MEASURE, stop.clone()));
     }
@@ -180,7 +194,7 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
     app.db.close();
 }
 
-async fn carry_events(app: &App, stop: CancellationToken) {
+async fn carry_events(app: &Arc<App>, stop: CancellationToken) {
     if app.nats.is_none()
         && let Err(error) = readers::forget(&app.db, &[nats::READER]).await
     {
@@ -221,7 +235,8 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
             housekeeping::Retention { events: keys::days(app.policies.number(keys::EVENTS_DAYS)), bite: BITE };
         let outcome = async {
             let gone = housekeeping::sweep(&app.db, retention).await?;
-            let sessions = crate::sessions::forget_old(&app.db, BITE).await?;
+            let kept = keys::days(app.policies.number(keys::SESSION_KEEP_DAYS));
+            let sessions = crate::sessions::forget_old(&app.db, kept, BITE).await?;
             let audit = keys::days(app.policies.number(keys::AUDIT_DAYS));
             let seals = seals::expire(&app.db, audit, SEALS).await?;
             // A full bite of either means that there may be more.

@@ -88,6 +88,13 @@ pub(crate) struct Pending {
     pub answer: Option<idempotency::Answer>,
 }
 
+/// A place in a transaction, with what was pending there.
+#[must_use = "go back to it, or keep what was done since"]
+pub(crate) struct Mark {
+    pending: Pending,
+    scope: Scope,
+}
+
 impl Actor {
     pub fn public() -> Self {
         Self("public".into())
@@ -326,6 +333,31 @@ impl Tx {
     /// For the SQL of stores.
     pub fn conn(&mut self) -> &mut PgConnection {
         &mut self.inner
+    }
+
+    /// Sets a mark that the transaction can go back to.
+    pub(crate) async fn mark(&mut self) -> sqlx::Result<Mark> {
+        sqlx::raw_sql("SAVEPOINT mark").execute(&mut *self.inner).await?;
+        Ok(Mark { pending: std::mem::take(&mut self.pending), scope: self.scope })
+    }
+
+    /// Takes back what was done since the mark, pending or written.
+    pub(crate) async fn go_back(&mut self, mark: Mark) -> sqlx::Result<()> {
+        sqlx::raw_sql("ROLLBACK TO SAVEPOINT mark; RELEASE SAVEPOINT mark").execute(&mut *self.inner).await?;
+        (self.pending, self.scope) = (mark.pending, mark.scope);
+        Ok(())
+    }
+
+    /// Goes on with what was done since the mark.
+    pub(crate) async fn keep(&mut self, mark: Mark) -> sqlx::Result<()> {
+        sqlx::raw_sql("RELEASE SAVEPOINT mark").execute(&mut *self.inner).await?;
+        let since = std::mem::replace(&mut self.pending, mark.pending);
+        self.pending.events.extend(since.events);
+        self.pending.entries.extend(since.entries);
+        // One by one: the same wake must not be written twice.
+        since.wakes.into_iter().for_each(|wake| work::push_wake(self, wake));
+        self.pending.answer = since.answer.or(self.pending.answer.take());
+        Ok(())
     }
 
     /// Writes what is pending, commits, and rings the bell.

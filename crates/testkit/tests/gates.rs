@@ -1,12 +1,19 @@
 //! What every request meets, whatever the endpoint.
 
+use std::time::Duration;
+
+use client::ClientError;
 use contract::{
-    Code, Name,
+    Code, Name, Role, SecretText,
     organizations::OrganizationPath,
     projects::{CreateProject, GetProject, ListProjects, ProjectFilter, ProjectPath, ProjectSpec},
+    service_accounts::{
+        CreateServiceAccount, CreateServiceAccountKey, DeleteServiceAccount, ServiceAccountPath, ServiceAccountSpec,
+    },
+    sessions::{CreateSession, Credentials, RefreshSession, RefreshToken},
 };
 use kernel::{Access, Tx};
-use testkit::World;
+use testkit::{World, world::PASSWORD};
 
 fn spec(name: &str) -> ProjectSpec {
     ProjectSpec { name: name.parse::<Name>().unwrap() }
@@ -129,4 +136,133 @@ async fn a_problems_type_leads_to_its_description() {
     let document: serde_json::Value =
         http.get(format!("{}/openapi.json", world.server.base)).send().await.unwrap().json().await.unwrap();
     assert_eq!(document["openapi"], "3.0.3");
+}
+
+async fn count(world: &World, statement: &'static str) -> i64 {
+    sqlx::query_scalar(statement).fetch_one(&mut world.server.database.superuser().await).await.unwrap()
+}
+
+async fn execute(world: &World, statement: &'static str) {
+    sqlx::raw_sql(statement).execute(&mut world.server.database.superuser().await).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_that_fails_half_way_leaves_nothing() {
+    let world = World::new().await;
+    let (organization, owner) = world.organization().await;
+    let client = world.as_(&owner);
+    let at = || OrganizationPath { organization_id: organization };
+    let spec = ServiceAccountSpec { name: "robot".parse().unwrap(), role: Role::Viewer };
+    let robot = client.call::<CreateServiceAccount>(at(), Default::default(), spec).await.unwrap();
+    let path = || ServiceAccountPath { organization_id: organization, service_account_id: robot.id };
+    let scopes = vec![contract::Permission::ProjectsRead];
+    let key = contract::keys::KeySpec { name: "k".parse().unwrap(), scopes, expires_at: None };
+    client.call::<CreateServiceAccountKey>(path(), Default::default(), key).await.unwrap();
+    // The account is deleted before its keys are revoked, which fails.
+    execute(
+        &world,
+        "CREATE FUNCTION planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted'; END $$;
+         CREATE TRIGGER planted BEFORE UPDATE OF revoked_at ON keys FOR EACH ROW EXECUTE FUNCTION planted()",
+    )
+    .await;
+    let failed = client.call::<DeleteServiceAccount>(path(), Default::default(), Default::default()).await.unwrap_err();
+    assert!(failed.is(Code::Internal), "{failed}");
+    let gone = "SELECT count(*) FROM service_accounts WHERE deleted_at IS NOT NULL";
+    let told = "SELECT count(*) FROM outbox WHERE subject = 'service_account.deleted'";
+    let audited = "SELECT count(*) FROM audit WHERE action = 'service_account.delete'";
+    for statement in [gone, told, audited] {
+        assert_eq!(count(&world, statement).await, 0, "{statement}");
+    }
+    execute(&world, "DROP TRIGGER planted ON keys").await;
+    client.call::<DeleteServiceAccount>(path(), Default::default(), Default::default()).await.unwrap();
+    for statement in [gone, told, audited] {
+        assert_eq!(count(&world, statement).await, 1, "{statement}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_effect_without_its_event_does_not_happen() {
+    let world = World::new().await;
+    let (organization, owner) = world.organization().await;
+    let client = world.as_(&owner);
+    let create = async || {
+        let path = OrganizationPath { organization_id: organization };
+        client.call_with_key::<CreateProject>("one-key", path, Default::default(), spec("once")).await
+    };
+    execute(
+        &world,
+        "CREATE FUNCTION planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted'; END $$;
+         CREATE TRIGGER planted BEFORE INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION planted()",
+    )
+    .await;
+    let failed = create().await.unwrap_err();
+    assert!(failed.is(Code::Internal), "{failed}");
+    let made = "SELECT count(*) FROM projects";
+    let audited = "SELECT count(*) FROM audit WHERE action = 'project.create'";
+    let answered = "SELECT count(*) FROM idempotency WHERE key = 'one-key'";
+    for statement in [made, audited, answered] {
+        assert_eq!(count(&world, statement).await, 0, "{statement}");
+    }
+    execute(&world, "DROP TRIGGER planted ON outbox").await;
+    create().await.expect("the key was not used up");
+    for statement in [made, audited, answered] {
+        assert_eq!(count(&world, statement).await, 1, "{statement}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_keeps_what_the_handler_wrote() {
+    let world = World::new().await;
+    let person = world.person_with_password().await;
+    let client = world.server.client(None);
+    let body = Credentials { email: person.email.clone(), password: SecretText::new(PASSWORD.into()) };
+    let tokens = client.call::<CreateSession>(Default::default(), Default::default(), body).await.unwrap();
+    let refresh = async || {
+        let body = RefreshToken { refresh_token: SecretText::new(tokens.refresh_token.expose().into()) };
+        client.call::<RefreshSession>(Default::default(), Default::default(), body).await
+    };
+    refresh().await.unwrap();
+    world.server.app.db.clock.advance(Duration::from_secs(60));
+    let reused = refresh().await.unwrap_err();
+    assert!(reused.is(Code::Unauthenticated), "{reused}");
+    for statement in [
+        "SELECT count(*) FROM sessions WHERE revoked_at IS NOT NULL",
+        "SELECT count(*) FROM outbox WHERE subject = 'session.revoked'",
+        "SELECT count(*) FROM audit WHERE action = 'session.refresh' AND outcome = 'unauthenticated'",
+    ] {
+        assert_eq!(count(&world, statement).await, 1, "{statement}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_refusal_at_the_gates_is_audited_with_who_asked() {
+    let world = World::new().await;
+    let (organization, _) = world.organization().await;
+    let viewer = world.member_of(organization, Role::Viewer).await;
+    let path = || OrganizationPath { organization_id: organization };
+    let correlation_id = |error: ClientError| error.problem().unwrap().correlation_id.clone();
+
+    let anyone = world.server.client(None).call::<ListProjects>(path(), Default::default(), Default::default()).await;
+    let forged = world.server.client(Some("forged"));
+    let forged = forged.call::<ListProjects>(path(), Default::default(), Default::default()).await;
+    let below = world.as_(&viewer).call::<CreateProject>(path(), Default::default(), spec("x")).await;
+    let credentials = Credentials { email: viewer.email.clone(), password: SecretText::new("not the password".into()) };
+    let client = world.server.client(None);
+    let login = client.call::<CreateSession>(Default::default(), Default::default(), credentials).await;
+
+    let viewer = format!("user:{}", viewer.id);
+    for (refused, entry) in [
+        (anyone.map(|_| ()), ("public", "denied.ListProjects", "unauthenticated")),
+        (forged.map(|_| ()), ("public", "denied.ListProjects", "unauthenticated")),
+        (below.map(|_| ()), (viewer.as_str(), "denied.CreateProject", "forbidden")),
+        (login.map(|_| ()), ("public", "session.create", "unauthenticated")),
+    ] {
+        let found: (String, String, String) =
+            sqlx::query_as("SELECT actor, action, outcome FROM audit WHERE correlation_id = $1")
+                .bind(correlation_id(refused.unwrap_err()))
+                .fetch_one(&mut world.server.database.superuser().await)
+                .await
+                .unwrap();
+        assert_eq!((found.0.as_str(), found.1.as_str(), found.2.as_str()), entry);
+    }
 }

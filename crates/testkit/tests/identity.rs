@@ -1,6 +1,9 @@
 //! Signing in, staying signed in, signing out, and what ends when.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use client::{Client, ClientError};
 use contract::{
@@ -12,6 +15,8 @@ use contract::{
     users::{ChangePassword, EraseUser, NewPassword, UserPath, WhoAmI},
 };
 use testkit::{Member, World, world::PASSWORD};
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 async fn sign_in(world: &World, person: &Member, password: &str) -> Result<TokenSet, ClientError> {
     let body = Credentials { email: person.email.clone(), password: SecretText::new(password.into()) };
@@ -81,6 +86,22 @@ async fn a_refresh_token_works_once_and_its_reuse_ends_the_session() {
     let ended = refresh(&world, &second).await.unwrap_err();
     assert!(ended.is(Code::Unauthenticated), "the thief and the owner are both out: {ended}");
     assert!(refused_within(&with(&world, &second)).await < Duration::from_secs(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ended_session_is_kept_for_a_while_and_then_forgotten() {
+    // Without the role that forgets by itself.
+    let database = Arc::new(testkit::Database::new().await);
+    let server = testkit::Server::with(database, &[control::roles::Role::Api], |_| ()).await;
+    let world = World::on(server).await;
+    let person = world.person_with_password().await;
+    sign_in(&world, &person, PASSWORD).await.unwrap();
+    let db = &world.server.app.db;
+    let forget = async || control::sessions::forget_old(db, DAY, 10).await.unwrap();
+    db.clock.advance(DAY * 30);
+    assert_eq!(forget().await, 0, "it ended just now");
+    db.clock.advance(DAY);
+    assert_eq!(forget().await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@ use contract::{id::ProjectId, projects::ProjectState};
 use control::projects::lifecycle::{Event, Lifecycle};
 use kernel::{
     Access, Tx,
-    machine::{TransitionError, Versioned, transition},
+    machine::{Machine, TransitionError, Versioned, transition},
 };
 use testkit::World;
 
@@ -66,4 +66,21 @@ async fn the_database_refuses_moves_that_no_lifecycle_makes() {
         let code = refused.as_database_error().and_then(|it| it.code().map(|it| it.into_owned()));
         assert_eq!(code.as_deref(), Some("23514"), "{statement}: {refused}");
     }
+}
+
+/// Whoever moves a row wakes its reconciler; without one the row waits for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_lifecycle_that_is_driven_has_a_reconciler() {
+    fn driven<M: Machine>() -> Option<&'static str> {
+        M::STATES.iter().any(|it| M::is_driven(*it)).then_some(M::NAME)
+    }
+    macro_rules! all_driven {
+        ($($machine:path),* $(,)?) => { [$(driven::<$machine>()),*] };
+    }
+    let world = World::new().await;
+    let mut driven: Vec<_> = control::for_each_machine!(all_driven).into_iter().flatten().collect();
+    driven.sort_unstable();
+    let mut kinds = control::roles::workers(&world.server.app).kinds();
+    kinds.sort_unstable();
+    assert_eq!(kinds, driven, "what there are reconcilers for, and what needs one");
 }

@@ -10,8 +10,12 @@ use contract::{
         AcceptInvitation, CreateInvitation, InvitationFilter, InvitationSpec, InvitationState, InvitationToken,
         ListInvitations,
     },
-    members::{ChangeMember, ListMembers, MemberPath, MemberSpec, RemoveMember},
-    organizations::{Because, CloseOrganization, OrganizationPath, ResumeOrganization, SuspendOrganization},
+    keys::{KeyFilter, KeySpec},
+    members::{ChangeMember, ListMembers, MemberFilter, MemberPath, MemberSpec, RemoveMember},
+    organizations::{
+        Because, CloseOrganization, ListOrganizations, OrganizationFilter, OrganizationPath, ResumeOrganization,
+        SuspendOrganization,
+    },
     policies::{
         GetProjectPolicy, OrganizationPolicyPath, PolicyLevel, PolicyValue, ProjectPolicyPath, SetOrganizationPolicy,
         UnsetOrganizationPolicy,
@@ -21,7 +25,8 @@ use contract::{
         ProjectState, RenameProject,
     },
     service_accounts::{
-        CreateServiceAccount, CreateServiceAccountKey, DeleteServiceAccount, ServiceAccountPath, ServiceAccountSpec,
+        CreateServiceAccount, CreateServiceAccountKey, DeleteServiceAccount, ListServiceAccountKeys,
+        ListServiceAccounts, ServiceAccountFilter, ServiceAccountPath, ServiceAccountSpec,
     },
 };
 use testkit::{World, server::eventually};
@@ -89,6 +94,43 @@ async fn lists_page_without_gaps_or_repeats() {
         }
     }
     assert_eq!(names, ["p6", "p5", "p4", "p3", "p2", "p1", "p0"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_find_what_people_know_by_name() {
+    let world = World::new().await;
+    let (organization, owner) = world.organization().await;
+    world.member_of(organization, Role::Viewer).await;
+    let client = world.as_(&owner);
+    for name in ["robot", "other"] {
+        let spec = ServiceAccountSpec { name: name.parse().unwrap(), role: Role::Viewer };
+        client.call::<CreateServiceAccount>(at(organization), Default::default(), spec).await.unwrap();
+    }
+    let name = || Some("ROBOT".parse::<Name>().unwrap());
+    let filter = ServiceAccountFilter { name: name(), ..Default::default() };
+    let found = client.call::<ListServiceAccounts>(at(organization), filter, Default::default()).await.unwrap().items;
+    assert_eq!(found.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["robot"]);
+
+    let path = || ServiceAccountPath { organization_id: organization, service_account_id: found[0].id };
+    for name in ["robot", "spare"] {
+        let scopes = vec![contract::Permission::ProjectsRead];
+        let spec = KeySpec { name: name.parse().unwrap(), scopes, expires_at: None };
+        client.call::<CreateServiceAccountKey>(path(), Default::default(), spec).await.unwrap();
+    }
+    let filter = KeyFilter { name: name(), ..Default::default() };
+    let found = client.call::<ListServiceAccountKeys>(path(), filter, Default::default()).await.unwrap().items;
+    assert_eq!(found.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["robot"]);
+
+    let email = owner.email.as_str().to_ascii_uppercase().parse().unwrap();
+    let filter = MemberFilter { email: Some(email), ..Default::default() };
+    let found = client.call::<ListMembers>(at(organization), filter, Default::default()).await.unwrap().items;
+    assert_eq!(found.iter().map(|it| it.user_id).collect::<Vec<_>>(), [owner.id]);
+
+    let organizations = async |name: &str| {
+        let filter = OrganizationFilter { name: Some(name.parse().unwrap()), ..Default::default() };
+        client.call::<ListOrganizations>(Default::default(), filter, Default::default()).await.unwrap().items.len()
+    };
+    assert_eq!((organizations("test organization").await, organizations("another").await), (1, 0));
 }
 
 /// Creations at once cannot pass the limit together.

@@ -12,7 +12,8 @@ use kernel::{
     Access, Db, Tx,
     work::{self, FinishError, Next, Reconciler, Settings, VisitError, Workers, claim, finish, visit},
 };
-use testkit::{Server, World, rounds};
+use testkit::{Server, World, rounds, server::eventually, world::set_policy};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 const KIND: &str = "probe";
@@ -144,6 +145,36 @@ async fn work_that_keeps_failing_is_shown_and_can_be_tried_again() {
     workers.add(Probe::new());
     assert_eq!(workers.settle(db, settings()).await.unwrap(), 1);
     assert_eq!(visits(&world).await, (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_policy_reaches_workers_that_run() {
+    let world = world().await;
+    let app = world.server.app.clone();
+    let mut workers = Workers::default();
+    workers.add(Probe { fails: true, acted: Arc::default() });
+    let stop = CancellationToken::new();
+    let settings = {
+        let app = app.clone();
+        move || Settings { slowest_retry: Duration::from_millis(100), ..control::roles::work_settings(&app) }
+    };
+    let running = tokio::spawn(workers.run(app.db.clone(), settings, stop.clone()));
+    let operator = world.as_(&world.operator().await);
+    set_policy(&operator, "work.attempts", "1000").await;
+    eventually("the first policy", || async { control::roles::work_settings(&app).attempts == 1000 }).await;
+    wake(&app.db, Uuid::now_v7()).await;
+    let needs_attention = async || {
+        let work = "SELECT attempts, needs_attention FROM work WHERE kind = 'probe'";
+        let row: (i32, bool) =
+            sqlx::query_as(work).fetch_one(&mut world.server.database.superuser().await).await.unwrap();
+        (row.0 > 2).then_some(row.1)
+    };
+    eventually("failures", || async { needs_attention().await.is_some() }).await;
+    assert_eq!(needs_attention().await, Some(false), "it may fail a thousand times");
+    set_policy(&operator, "work.attempts", "1").await;
+    eventually("a person to be asked", || async { needs_attention().await == Some(true) }).await;
+    stop.cancel();
+    running.await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

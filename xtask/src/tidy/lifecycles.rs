@@ -1,12 +1,15 @@
 //! A lifecycle says what every event does in every state: a wildcard arm would
-//! swallow the next state or event that somebody adds. And only the typed
-//! `emit` and `transition` write events.
+//! swallow the next state or event that somebody adds. It is listed with the
+//! others, from which the database's guard, the diagrams and the tests are made.
+//! And only the typed `emit` and `transition` write events.
 
 use super::source::Source;
 use super::{File, Problem};
 
 const ARM_ADVICE: &str = "name the states and events; a wildcard arm hides what a new one does";
 const EMIT_ADVICE: &str = "call `events::emit` with a type of the contract, or `transition`";
+const LIST: &str = "crates/control/src/roles.rs";
+const LIST_ADVICE: &str = "add it to `for_each_machine!` in crates/control/src/roles.rs";
 const EMITTERS: &[&str] = &["crates/control/src/events/mod.rs"];
 
 pub fn check(files: &[File]) -> Vec<Problem> {
@@ -15,6 +18,9 @@ pub fn check(files: &[File]) -> Vec<Problem> {
     for file in files.iter().filter(code) {
         let source = Source::of(file);
         if file.name() == "lifecycle.rs" {
+            if !is_listed(file, files) {
+                problems.push(Problem::new(file, 1, LIST_ADVICE));
+            }
             let arms = source.find("_ =>").into_iter().filter(|at| {
                 let before = &source.code_from(at.saturating_sub(1))[..1];
                 !before.chars().any(|c| c.is_alphanumeric() || c == '_')
@@ -29,12 +35,19 @@ pub fn check(files: &[File]) -> Vec<Problem> {
     problems
 }
 
+fn is_listed(lifecycle: &File, files: &[File]) -> bool {
+    let module = lifecycle.path.trim_start_matches("crates/control/src/").trim_end_matches(".rs").replace('/', "::");
+    let list = files.iter().find(|file| file.path == LIST);
+    list.is_some_and(|list| !Source::of(list).find(&format!("$crate::{module}::")).is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        check(&[File::new(path, text)]).into_iter().map(|problem| problem.line).collect()
+        let list = "for_each_machine! { $crate::projects::lifecycle::Lifecycle, }";
+        check(&[File::new(path, text), File::new(LIST, list)]).into_iter().map(|problem| problem.line).collect()
     }
 
     const LIFECYCLE: &str = "crates/control/src/projects/lifecycle.rs";
@@ -44,6 +57,13 @@ mod tests {
         assert_eq!(lines(LIFECYCLE, "match x {\n    A => 1,\n    _ => 2,\n}"), [3]);
         assert_eq!(lines(LIFECYCLE, "match (a, b) { (_, B) => 1, (A, _) => 2 }"), Vec::<usize>::new());
         assert!(lines("crates/control/src/projects/routes.rs", "match x { _ => 2 }").is_empty());
+    }
+
+    #[test]
+    fn a_lifecycle_that_is_not_listed_is_found() {
+        assert_eq!(lines("crates/control/src/notes/lifecycle.rs", "pub struct Lifecycle;"), [1]);
+        assert_eq!(lines("crates/control/src/project/lifecycle.rs", "pub struct Lifecycle;"), [1]);
+        assert!(lines(LIFECYCLE, "pub struct Lifecycle;").is_empty());
     }
 
     #[test]

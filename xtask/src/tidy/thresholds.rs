@@ -1,7 +1,8 @@
 //! A number that an operator may want to change is a policy key, not a literal.
 //! What must stay a literal says why in a `// bound:` comment.
 
-use super::source::{Source, is_word};
+use super::source::{Literal, Source, is_word};
+use super::sql::{self, Token};
 use super::{File, Problem};
 
 const CALLS: &[&str] = &[
@@ -44,6 +45,7 @@ pub fn check(files: &[File]) -> Vec<Problem> {
             .filter(|at| !source.in_tests(*at))
             .map(|at| source.line_of(at))
             .filter(|line| !source.explained(*line, "bound:"))
+            .chain(spans_in_sql(&source))
             .collect();
         places.sort_unstable();
         places.dedup();
@@ -55,6 +57,33 @@ pub fn check(files: &[File]) -> Vec<Problem> {
 fn has_literal_argument(call: &str) -> bool {
     let argument = call.split_once('(').map_or("", |(_, rest)| rest);
     argument.trim_start().starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Lines of strings with a literal span of time in SQL. As no comment fits into
+/// a string, the reason may stand above the string, too.
+fn spans_in_sql(source: &Source) -> Vec<usize> {
+    let literals = source.literals.iter().filter(|it| !source.in_tests(it.offset));
+    literals
+        .filter(|it| !source.explained(it.line, "bound:"))
+        .flat_map(|it| spans(it).into_iter().map(|at| source.line_of(it.offset + at)))
+        .filter(|line| !source.explained(*line, "bound:"))
+        .collect()
+}
+
+fn spans(literal: &Literal) -> Vec<usize> {
+    let tokens = sql::tokens(&literal.text);
+    let words: Vec<&str> = tokens.iter().map(|it| it.text.as_str()).collect();
+    let is_text = |word: &str| word.starts_with('\'');
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    let is_span = |rest: &[&str]| match rest {
+        ["interval", text, ..] => is_text(text),
+        [text, ":", ":", "interval", ..] | [text, "as", "interval", ..] => is_text(text),
+        ["make_interval", "(", number, ..] if is_number(number) => true,
+        ["make_interval", "(", _, "=", ">", number, ..] => is_number(number),
+        _ => false,
+    };
+    let at = |(nth, token): (usize, &Token)| is_span(&words[nth..]).then_some(token.offset);
+    tokens.iter().enumerate().filter_map(at).collect()
 }
 
 /// Constants that are durations, or integers named like a threshold.
@@ -97,6 +126,25 @@ mod tests {
         assert_eq!(lines(ROUTES, "pub const MAX_KEYS: usize = 10;"), [1]);
         assert_eq!(lines(ROUTES, "const KEY_TTL_SECONDS: i64 =\n    600;"), [1]);
         assert_eq!(lines(ROUTES, "// bound:\nconst KEY_LIMIT: u32 = 1;"), [2]);
+    }
+
+    const STORE: &str = "crates/control/src/keys/store.rs";
+
+    #[test]
+    fn literal_spans_of_time_in_sql_are_found() {
+        let query = |sql: &str| format!("sqlx::query(\n    \"DELETE FROM a\n     WHERE at < app_now() - {sql}\",\n)");
+        for sql in ["interval '1 day'", "INTERVAL  '2h'", "'1 day'::interval", "CAST('1 day' AS interval)"] {
+            assert_eq!(lines(STORE, &query(sql)), [3], "{sql}");
+        }
+        for sql in ["make_interval(secs => 30)", "make_interval(days => 1)", "make_interval(1)"] {
+            assert_eq!(lines(STORE, &query(sql)), [3], "{sql}");
+        }
+        assert_eq!(lines(ROUTES, "f(\"app_now() - interval '1 day'\");"), [1]);
+        assert!(lines(STORE, &query("make_interval(secs => $1)")).is_empty());
+        assert!(lines(STORE, &query("$1::interval")).is_empty());
+        assert!(lines(STORE, "f(\"the interval is too long\")").is_empty());
+        let explained = query("interval '1 day'").replacen("    \"", "    // bound: a leap day\n    \"", 1);
+        assert!(lines(STORE, &explained).is_empty());
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub enum Keys {
     Create(NewKeyArguments),
     /// List your keys
     List {
+        /// Only those with this name
+        #[arg(long, value_parser = arguments::text::<Name>)]
+        name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
@@ -76,8 +79,8 @@ impl Keys {
                 let answer = context.create::<CreatePersonalKey>(&new.once, Nothing {}, new.spec()).await?;
                 show_once(context, &answer)
             }
-            Keys::List { paging } => {
-                let query = KeyFilter { limit: paging.page(), ..KeyFilter::default() };
+            Keys::List { name, paging } => {
+                let query = KeyFilter { name, limit: paging.page(), ..KeyFilter::default() };
                 context.list::<ListPersonalKeys>(Nothing {}, query, paging, COLUMNS).await
             }
             Keys::Revoke(revoked) => {

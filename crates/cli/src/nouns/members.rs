@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use contract::{
-    Role,
+    Email, Role,
     members::{ChangeMember, ListMembers, Member, MemberFilter, MemberPath, MemberSpec, RemoveMember},
     organizations::OrganizationPath,
 };
@@ -33,6 +33,9 @@ pub enum Members {
         /// Only those with this role
         #[arg(long, value_parser = arguments::word::<Role>())]
         role: Option<Role>,
+        /// Only the one with this email address
+        #[arg(long, value_parser = arguments::text::<Email>)]
+        email: Option<Email>,
         #[command(flatten)]
         paging: Paging,
     },
@@ -59,8 +62,8 @@ impl Members {
     pub async fn run(self, context: &Context) -> Done {
         let organization = context.organization().await?;
         match self {
-            Members::List { role, paging } => {
-                let query = MemberFilter { role, limit: paging.page(), ..MemberFilter::default() };
+            Members::List { role, email, paging } => {
+                let query = MemberFilter { role, email, limit: paging.page(), ..MemberFilter::default() };
                 context.list::<ListMembers>(organization, query, paging, COLUMNS).await
             }
             Members::Change { member, role } => {

@@ -52,6 +52,9 @@ pub enum Organizations {
         /// Only those in this state
         #[arg(long, value_parser = arguments::word::<OrganizationState>())]
         state: Option<OrganizationState>,
+        /// Only those with this name
+        #[arg(long, value_parser = arguments::text::<Name>)]
+        name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
@@ -109,8 +112,8 @@ impl Organizations {
                 context.output.hint(ACT_IN_IT);
                 return Ok(());
             }
-            Organizations::List { all, state, paging } => {
-                let query = OrganizationFilter { state, limit: paging.page(), ..OrganizationFilter::default() };
+            Organizations::List { all, state, name, paging } => {
+                let query = OrganizationFilter { state, name, limit: paging.page(), ..OrganizationFilter::default() };
                 return if all {
                     context.list::<ListAllOrganizations>(Nothing {}, query, paging, COLUMNS).await
                 } else {

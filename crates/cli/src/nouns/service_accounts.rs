@@ -50,6 +50,9 @@ pub enum ServiceAccounts {
         /// Only those with this role
         #[arg(long, value_parser = arguments::word::<Role>())]
         role: Option<Role>,
+        /// Only the one with this name
+        #[arg(long, value_parser = arguments::text::<Name>)]
+        name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
@@ -85,6 +88,9 @@ pub enum AccountKeys {
     List {
         /// Id or name of the service account
         account: String,
+        /// Only those with this name
+        #[arg(long, value_parser = arguments::text::<Name>)]
+        name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
@@ -110,9 +116,10 @@ impl ServiceAccounts {
                 context.output.hint("\nGive it a key with `gpuaas service-accounts keys create`.");
                 Ok(())
             }
-            ServiceAccounts::List { role, paging } => {
+            ServiceAccounts::List { role, name, paging } => {
                 let path = context.organization().await?;
-                let query = ServiceAccountFilter { role, limit: paging.page(), ..ServiceAccountFilter::default() };
+                let query =
+                    ServiceAccountFilter { role, name, limit: paging.page(), ..ServiceAccountFilter::default() };
                 context.list::<ListServiceAccounts>(path, query, paging, COLUMNS).await
             }
             ServiceAccounts::Get { wanted } => {
@@ -140,9 +147,9 @@ impl AccountKeys {
                 let answer = context.create::<CreateServiceAccountKey>(&new.once, path, new.spec()).await?;
                 keys::show_once(context, &answer)
             }
-            AccountKeys::List { account, paging } => {
+            AccountKeys::List { account, name, paging } => {
                 let path = context.service_account_named(&account).await?;
-                let query = KeyFilter { limit: paging.page(), ..KeyFilter::default() };
+                let query = KeyFilter { name, limit: paging.page(), ..KeyFilter::default() };
                 context.list::<ListServiceAccountKeys>(path, query, paging, keys::COLUMNS).await
             }
             AccountKeys::Revoke { account, revoked } => {

@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use contract::dead_letters::DeadLetterState;
 use kernel::{
-    Access, Db, Tx,
-    bus::{Consumer, consume},
-    machine::{Machine, TransitionError, transition},
-    work::{self, Next, Reconciler},
+    Tx,
+    bus::{Consumer, attempt},
+    machine::{Machine, transition},
+    work::{self, Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
@@ -18,17 +18,8 @@ use super::{
 use crate::policies::{Policies, keys};
 
 pub struct DeadLetterReconciler {
-    pub db: Db,
     pub consumers: Vec<Arc<dyn Consumer>>,
     pub policies: Policies,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ReconcileError {
-    #[error("moving the dead letter failed")]
-    Transition(#[from] TransitionError),
-    #[error("the database failed")]
-    Database(#[from] sqlx::Error),
 }
 
 /// A dead letter, and whether it may be delivered now.
@@ -44,14 +35,12 @@ pub enum Verdict {
     Nothing,
     Wait(Duration),
     Deliver,
-    Failed { error: String, exhausted: bool },
 }
 
 impl Reconciler for DeadLetterReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     type Seen = Seen;
-    /// What a trial delivery, taken back, said; `None` when none was made.
-    type Found = Option<Result<(), String>>;
+    type Found = ();
     type Verdict = Verdict;
     type Error = ReconcileError;
 
@@ -66,65 +55,35 @@ impl Reconciler for DeadLetterReconciler {
         Ok(Some(Seen { held, is_blocked, wait }))
     }
 
-    /// Tries the delivery in a transaction that is taken back: a failure must
-    /// not take the record of the failure with it.
-    async fn act(&self, seen: &Seen) -> Result<Self::Found, ReconcileError> {
-        if seen.held.letter.state != DeadLetterState::Waiting || seen.is_blocked || !seen.wait.is_zero() {
-            return Ok(None);
-        }
-        let Some(consumer) = self.find(&seen.held.letter.consumer) else {
-            return Ok(Some(Err("this release has no such consumer".into())));
-        };
-        let mut tx = Tx::system(&self.db, consumer.name(), Access::Write).await?;
-        let outcome = consume(&mut tx, &*consumer, &seen.held.message).await.map_err(|error| error.to_string());
-        tx.rollback().await?;
-        Ok(Some(outcome))
+    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+        Ok(())
     }
 
-    fn decide(&self, seen: &Seen, found: Self::Found) -> Verdict {
+    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
         if seen.held.letter.state != DeadLetterState::Waiting {
-            return Verdict::Nothing;
-        }
-        let rest = keys::seconds(self.policies.number(keys::REDELIVERY_SECONDS));
-        match found {
-            None if seen.is_blocked => Verdict::Wait(rest),
-            None => Verdict::Wait(seen.wait),
-            Some(Ok(())) => Verdict::Deliver,
-            Some(Err(error)) => {
-                let most = self.policies.number(keys::REDELIVERY_ATTEMPTS);
-                let exhausted = seen.held.letter.attempts.max(0) as u64 + 1 >= most;
-                Verdict::Failed { error, exhausted }
-            }
+            Verdict::Nothing
+        } else if seen.is_blocked {
+            Verdict::Wait(self.rest())
+        } else if !seen.wait.is_zero() {
+            Verdict::Wait(seen.wait)
+        } else {
+            Verdict::Deliver
         }
     }
 
     async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
-        let id = seen.held.letter.id.uuid();
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
             Verdict::Wait(rest) => Ok(Next::After(rest)),
             Verdict::Deliver => {
-                let consumer = self.find(&seen.held.letter.consumer).ok_or(sqlx::Error::RowNotFound)?;
-                consume(tx, &*consumer, &seen.held.message)
-                    .await
-                    .map_err(|error| sqlx::Error::Protocol(format!("a delivery that just worked failed: {error}")))?;
-                transition::<Lifecycle>(tx, seen.held.versioned()?, Event::Delivered, "").await?;
-                if let Some(next) = store::release_next(tx, &seen.held).await? {
-                    work::wake(tx, Self::KIND, next);
+                let outcome = match self.find(&seen.held.letter.consumer) {
+                    Some(consumer) => attempt(tx, &*consumer, &seen.held.message).await?,
+                    None => Err("this release has no such consumer".into()),
+                };
+                match outcome {
+                    Ok(()) => delivered(tx, &seen.held).await,
+                    Err(error) => self.failed(tx, &seen.held, &error).await,
                 }
-                Ok(Next::Done)
-            }
-            Verdict::Failed { error, exhausted: true } => {
-                store::postpone(tx, id, &error, None).await?;
-                transition::<Lifecycle>(tx, seen.held.versioned()?, Event::Exhausted, &error).await?;
-                tracing::error!(consumer = seen.held.letter.consumer, id = %seen.held.letter.id, error,
-                    "a dead letter needs a person: see `gpuaas dead-letters show`");
-                Ok(Next::Done)
-            }
-            Verdict::Failed { error, exhausted: false } => {
-                let rest = keys::seconds(self.policies.number(keys::REDELIVERY_SECONDS));
-                store::postpone(tx, id, &error, Some(rest)).await?;
-                Ok(Next::After(rest))
             }
         }
     }
@@ -138,4 +97,31 @@ impl DeadLetterReconciler {
     fn find(&self, name: &str) -> Option<Arc<dyn Consumer>> {
         self.consumers.iter().find(|it| it.name() == name).cloned()
     }
+
+    fn rest(&self) -> Duration {
+        keys::seconds(self.policies.number(keys::REDELIVERY_SECONDS))
+    }
+
+    async fn failed(&self, tx: &mut Tx, held: &Held, error: &str) -> Result<Next, ReconcileError> {
+        let id = held.letter.id.uuid();
+        let failures = u64::try_from(held.letter.attempts).unwrap_or(0) + 1;
+        if failures < self.policies.number(keys::REDELIVERY_ATTEMPTS) {
+            let rest = self.rest();
+            store::postpone(tx, id, error, Some(rest)).await?;
+            return Ok(Next::After(rest));
+        }
+        store::postpone(tx, id, error, None).await?;
+        transition::<Lifecycle>(tx, held.versioned()?, Event::Exhausted, error).await?;
+        tracing::error!(consumer = held.letter.consumer, id = %held.letter.id, error,
+            "a dead letter needs a person: see `gpuaas dead-letters show`");
+        Ok(Next::Done)
+    }
+}
+
+async fn delivered(tx: &mut Tx, held: &Held) -> Result<Next, ReconcileError> {
+    transition::<Lifecycle>(tx, held.versioned()?, Event::Delivered, "").await?;
+    if let Some(next) = store::release_next(tx, held).await? {
+        work::wake(tx, DeadLetterReconciler::KIND, next);
+    }
+    Ok(Next::Done)
 }

@@ -3,8 +3,8 @@
 use contract::invitations::InvitationState;
 use kernel::{
     Tx,
-    machine::{TransitionError, transition},
-    work::{Next, Reconciler},
+    machine::transition,
+    work::{Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
@@ -14,14 +14,6 @@ use super::{
 };
 
 pub struct InvitationReconciler;
-
-#[derive(Debug, thiserror::Error)]
-pub enum ReconcileError {
-    #[error("moving the invitation failed")]
-    Transition(#[from] TransitionError),
-    #[error("the database failed")]
-    Database(#[from] sqlx::Error),
-}
 
 /// An invitation and the time that it was looked at.
 pub struct Seen {

@@ -33,7 +33,7 @@ impl Handle<CreateInvitation> for App {
         let organization = call.organization();
         let (email, role) = (request.body.email, request.body.role);
         let own = call.caller.role_in(organization);
-        if !own.is_some_and(|it| it == role || it.may_manage(role)) {
+        if !own.is_some_and(|it| it.may_give(role)) {
             return Err(Failure::new(Code::ScopeExceeded, format!("your role cannot invite an `{role}`")));
         }
         let place = Some(organization.uuid());

@@ -107,7 +107,7 @@ fn scopes(owner: Owner, spec: &KeySpec) -> Result<Vec<Permission>, Failure> {
 }
 
 pub async fn list(call: &mut Call, owner: Owner, filter: &KeyFilter) -> Result<Page<Key>, Failure> {
-    let rows = store::list(&mut call.tx, owner, filter.cursor, filter.limit).await?;
+    let rows = store::list(&mut call.tx, owner, filter).await?;
     Ok(Page::cut(rows, filter.limit, |it| it.id.uuid()))
 }
 

@@ -1,6 +1,10 @@
 //! The rows of `keys`.
 
-use contract::{Cursor, Limit, Name, Permission, Timestamp, Word, id::KeyId, keys::Key};
+use contract::{
+    Name, Permission, Timestamp, Word,
+    id::KeyId,
+    keys::{Key, KeyFilter},
+};
 use kernel::{Tx, secrets::TokenHash};
 use uuid::Uuid;
 
@@ -72,16 +76,19 @@ pub async fn count(tx: &mut Tx, owner: Owner) -> sqlx::Result<i64> {
         .await
 }
 
-pub async fn list(tx: &mut Tx, owner: Owner, cursor: Option<Cursor>, limit: Limit) -> sqlx::Result<Vec<Key>> {
+pub async fn list(tx: &mut Tx, owner: Owner, filter: &KeyFilter) -> sqlx::Result<Vec<Key>> {
     let (user, organization, account) = ids(owner);
-    let statement =
-        format!("SELECT {COLUMNS} FROM keys WHERE {OWNED} AND ($4::uuid IS NULL OR id < $4) ORDER BY id DESC LIMIT $5");
+    let statement = format!(
+        "SELECT {COLUMNS} FROM keys WHERE {OWNED} AND ($4::text IS NULL OR lower(name) = lower($4))
+           AND ($5::uuid IS NULL OR id < $5) ORDER BY id DESC LIMIT $6"
+    );
     let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(user)
         .bind(organization)
         .bind(account)
-        .bind(cursor.map(|it| it.0))
-        .bind(limit.probe())
+        .bind(filter.name.as_ref().map(Name::as_str))
+        .bind(filter.cursor.map(|it| it.0))
+        .bind(filter.limit.probe())
         .fetch_all(tx.conn())
         .await?;
     rows.into_iter().map(key).collect()

@@ -63,7 +63,7 @@ async fn managed(call: &mut Call, organization: OrganizationId, user: UserId) ->
 
 fn may_give(call: &Call, organization: OrganizationId, role: Role) -> bool {
     let own = call.caller.role_in(organization);
-    own.is_some_and(|it| it == role || it.may_manage(role))
+    own.is_some_and(|it| it.may_give(role))
 }
 
 async fn keeps_an_owner(call: &mut Call, organization: OrganizationId, member: &Member) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! The rows of `memberships`.
 
 use contract::{
-    Role, Word,
+    Email, Role, Word,
     id::{OrganizationId, UserId},
     members::{Member, MemberFilter},
 };
@@ -27,12 +27,14 @@ pub async fn insert(tx: &mut Tx, organization: OrganizationId, user: UserId, rol
 
 pub async fn list(tx: &mut Tx, organization: OrganizationId, filter: &MemberFilter) -> sqlx::Result<Vec<Member>> {
     let statement = format!(
-        "{SELECT} WHERE m.organization_id = $1 AND ($2::text IS NULL OR m.role = $2) AND ($3::uuid IS NULL OR m.user_id < $3)
-         ORDER BY m.user_id DESC LIMIT $4"
+        "{SELECT} WHERE m.organization_id = $1 AND ($2::text IS NULL OR m.role = $2)
+           AND ($3::text IS NULL OR u.email = $3) AND ($4::uuid IS NULL OR m.user_id < $4)
+         ORDER BY m.user_id DESC LIMIT $5"
     );
     let rows: Vec<Columns> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(organization.uuid())
         .bind(filter.role.map(|it| it.as_str()))
+        .bind(filter.email.as_ref().map(Email::folded))
         .bind(filter.cursor.map(|it| it.0))
         .bind(filter.limit.probe())
         .fetch_all(tx.conn())

@@ -38,11 +38,13 @@ pub async fn get(tx: &mut Tx, id: OrganizationId) -> sqlx::Result<Option<Organiz
 /// Those that the scope shows, newest first.
 pub async fn list(tx: &mut Tx, filter: &OrganizationFilter) -> sqlx::Result<Vec<Organization>> {
     let statement = format!(
-        "SELECT {COLUMNS} FROM organizations WHERE CASE WHEN $1::text IS NULL THEN state <> 'closed' ELSE state = $1 END AND ($2::uuid IS NULL OR id < $2)
-         ORDER BY id DESC LIMIT $3"
+        "SELECT {COLUMNS} FROM organizations WHERE CASE WHEN $1::text IS NULL THEN state <> 'closed' ELSE state = $1 END
+           AND ($2::text IS NULL OR lower(name) = lower($2)) AND ($3::uuid IS NULL OR id < $3)
+         ORDER BY id DESC LIMIT $4"
     );
     let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(filter.state.map(|it| it.as_str()))
+        .bind(filter.name.as_ref().map(Name::as_str))
         .bind(filter.cursor.map(|it| it.0))
         .bind(filter.limit.probe())
         .fetch_all(tx.conn())

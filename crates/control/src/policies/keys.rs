@@ -74,6 +74,8 @@ policy_keys! {
     ACCESS_TOKEN_SECONDS = "identity.access_token_seconds": number(600, 30, 3600) "seconds", Platform, None;
     /// How long a session lasts, however often it is refreshed.
     SESSION_HOURS = "identity.session_hours": number(720, 1, 8760) "hours", Platform, None;
+    /// How long a session is kept after it ended by itself.
+    SESSION_KEEP_DAYS = "identity.session_keep_days": number(1, 0, 365) "days", Platform, None;
     /// How long a used refresh token may be repeated, for answers that were lost.
     REFRESH_GRACE_SECONDS = "identity.refresh_grace_seconds": number(5, 0, 60) "seconds", Platform, None;
     /// How long a caller's permissions may be remembered; bounds how late a revocation can take effect.

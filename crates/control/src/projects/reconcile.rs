@@ -4,8 +4,8 @@
 use contract::projects::{Project, ProjectState};
 use kernel::{
     Tx,
-    machine::{TransitionError, transition},
-    work::{Next, Reconciler},
+    machine::transition,
+    work::{Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
@@ -15,14 +15,6 @@ use super::{
 };
 
 pub struct ProjectReconciler;
-
-#[derive(Debug, thiserror::Error)]
-pub enum ReconcileError {
-    #[error("moving the project failed")]
-    Transition(#[from] TransitionError),
-    #[error("the database failed")]
-    Database(#[from] sqlx::Error),
-}
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {

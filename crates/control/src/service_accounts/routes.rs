@@ -116,5 +116,5 @@ async fn managed(call: &mut Call, id: ServiceAccountId) -> Result<ServiceAccount
 
 fn may_give(call: &Call, role: Role) -> bool {
     let own = call.caller.role_in(call.organization());
-    own.is_some_and(|it| it == role || it.may_manage(role))
+    own.is_some_and(|it| it.may_give(role))
 }

@@ -44,11 +44,13 @@ pub async fn list(
 ) -> sqlx::Result<Vec<ServiceAccount>> {
     let rows: Vec<Columns> = sqlx::query_as(
         "SELECT id, name, role, created_at FROM service_accounts
-         WHERE organization_id = $1 AND deleted_at IS NULL AND ($2::text IS NULL OR role = $2) AND ($3::uuid IS NULL OR id < $3)
-         ORDER BY id DESC LIMIT $4",
+         WHERE organization_id = $1 AND deleted_at IS NULL AND ($2::text IS NULL OR role = $2)
+           AND ($3::text IS NULL OR lower(name) = lower($3)) AND ($4::uuid IS NULL OR id < $4)
+         ORDER BY id DESC LIMIT $5",
     )
     .bind(organization.uuid())
     .bind(filter.role.map(|it| it.as_str()))
+    .bind(filter.name.as_ref().map(Name::as_str))
     .bind(filter.cursor.map(|it| it.0))
     .bind(filter.limit.probe())
     .fetch_all(tx.conn())

@@ -1,5 +1,7 @@
 //! The rows of `sessions`, `refresh_tokens` and `oidc_starts`.
 
+use std::time::Duration;
+
 use contract::{
     Timestamp,
     id::{SessionId, UserId},
@@ -170,12 +172,15 @@ pub async fn take_start(tx: &mut Tx, state: &TokenHash) -> sqlx::Result<Option<O
     .await
 }
 
-/// Deletes sessions, tokens and unfinished sign-ins that can no longer be used.
-pub async fn forget_old(db: &kernel::Db, bite: i64) -> sqlx::Result<u64> {
+/// Deletes sessions with their tokens once they have been of no use for `keep`,
+/// and unfinished sign-ins that can no longer be finished.
+pub async fn forget_old(db: &kernel::Db, keep: Duration, bite: i64) -> sqlx::Result<u64> {
     let mut tx = Tx::system(db, "housekeeping", kernel::Access::Write).await?;
     let sessions = sqlx::query(
-        "DELETE FROM sessions WHERE ctid = ANY(ARRAY(SELECT ctid FROM sessions WHERE expires_at <= app_now() - interval '1 day' LIMIT $1))",
+        "DELETE FROM sessions WHERE ctid = ANY(ARRAY(
+           SELECT ctid FROM sessions WHERE expires_at <= app_now() - make_interval(secs => $1) LIMIT $2))",
     )
+    .bind(keep.as_secs_f64())
     .bind(bite)
     .execute(tx.conn())
     .await?

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BoxFuture, Bus, Consumer, Outcome, Settings, Step, deliver,
+    BoxFuture, Bus, Consumer, LiveSettings, Outcome, Settings, Step, deliver,
     readers::{self, Reader},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 
 pub struct Embedded {
     pub db: Db,
-    pub settings: Settings,
+    pub settings: LiveSettings,
 }
 
 impl Bus for Embedded {
@@ -26,16 +26,17 @@ impl Bus for Embedded {
         Box::pin(async move {
             let mut running = JoinSet::new();
             for consumer in consumers {
-                running.spawn(run(self.db.clone(), consumer, self.settings, stop.clone()));
+                running.spawn(run(self.db.clone(), consumer, self.settings.clone(), stop.clone()));
             }
             while running.join_next().await.is_some() {}
         })
     }
 }
 
-async fn run(db: Db, consumer: Arc<dyn Consumer>, settings: Settings, stop: CancellationToken) {
+async fn run(db: Db, consumer: Arc<dyn Consumer>, settings: LiveSettings, stop: CancellationToken) {
     let mut ear = db.bell.ear();
     while !stop.is_cancelled() {
+        let settings = settings();
         let rest = match pass(&db, &*consumer, &settings, &stop).await {
             Ok(Pass::More) => continue,
             Ok(Pass::Rest(rest)) => rest,

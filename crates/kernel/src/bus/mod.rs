@@ -61,6 +61,9 @@ impl Settings {
     }
 }
 
+/// The settings as they are now; asked for each round.
+pub type LiveSettings = Arc<dyn Fn() -> Settings + Send + Sync>;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The effect is committed now, or was before, or the message became a dead letter.
@@ -128,6 +131,22 @@ pub async fn consume(tx: &mut Tx, consumer: &dyn Consumer, message: &Message) ->
         return Ok(());
     }
     panics::caught(consumer.handle(tx, message)).await.unwrap_or_else(|what| Err(ConsumeError::Failed(what)))
+}
+
+/// Like [`consume`], but a failure takes back only what the consumer did: the
+/// caller goes on in the same transaction and can record the failure.
+pub async fn attempt(tx: &mut Tx, consumer: &dyn Consumer, message: &Message) -> sqlx::Result<Result<(), String>> {
+    let mark = tx.mark().await?;
+    match consume(tx, consumer, message).await {
+        Ok(()) => {
+            tx.keep(mark).await?;
+            Ok(Ok(()))
+        }
+        Err(error) => {
+            tx.go_back(mark).await?;
+            Ok(Err(describe(&error)))
+        }
+    }
 }
 
 /// The effect carries on the correlation and the trace of what caused it.

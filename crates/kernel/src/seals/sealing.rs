@@ -26,21 +26,22 @@ pub struct SealSettings {
 pub struct Sealer {
     pub db: Db,
     pub keyring: Arc<Keyring>,
-    pub settings: SealSettings,
 }
 
 impl Sealer {
     /// Seals until stopped. Any number of replicas may run it; one at a time works.
-    pub async fn run(self, stop: CancellationToken) {
+    /// The settings are asked for each round.
+    pub async fn run(self, settings: impl Fn() -> SealSettings + Send, stop: CancellationToken) {
         while !stop.is_cancelled() {
-            match seal_once(&self.db, &self.keyring, self.settings.batch).await {
+            let settings = settings();
+            match seal_once(&self.db, &self.keyring, settings.batch).await {
                 Ok(true) => continue,
                 Ok(false) => (),
                 Err(error) => tracing::error!(%error, "sealing the audit log failed; trying again"),
             }
             tokio::select! {
                 () = stop.cancelled() => (),
-                () = tokio::time::sleep(self.settings.every) => (),
+                () = tokio::time::sleep(settings.every) => (),
             }
         }
     }

@@ -14,7 +14,10 @@ use std::{fmt, future::Future, time::Duration};
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
-use crate::tx::{Access, Db, Tx};
+use crate::{
+    machine::TransitionError,
+    tx::{Access, Db, Tx},
+};
 
 /// What a visit decided about the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub fn wake_at(tx: &mut Tx, kind: &'static str, id: Uuid, at: jiff::Timestamp) {
     push_wake(tx, Wake { kind, id, after: Some(at) });
 }
 
-fn push_wake(tx: &mut Tx, wake: Wake) {
+pub(crate) fn push_wake(tx: &mut Tx, wake: Wake) {
     let known = tx.pending.wakes.iter_mut().find(|it| it.kind == wake.kind && it.id == wake.id);
     match known {
         // `None` is now, and sorts first: the earlier of the two wins.
@@ -84,6 +87,15 @@ pub trait Reconciler: Send + Sync + 'static {
 
     /// Rows that should be in the queue; the slow safety net asks for them.
     fn overdue(&self, tx: &mut Tx, limit: i64) -> impl Future<Output = sqlx::Result<Vec<Uuid>>> + Send;
+}
+
+/// Why a reconciler failed that needs nothing but the database.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    #[error(transparent)]
+    Transition(#[from] TransitionError),
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -79,14 +79,16 @@ impl Workers {
     }
 
     /// Works until stopped, then lets running visits end and hands the rest back.
-    pub async fn run(self, db: Db, settings: Settings, stop: CancellationToken) {
-        let kinds: Vec<&'static str> = self.reconcilers.iter().map(|it| it.kind()).collect();
-        let slots = Arc::new(Semaphore::new(settings.concurrency));
+    /// The settings are asked for each round, but for the concurrency.
+    pub async fn run(self, db: Db, settings: impl Fn() -> Settings + Send, stop: CancellationToken) {
+        let kinds = self.kinds();
+        let slots = Arc::new(Semaphore::new(settings().concurrency));
         let mut visits = JoinSet::new();
         let mut ear = db.bell.ear();
         let mut swept: Option<tokio::time::Instant> = None;
         while !stop.is_cancelled() {
             while visits.try_join_next().is_some() {}
+            let settings = settings();
             if swept.is_none_or(|it| it.elapsed() >= settings.sweep_every) {
                 self.sweep(&db).await;
                 swept = Some(tokio::time::Instant::now());
@@ -127,7 +129,7 @@ impl Workers {
 
     /// Visits everything that is due until nothing is; for tests.
     pub async fn settle(&self, db: &Db, settings: Settings) -> sqlx::Result<usize> {
-        let kinds: Vec<&'static str> = self.reconcilers.iter().map(|it| it.kind()).collect();
+        let kinds = self.kinds();
         let mut visits = 0;
         loop {
             let claims = claim(db, &kinds, settings.lease, 100).await?;
@@ -139,6 +141,11 @@ impl Workers {
                 visits += 1;
             }
         }
+    }
+
+    /// What there are reconcilers for.
+    pub fn kinds(&self) -> Vec<&'static str> {
+        self.reconcilers.iter().map(|it| it.kind()).collect()
     }
 
     fn find(&self, kind: &str) -> Arc<dyn AnyReconciler> {

@@ -75,6 +75,26 @@ pub async fn a_dead_letter_is_delivered_again_a_bounded_number_of_times_and_then
     running.stop().await;
 }
 
+pub async fn a_redelivery_that_fails_leaves_only_the_record_of_its_failure(stand: Stand) {
+    let recorder = Recorder::talking("test.all", "thing.");
+    recorder.fail_on("a");
+    let running = stand.run(vec![recorder.clone()]);
+    stand.say("thing.made", "a", 1).await;
+    let operator = stand.world.operator().await;
+    letters_become(&stand, &operator, 1).await;
+    stand.app().db.clock.advance(Duration::from_secs(301));
+    stand.redeliver(vec![recorder.clone()]).await;
+    let letters = letters_become(&stand, &operator, 1).await;
+    assert_eq!((letters[0].attempts, recorder.tries("a", 1)), (1, 4), "the failure is counted");
+    assert_eq!(stand.left_behind().await, [0; 4], "no effect, event, entry or work of the consumer");
+
+    recorder.recover();
+    stand.app().db.clock.advance(Duration::from_secs(301));
+    stand.redeliver(vec![recorder.clone()]).await;
+    assert_eq!(stand.left_behind().await, [1; 4], "all of them, once it works");
+    running.stop().await;
+}
+
 pub async fn discarding_a_dead_letter_frees_what_waits_behind_it(stand: Stand) {
     let recorder = Recorder::new("test.all", "thing.");
     recorder.fail_on("a");

@@ -30,6 +30,7 @@ macro_rules! for_each_bus_check {
         $run! { a_failing_message_becomes_a_dead_letter_and_only_its_resource_waits }
         $run! { a_panicking_consumer_goes_on_with_the_next_message }
         $run! { a_dead_letter_is_delivered_again_a_bounded_number_of_times_and_then_on_request }
+        $run! { a_redelivery_that_fails_leaves_only_the_record_of_its_failure }
         $run! { discarding_a_dead_letter_frees_what_waits_behind_it }
         $run! { an_effect_that_was_not_acknowledged_is_not_doubled }
         $run! { consumers_killed_at_any_moment_lose_and_double_nothing }

@@ -6,11 +6,17 @@ use std::{
 };
 
 use kernel::{
-    Tx,
+    Tx, audit,
     bus::{BoxFuture, ConsumeError, Consumer},
-    outbox::Message,
+    outbox::{self, Message},
+    work,
 };
 use uuid::Uuid;
+
+use super::stand::event;
+
+/// What a talking one says, records and wakes.
+pub const SAID: &str = "recorder.heard";
 
 #[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
 pub struct Effect {
@@ -28,14 +34,24 @@ pub struct Recorder {
     prefix: &'static str,
     broken: Mutex<HashSet<String>>,
     panicking: Mutex<HashSet<String>>,
+    talks: bool,
     tries: Mutex<HashMap<(String, i64), usize>>,
 }
 
 impl Recorder {
     /// Records every event whose subject starts with `prefix`.
     pub fn new(name: &'static str, prefix: &'static str) -> Arc<Recorder> {
+        Arc::new(Recorder::quiet(name, prefix))
+    }
+
+    /// Says, records and wakes something with every effect, too.
+    pub fn talking(name: &'static str, prefix: &'static str) -> Arc<Recorder> {
+        Arc::new(Recorder { talks: true, ..Recorder::quiet(name, prefix) })
+    }
+
+    fn quiet(name: &'static str, prefix: &'static str) -> Recorder {
         let (broken, panicking, tries) = Default::default();
-        Arc::new(Recorder { name, prefix, broken, panicking, tries })
+        Recorder { name, prefix, broken, panicking, talks: false, tries }
     }
 
     /// Fails on events of this resource from now on.
@@ -85,6 +101,11 @@ impl Consumer for Recorder {
             .bind(trace)
             .execute(tx.conn())
             .await?;
+            if self.talks {
+                outbox::emit(tx, event(SAID, &resource, version));
+                audit::record(tx, entry(SAID));
+                work::wake(tx, SAID, message.id);
+            }
             assert!(!self.panicking.lock().unwrap().contains(&resource), "told to panic");
             if self.broken.lock().unwrap().contains(&resource) {
                 return Err(ConsumeError::Failed("told to fail".into()));
@@ -92,4 +113,9 @@ impl Consumer for Recorder {
             Ok(())
         })
     }
+}
+
+fn entry(action: &str) -> audit::NewEntry {
+    let detail = serde_json::json!({});
+    audit::NewEntry { action: action.to_owned(), organization: None, resource: None, outcome: "done", detail }
 }

@@ -10,7 +10,7 @@ use control::{
 };
 use kernel::{
     Access, Tx,
-    bus::{Bus, Consumer, Settings, embedded::Embedded},
+    bus::{Bus, Consumer, LiveSettings, Settings, embedded::Embedded},
     outbox::{self, NewEvent},
     work::Workers,
 };
@@ -18,7 +18,7 @@ use sqlx::PgConnection;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::Effect;
+use super::{Effect, recorder::SAID};
 use crate::{
     Database, Server, World,
     services::{self, Service},
@@ -78,6 +78,7 @@ impl Stand {
 
     pub fn run_in(&self, app: &App, consumers: Vec<Arc<dyn Consumer>>) -> Running {
         let (db, settings) = (app.db.clone(), self.settings);
+        let settings: LiveSettings = Arc::new(move || settings);
         let bus: Box<dyn Bus> = match app.nats.clone() {
             None => Box::new(Embedded { db, settings }),
             Some(connection) => {
@@ -131,11 +132,20 @@ impl Stand {
         seen
     }
 
+    /// How many effects, events, audit entries and wakes recorders left.
+    pub async fn left_behind(&self) -> [i64; 4] {
+        let statement = "SELECT (SELECT count(*) FROM effects), (SELECT count(*) FROM outbox WHERE subject = $1),
+             (SELECT count(*) FROM audit WHERE action = $1), (SELECT count(*) FROM work WHERE kind = $1)";
+        let found: (i64, i64, i64, i64) =
+            sqlx::query_as(statement).bind(SAID).fetch_one(&mut self.admin().await).await.unwrap();
+        found.into()
+    }
+
     /// Visits dead letters until nothing is due.
     pub async fn redeliver(&self, consumers: Vec<Arc<dyn Consumer>>) {
         let app = self.app();
         let mut workers = Workers::default();
-        workers.add(DeadLetterReconciler { db: app.db.clone(), consumers, policies: app.policies.clone() });
+        workers.add(DeadLetterReconciler { consumers, policies: app.policies.clone() });
         workers.settle(&app.db, roles::work_settings(app)).await.unwrap();
     }
 }

@@ -32,7 +32,7 @@ pub async fn run(nats: Nats, consumer: Arc<dyn Consumer>, stop: CancellationToke
             tracing::warn!(consumer = consumer.name(), error = %chain(&error), "reading from NATS failed; trying again");
             nats.rest(failures)
         } else {
-            nats.settings.poll
+            nats.settings().poll
         };
         tokio::select! {
             () = stop.cancelled() => return,
@@ -54,7 +54,7 @@ async fn read(
         () = stop.cancelled() => return Ok(()),
         durable = durable => durable?,
     };
-    let batch = usize::try_from(nats.settings.batch).unwrap_or(1);
+    let batch = usize::try_from(nats.settings().batch).unwrap_or(1);
     while !stop.is_cancelled() {
         let request = durable.batch().max_messages(batch).expires(FETCH).messages();
         let mut messages = request.await.map_err(|error| NatsError::Fetch(error.into()))?;
@@ -115,7 +115,8 @@ async fn handle(nats: &Nats, consumer: &dyn Consumer, delivery: &Delivery) -> Ac
     let span = tracing::info_span!("consume", consumer = consumer.name(), correlation_id = message.correlation_id);
     telemetry::follow(&span, message.traceparent.as_deref().and_then(TraceParent::parse));
     let attempt = i32::try_from(attempt).unwrap_or(i32::MAX);
-    let work = deliver(&nats.db, consumer, &message, attempt, &nats.settings, None).instrument(span);
+    let settings = nats.settings();
+    let work = deliver(&nats.db, consumer, &message, attempt, &settings, None).instrument(span);
     match keep_waiting(nats, delivery, work).await {
         Ok(Outcome::Settled) => AckKind::Ack,
         Ok(Outcome::Retry { after, error }) => {
@@ -123,10 +124,10 @@ async fn handle(nats: &Nats, consumer: &dyn Consumer, delivery: &Delivery) -> Ac
             tracing::warn!(consumer, subject, error, "a consumer failed; trying again");
             AckKind::Nak(Some(after))
         }
-        Ok(Outcome::Overtaken) => AckKind::Nak(Some(nats.settings.poll)),
+        Ok(Outcome::Overtaken) => AckKind::Nak(Some(settings.poll)),
         Err(error) => {
             tracing::warn!(consumer = consumer.name(), %error, "the database failed a consumer; trying again");
-            AckKind::Nak(Some(nats.settings.poll))
+            AckKind::Nak(Some(settings.poll))
         }
     }
 }

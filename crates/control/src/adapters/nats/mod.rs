@@ -18,7 +18,7 @@ use async_nats::jetstream::{
 };
 use kernel::{
     Db,
-    bus::{BoxFuture, Bus, Consumer, Settings, readers},
+    bus::{BoxFuture, Bus, Consumer, LiveSettings, Settings, readers},
 };
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +43,7 @@ const SLOWEST_RETRY: Duration = Duration::from_secs(5);
 pub struct Nats {
     pub connection: Connection,
     pub db: Db,
-    pub settings: Settings,
+    pub settings: LiveSettings,
     pub policies: Policies,
     pub ack_wait: Duration,
 }
@@ -99,9 +99,13 @@ impl Nats {
         }
     }
 
+    fn settings(&self) -> Settings {
+        (self.settings)()
+    }
+
     /// How long to rest after so many failures in a row.
     fn rest(&self, failures: i32) -> Duration {
-        self.settings.backoff(failures).min(SLOWEST_RETRY)
+        self.settings().backoff(failures).min(SLOWEST_RETRY)
     }
 }
 

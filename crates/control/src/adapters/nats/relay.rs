@@ -37,7 +37,7 @@ pub async fn run(nats: Nats, stop: CancellationToken) {
     while !stop.is_cancelled() {
         let rest = if !nats.connection.is_up() {
             checked = None;
-            nats.settings.poll
+            nats.settings().poll
         } else {
             match turn(&nats, &mut checked, &stop).await {
                 Ok(Pass::More) => {
@@ -46,7 +46,7 @@ pub async fn run(nats: Nats, stop: CancellationToken) {
                 }
                 Ok(Pass::Done) => {
                     failures = 0;
-                    nats.settings.poll
+                    nats.settings().poll
                 }
                 Err(error) => {
                     failures += 1;
@@ -74,8 +74,9 @@ async fn turn(nats: &Nats, checked: &mut Option<Checked>, stop: &CancellationTok
         rewind_if_the_stream_is_behind(nats).await?;
         *checked = Some(Checked { life, at: Instant::now() });
     }
-    let (reader, batch) = readers::batch(&nats.db, READER, nats.settings.batch).await?;
-    let full = batch.len() as i64 == nats.settings.batch;
+    let most = nats.settings().batch;
+    let (reader, batch) = readers::batch(&nats.db, READER, most).await?;
+    let full = batch.len() as i64 == most;
     let mut reached = reader.position;
     let mut outcome = Ok(());
     for (place, message) in batch {
