@@ -1,0 +1,68 @@
+//! The tasks as people read them, written from the types themselves.
+
+use crate::{PROTOCOL, Refusal, SUPPORTED, Verb, VerbEntry};
+use std::fmt::Write;
+
+/// The catalogue of tasks as Markdown, for `docs/generated/tasks.md`.
+pub fn catalogue() -> String {
+    let mut page = String::from("# Tasks\n\nWritten from `crates/protocol/src/verb.rs`; do not edit.\n\n");
+    let _ = writeln!(
+        page,
+        "What the control plane can ask of a host. The list is closed: an agent refuses everything else. \
+         Each is a state to ensure, so doing one twice is as good as doing it once. \
+         Protocol {PROTOCOL}; versions {} to {} are understood.\n",
+        SUPPORTED.start(),
+        SUPPORTED.end()
+    );
+    for entry in Verb::CATALOGUE {
+        verb(&mut page, entry);
+    }
+    page.push_str("## Refusals\n\nEvery task can be refused before anything is done. Each reason is counted.\n\n");
+    page.push_str("| Reason | Meaning |\n|---|---|\n");
+    for reason in Refusal::ALL {
+        let _ = writeln!(page, "| `{}` | {} |", reason.name(), reason.doc().trim());
+    }
+    page
+}
+
+fn verb(page: &mut String, entry: &VerbEntry) {
+    let _ = writeln!(page, "## {}\n\n{}\n", entry.name, joined(entry.doc));
+    if !entry.fields.is_empty() {
+        page.push_str("| Field | Type | Meaning |\n|---|---|---|\n");
+        for field in entry.fields {
+            let kind = field.kind.replace(' ', "");
+            let _ = writeln!(page, "| `{}` | `{kind}` | {} |", field.name, joined(field.doc));
+        }
+        page.push('\n');
+    }
+    let _ = writeln!(page, "Result: `{}`.\n", entry.result);
+    page.push_str("| Failure | Meaning |\n|---|---|\n");
+    for (code, meaning) in entry.failures {
+        let _ = writeln!(page, "| `{code}` | {meaning} |");
+    }
+    page.push('\n');
+}
+
+fn joined(lines: &[&str]) -> String {
+    lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_and_every_refusal_is_explained() {
+        let page = catalogue();
+        for entry in Verb::CATALOGUE {
+            assert!(page.contains(&format!("## {}\n", entry.name)));
+            assert!(!entry.doc.is_empty() && !entry.failures.is_empty(), "{}", entry.name);
+            for field in entry.fields {
+                assert!(!field.doc.is_empty(), "{}.{}", entry.name, field.name);
+            }
+        }
+        for reason in Refusal::ALL {
+            assert!(page.contains(&format!("`{}`", reason.name())));
+        }
+    }
+}

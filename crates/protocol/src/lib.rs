@@ -1,0 +1,39 @@
+//! What the control plane and the agent on a host say to each other: messages,
+//! tasks and their signatures. No I/O, no clock, and none of our other crates.
+
+pub mod agent_binary;
+pub mod canonical;
+mod catalogue;
+mod inventory;
+mod keys;
+pub mod limits;
+mod messages;
+pub mod paths;
+mod report;
+mod signed;
+mod task;
+mod telemetry;
+mod verb;
+
+pub use catalogue::catalogue;
+pub use inventory::{DriverKind, Gpu, Inventory};
+pub use keys::{BadKey, SigningKey, TaskKey};
+pub use messages::{EnrollAnswer, EnrollRequest, PollAnswer, PollRequest, Problem, RenewAnswer, RenewRequest, codes};
+pub use report::{Done, Outcome, Refusal, RefusedCounts, Report, SelfTest, Stage};
+pub use signed::SignedTask;
+pub use task::{GpuRef, Isolation, Login, Shape, Task, TaskId};
+pub use telemetry::{GpuSample, HealthEvent, HealthKind, HostSample, Sample};
+pub use verb::{Field, Verb, VerbEntry};
+
+use std::ops::RangeInclusive;
+
+/// The version that this build speaks.
+pub const PROTOCOL: u16 = 1;
+
+/// The versions that this build understands: its own and the one before.
+pub const SUPPORTED: RangeInclusive<u16> = 1..=PROTOCOL;
+
+/// Whether a message of that version can be understood.
+pub fn is_supported(version: u16) -> bool {
+    SUPPORTED.contains(&version)
+}

@@ -1,0 +1,174 @@
+//! The closed list of what a host can be asked to make so. The text of this file
+//! is also the catalogue that people read: its comments are printed.
+
+use crate::{GpuRef, Isolation, Login, Shape};
+use serde::{Deserialize, Serialize};
+
+/// A verb as the catalogue prints it.
+pub struct VerbEntry {
+    pub name: &'static str,
+    pub doc: &'static [&'static str],
+    pub fields: &'static [Field],
+    pub result: &'static str,
+    /// Codes with which it can fail, each with what it means.
+    pub failures: &'static [(&'static str, &'static str)],
+}
+
+/// A field of a verb as the catalogue prints it.
+pub struct Field {
+    pub name: &'static str,
+    pub kind: &'static str,
+    pub doc: &'static [&'static str],
+}
+
+macro_rules! verbs {
+    ($(
+        $(#[doc = $doc:literal])*
+        $variant:ident as $name:literal {
+            $( $(#[doc = $field_doc:literal])* $field:ident : $kind:ty ),* $(,)?
+        } gives $result:literal fails { $( $code:literal => $why:literal ),* $(,)? }
+    )*) => {
+        /// What must be so. Doing one twice is as good as doing it once.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "verb")]
+        pub enum Verb { $(
+            $(#[doc = $doc])*
+            #[serde(rename = $name)]
+            $variant { $( $(#[doc = $field_doc])* $field: $kind ),* },
+        )* }
+
+        impl Verb {
+            /// Every verb, in the order of the catalogue.
+            pub const CATALOGUE: &'static [VerbEntry] = &[ $( VerbEntry {
+                name: $name,
+                doc: &[ $( $doc ),* ],
+                fields: &[ $( Field { name: stringify!($field), kind: stringify!($kind), doc: &[ $( $field_doc ),* ] } ),* ],
+                result: $result,
+                failures: &[ $( ($code, $why) ),* ],
+            } ),* ];
+
+            /// The name on the wire and in the catalogue.
+            pub fn name(&self) -> &'static str {
+                match self { $( Self::$variant { .. } => $name ),* }
+            }
+        }
+    };
+}
+
+verbs! {
+    /// The login exists, holds exactly these keys and sees exactly these GPUs; the
+    /// host proves that the GPUs are there and that their driver answers.
+    EnsureAllocation as "ensure_allocation" {
+        /// What kind of capacity is handed over.
+        shape: Shape,
+        /// The GPUs that belong to the login, by UUID and PCI address.
+        gpus: Vec<GpuRef>,
+        /// The user and the public keys with which it may log in.
+        login: Login,
+        /// Whether the driver tests the GPUs before they are handed over.
+        self_test: bool,
+    } gives "proof" fails {
+        "bad_login" => "the user name or a key has a form that is not accepted",
+        "foreign_user" => "a user of that name exists that the agent did not make",
+        "missing_gpu" => "a GPU is not there, or sits at another PCI address",
+        "unsupported_shape" => "this host cannot give capacity of that shape",
+        "self_test" => "a GPU is there and does not pass the test of its driver",
+        "user" => "the user could not be made",
+        "keys" => "the keys could not be written",
+        "gpu_access" => "the GPUs could not be assigned to the user",
+    }
+
+    /// An allocation's login holds exactly these keys; who had another can no longer
+    /// log in. Sessions that are open stay open.
+    EnsureKeys as "ensure_keys" {
+        /// The user of the login.
+        user: String,
+        /// All of its public keys; none locks everybody out.
+        keys: Vec<String>,
+    } gives "keys" fails {
+        "bad_login" => "the user name or a key has a form that is not accepted",
+        "no_user" => "the user does not exist on this host",
+        "foreign_user" => "the user is not one that the agent made",
+        "keys" => "the keys could not be written",
+    }
+
+    /// Nobody can log in and nothing of the user runs; the home stays. It starts
+    /// again with `ensure_allocation`.
+    EnsureStopped as "ensure_stopped" {
+        /// The user of the login.
+        user: String,
+        /// The GPUs on which processes are counted afterwards.
+        gpus: Vec<GpuRef>,
+    } gives "evidence" fails {
+        "bad_login" => "the user name has a form that is not accepted",
+        "foreign_user" => "the user is not one that the agent made",
+        "keys" => "the keys could not be removed",
+        "processes_left" => "processes of the user survived being killed",
+    }
+
+    /// The user, its processes, its home and what it left elsewhere are gone. The
+    /// evidence counts what still runs on the GPUs. Succeeds where there was nothing.
+    EnsureGone as "ensure_gone" {
+        /// The user of the login.
+        user: String,
+        /// The GPUs on which processes are counted afterwards.
+        gpus: Vec<GpuRef>,
+        /// With `full_reimage` the host is cleaned as a whole afterwards; this verb
+        /// still removes the user first.
+        isolation: Isolation,
+    } gives "evidence" fails {
+        "bad_login" => "the user name has a form that is not accepted",
+        "foreign_user" => "the user is not one that the agent made",
+        "processes_left" => "processes of the user survived being killed",
+        "user" => "the user could not be removed",
+        "home" => "the home or files elsewhere could not be removed",
+    }
+
+    /// The wipe script that the operator set for this host has run to its end.
+    EnsureSanitized as "ensure_sanitized" {
+    } gives "evidence" fails {
+        "no_wipe_script" => "no script is set in agent.toml; set one, or attest the wipe by hand",
+        "wipe_script" => "the script ended with an error or did not end in time",
+    }
+
+    /// The agent of that version runs. A new agent that does not reach the control
+    /// plane in time is replaced by the one before, which reports `rolled_back`.
+    EnsureAgent as "ensure_agent" {
+        /// The version that must run.
+        version: String,
+        /// The platform that the binary is for.
+        target: String,
+        /// SHA-256 of the binary, in hexadecimal.
+        sha256: String,
+        /// Signature of version, target and checksum by a task key, in base64.
+        signature: String,
+    } gives "updated" fails {
+        "wrong_target" => "the binary is for another platform than this host",
+        "bad_checksum" => "what was downloaded is not what was announced",
+        "bad_agent_signature" => "no task key signed that binary",
+        "download" => "the binary could not be fetched",
+        "install" => "the binary could not be put in place",
+        "rolled_back" => "the new agent did not reach the control plane and was replaced",
+        "unsupported" => "this agent cannot replace itself",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verb_travels_with_its_name_and_fields() {
+        let verb = Verb::EnsureKeys { user: "g1".into(), keys: vec!["ssh-ed25519 A".into()] };
+        let text = serde_json::to_string(&verb).unwrap();
+        assert_eq!(text, r#"{"verb":"ensure_keys","user":"g1","keys":["ssh-ed25519 A"]}"#);
+        assert_eq!(verb.name(), "ensure_keys");
+        let nothing: Verb = serde_json::from_str(r#"{"verb":"ensure_sanitized"}"#).unwrap();
+        assert_eq!(nothing, Verb::EnsureSanitized {});
+    }
+
+    #[test]
+    fn an_unknown_verb_is_not_understood() {
+        assert!(serde_json::from_str::<Verb>(r#"{"verb":"run_shell","command":"id"}"#).is_err());
+    }
+}
