@@ -1,0 +1,142 @@
+//! A change that would let a refused request run: to the request, to the fleet, or
+//! by waiting.
+
+use crate::ask::{Ask, Invalid, SameFabric};
+use crate::key::{Name, NodeKey};
+use crate::node::Unavailable;
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Mend the request.
+    Correct(Invalid),
+    WaitForCleaning {
+        gpus: u32,
+    },
+    AllowOtherDomains,
+    DropNumaBound,
+    DropFabricDevices,
+    DropAntiAffinity,
+    DropTags,
+    OtherPool {
+        pool: Name,
+    },
+    OtherRegion {
+        region: Name,
+    },
+    OtherGpus {
+        from: u32,
+        to: u32,
+    },
+    FewerNodes {
+        from: u32,
+        to: u32,
+    },
+    /// Make a node ready again that an operator took out.
+    MakeReady {
+        node: NodeKey,
+        name: Name,
+        state: Unavailable,
+    },
+    Repair {
+        node: NodeKey,
+        name: Name,
+    },
+    Sanitize {
+        node: NodeKey,
+        name: Name,
+    },
+    WaitForRelease {
+        gpus: u32,
+    },
+    AddNodes {
+        nodes: u32,
+        gpus: u32,
+        model: Option<Name>,
+    },
+}
+
+/// Who can bring a change about. What is for operators names nodes, which is not
+/// for customers to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    Requester,
+    Operator,
+    /// It comes by itself.
+    Nobody,
+}
+
+impl Change {
+    pub fn audience(&self) -> Audience {
+        match self {
+            Self::WaitForCleaning { .. } | Self::WaitForRelease { .. } => Audience::Nobody,
+            Self::MakeReady { .. } | Self::Repair { .. } | Self::Sanitize { .. } | Self::AddNodes { .. } => {
+                Audience::Operator
+            }
+            Self::Correct(_)
+            | Self::AllowOtherDomains
+            | Self::DropNumaBound
+            | Self::DropFabricDevices
+            | Self::DropAntiAffinity
+            | Self::DropTags
+            | Self::OtherPool { .. }
+            | Self::OtherRegion { .. }
+            | Self::OtherGpus { .. }
+            | Self::FewerNodes { .. } => Audience::Requester,
+        }
+    }
+
+    /// The changed request; none when it is not the request that changes.
+    pub fn apply(&self, ask: &Ask) -> Option<Ask> {
+        let mut changed = ask.clone();
+        match self {
+            Self::AllowOtherDomains => changed.same_fabric = SameFabric::Preferred,
+            Self::DropNumaBound => changed.sku.numa_bound = false,
+            Self::DropFabricDevices => changed.colocate_fabric = false,
+            Self::DropAntiAffinity => changed.anti_affinity.clear(),
+            Self::DropTags => changed.tags.clear(),
+            Self::OtherPool { pool } => changed.pools = vec![pool.clone()],
+            Self::OtherRegion { region } => changed.region = Some(region.clone()),
+            Self::OtherGpus { to, .. } => changed.gpus_per_node = *to,
+            Self::FewerNodes { to, .. } => changed.nodes = *to,
+            Self::Correct(_)
+            | Self::WaitForCleaning { .. }
+            | Self::WaitForRelease { .. }
+            | Self::MakeReady { .. }
+            | Self::Repair { .. }
+            | Self::Sanitize { .. }
+            | Self::AddNodes { .. } => return None,
+        }
+        (changed != *ask).then_some(changed)
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Correct(invalid) => invalid.fmt(f),
+            Self::WaitForCleaning { gpus } => write!(f, "wait: {gpus} GPUs are dirty and will be cleaned"),
+            Self::AllowOtherDomains => write!(f, "let the nodes lie in several fabric domains"),
+            Self::DropNumaBound => write!(f, "drop the NUMA bound"),
+            Self::DropFabricDevices => write!(f, "accept GPUs without a fabric device beside them"),
+            Self::DropAntiAffinity => write!(f, "let it run on the nodes that it avoids"),
+            Self::DropTags => write!(f, "accept nodes without the tags"),
+            Self::OtherPool { pool } => write!(f, "pool {pool} has room"),
+            Self::OtherRegion { region } => write!(f, "another region has room: {region}"),
+            Self::OtherGpus { from, to } => write!(f, "ask for {to} GPUs instead of {from}"),
+            Self::FewerNodes { from, to } => write!(f, "ask for {to} nodes instead of {from}"),
+            Self::MakeReady { name, state: Unavailable::Cordoned, .. } => write!(f, "lift the cordon of node {name}"),
+            Self::MakeReady { name, state, .. } => write!(f, "make node {name} ready, which is {state}"),
+            Self::Repair { name, .. } => write!(f, "repair node {name}"),
+            Self::Sanitize { name, .. } => write!(f, "sanitize node {name}"),
+            Self::WaitForRelease { gpus } => write!(f, "wait: {gpus} GPUs are held and may be released"),
+            Self::AddNodes { nodes, gpus, model } => {
+                let model = model.as_deref().map(|model| format!("{model} ")).unwrap_or_default();
+                match gpus {
+                    0 => write!(f, "add {nodes} nodes with {model}GPUs"),
+                    _ => write!(f, "add {nodes} nodes with {gpus} {model}GPUs each"),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Usable nodes with free slots, on shelves by region, pool and class, there by whom
+//! they may serve, and there by signature. A decision scores signatures, of which
+//! there are few, instead of nodes.
+//!
+//! What stands here follows from the nodes alone, not from the order of changes: an
+//! index that was changed a thousand times equals one that is built anew.
+
+use crate::groups::{SlotClass, classes, free_groups};
+use crate::key::{Name, NodeKey, OrganizationKey};
+use crate::node::Node;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Index {
+    regions: BTreeMap<Name, BTreeMap<ShelfKey, Shelf>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShelfKey {
+    pub pool: Name,
+    pub class: SlotClass,
+}
+
+/// Nodes by whom they may serve.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shelf {
+    /// With VM isolation: anybody.
+    pub shared: Rack,
+    /// Without, and sanitized: whoever comes first.
+    pub clean: Rack,
+    /// Without, and in use: this organization until it is sanitized.
+    pub serving: BTreeMap<OrganizationKey, Rack>,
+}
+
+pub type Rack = BTreeMap<Signature, BTreeSet<Place>>;
+
+/// What a node has to offer of one class.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Signature {
+    /// Every slot of the node is free and of this class: it could be given out whole.
+    pub is_whole: bool,
+    /// Free slots by NUMA group, the largest first.
+    pub groups: Vec<u16>,
+}
+
+/// A node within a rack; those of one fabric domain stand together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub domain: Option<Name>,
+    pub node: NodeKey,
+}
+
+impl Signature {
+    pub fn free(&self) -> usize {
+        self.groups.iter().map(|size| usize::from(*size)).sum()
+    }
+}
+
+impl Index {
+    pub fn insert(&mut self, node: &Node) {
+        for (class, signature) in offers(node) {
+            let key = ShelfKey { pool: node.pool.clone(), class };
+            let shelf = self.regions.entry(node.region.clone()).or_default().entry(key).or_default();
+            let rack = match (node.isolates_vms, node.serves) {
+                (true, _) => &mut shelf.shared,
+                (false, None) => &mut shelf.clean,
+                (false, Some(organization)) => shelf.serving.entry(organization).or_default(),
+            };
+            rack.entry(signature).or_default().insert(Place::of(node));
+        }
+    }
+
+    /// Takes out what `insert` put there for the same node; empty shelves go too.
+    pub fn remove(&mut self, node: &Node) {
+        let Some(shelves) = self.regions.get_mut(&node.region) else {
+            return;
+        };
+        for (class, signature) in offers(node) {
+            let key = ShelfKey { pool: node.pool.clone(), class };
+            let Some(shelf) = shelves.get_mut(&key) else {
+                continue;
+            };
+            shelf.remove(node, &signature);
+            if shelf.is_empty() {
+                shelves.remove(&key);
+            }
+        }
+        if shelves.is_empty() {
+            self.regions.remove(&node.region);
+        }
+    }
+
+    /// The shelves of one region, or of all.
+    pub fn shelves(&self, region: Option<&Name>) -> impl Iterator<Item = (&Name, &ShelfKey, &Shelf)> {
+        let one = region.map(|name| self.regions.get_key_value(name));
+        let all = region.is_none().then(|| self.regions.iter());
+        let regions = one.flatten().into_iter().chain(all.into_iter().flatten());
+        regions.flat_map(|(region, shelves)| shelves.iter().map(move |(key, shelf)| (region, key, shelf)))
+    }
+}
+
+impl Shelf {
+    fn remove(&mut self, node: &Node, signature: &Signature) {
+        match (node.isolates_vms, node.serves) {
+            (true, _) => take_out(&mut self.shared, node, signature),
+            (false, None) => take_out(&mut self.clean, node, signature),
+            (false, Some(organization)) => {
+                if let Some(rack) = self.serving.get_mut(&organization) {
+                    take_out(rack, node, signature);
+                    if rack.is_empty() {
+                        self.serving.remove(&organization);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.shared.is_empty() && self.clean.is_empty() && self.serving.is_empty()
+    }
+}
+
+impl Place {
+    fn of(node: &Node) -> Self {
+        Self { domain: node.fabric_domain.clone(), node: node.key }
+    }
+}
+
+fn take_out(rack: &mut Rack, node: &Node, signature: &Signature) {
+    if let Some(places) = rack.get_mut(signature) {
+        places.remove(&Place::of(node));
+        if places.is_empty() {
+            rack.remove(signature);
+        }
+    }
+}
+
+/// What the node offers, by class; nothing while it is not usable.
+fn offers(node: &Node) -> impl Iterator<Item = (SlotClass, Signature)> {
+    let found = if node.is_usable() { classes(node) } else { Vec::new() };
+    found.into_iter().filter_map(|class| {
+        let groups = free_groups(node, &class, |_| true);
+        let groups: Vec<u16> =
+            groups.iter().map(|group| u16::try_from(group.slots.len()).unwrap_or(u16::MAX)).collect();
+        let signature = Signature { is_whole: false, groups };
+        let free = signature.free();
+        (free > 0).then_some((class, Signature { is_whole: free == node.slots.len(), ..signature }))
+    })
+}

@@ -1,0 +1,202 @@
+//! Why a node does not do, in words that a person can act on.
+
+use crate::ask::Invalid;
+use crate::key::Name;
+use crate::node::{Condition, Node, Slot, Unavailable};
+use std::fmt;
+
+/// The rules in the order in which a node is judged. A node fails at the first that
+/// it breaks; the last rule at which any node failed decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// The request makes no sense.
+    Valid(Invalid),
+    /// There is no node at all.
+    AnyNode,
+    Region,
+    Pool,
+    Tags,
+    AntiAffinity,
+    State,
+    Health,
+    Model,
+    Tenancy,
+    Size,
+    Free,
+    Numa,
+    FabricDevice,
+    Gang,
+    SameFabric,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    OtherRegion {
+        region: Name,
+    },
+    OtherPool {
+        pool: Name,
+    },
+    MissingTag {
+        tag: Name,
+    },
+    Avoided,
+    Unavailable(Unavailable),
+    Unhealthy {
+        detail: Name,
+    },
+    /// No slot of the kind, model and memory; for bare metal, not only such.
+    OtherModel,
+    ServesAnother,
+    OtherSize {
+        has: u32,
+        wanted: u32,
+    },
+    TooSmall {
+        has: u32,
+        wanted: u32,
+    },
+    NotFree {
+        wanted: u32,
+        occupancy: Occupancy,
+    },
+    NumaSplit {
+        largest: u32,
+        wanted: u32,
+    },
+    NoFabricDevice {
+        beside: u32,
+        wanted: u32,
+    },
+    /// It would do, but too few others would.
+    GangShort {
+        fitting: u32,
+        wanted: u32,
+    },
+    /// It would do, but too few others of its fabric domain would.
+    DomainShort {
+        domain: Option<Name>,
+        fitting: u32,
+        wanted: u32,
+    },
+}
+
+/// What has become of the matching slots of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    pub free: u32,
+    pub held: u32,
+    pub dirty: u32,
+    pub quarantined: u32,
+    pub missing: u32,
+}
+
+impl Reason {
+    pub fn rule(&self) -> Rule {
+        match self {
+            Self::OtherRegion { .. } => Rule::Region,
+            Self::OtherPool { .. } => Rule::Pool,
+            Self::MissingTag { .. } => Rule::Tags,
+            Self::Avoided => Rule::AntiAffinity,
+            Self::Unavailable(_) => Rule::State,
+            Self::Unhealthy { .. } => Rule::Health,
+            Self::OtherModel => Rule::Model,
+            Self::ServesAnother => Rule::Tenancy,
+            Self::OtherSize { .. } | Self::TooSmall { .. } => Rule::Size,
+            Self::NotFree { .. } => Rule::Free,
+            Self::NumaSplit { .. } => Rule::Numa,
+            Self::NoFabricDevice { .. } => Rule::FabricDevice,
+            Self::GangShort { .. } => Rule::Gang,
+            Self::DomainShort { .. } => Rule::SameFabric,
+        }
+    }
+}
+
+impl Occupancy {
+    pub fn of(node: &Node, counts: impl Fn(&Slot) -> bool) -> Self {
+        let mut found = Self::default();
+        for slot in node.slots.iter().filter(|slot| counts(slot)) {
+            // A slot that is held and broken does not come back when it is released.
+            let count = match (slot.condition, slot.held_by) {
+                (Condition::Missing, _) => &mut found.missing,
+                (Condition::Quarantined, _) => &mut found.quarantined,
+                (_, Some(_)) => &mut found.held,
+                (Condition::Dirty, None) => &mut found.dirty,
+                (Condition::Clean, None) => &mut found.free,
+            };
+            *count += 1;
+        }
+        found
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherRegion { region } => write!(f, "is in region {region}"),
+            Self::OtherPool { pool } => write!(f, "is in pool {pool}"),
+            Self::MissingTag { tag } => write!(f, "lacks the tag {tag}"),
+            Self::Avoided => write!(f, "is one of the nodes to avoid"),
+            Self::Unavailable(state) => write!(f, "is {state}"),
+            Self::Unhealthy { detail } => write!(f, "is unhealthy: {detail}"),
+            Self::OtherModel => write!(f, "has other GPUs"),
+            Self::ServesAnother => write!(f, "serves another organization until it is sanitized"),
+            Self::OtherSize { has, wanted } => write!(f, "has {has} GPUs; a whole node of {wanted} is wanted"),
+            Self::TooSmall { has, wanted } => write!(f, "has only {has} such GPUs; {wanted} are wanted"),
+            Self::NotFree { wanted, occupancy } => {
+                write!(f, "{} of {wanted} wanted GPUs free ({occupancy})", occupancy.free)
+            }
+            Self::NumaSplit { largest, wanted } => {
+                write!(f, "has at most {largest} free GPUs on one NUMA node; {wanted} are wanted")
+            }
+            Self::NoFabricDevice { beside, wanted } => {
+                write!(f, "has {beside} free GPUs beside a fabric device; {wanted} are wanted")
+            }
+            Self::GangShort { fitting, wanted } => {
+                write!(f, "has room, but only {fitting} of {wanted} nodes like it do")
+            }
+            Self::DomainShort { domain: Some(domain), fitting, wanted } => {
+                write!(f, "has room, but in fabric domain {domain} only {fitting} of {wanted} nodes do")
+            }
+            Self::DomainShort { domain: None, .. } => write!(f, "has room, but is in no fabric domain"),
+        }
+    }
+}
+
+impl fmt::Display for Occupancy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [
+            (self.held, "held"),
+            (self.dirty, "waiting to be cleaned"),
+            (self.quarantined, "quarantined"),
+            (self.missing, "missing"),
+        ];
+        let texts: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        f.write_str(&texts.join(", "))
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Valid(invalid) => return invalid.fmt(f),
+            Self::AnyNode => "there are no nodes",
+            Self::Region => "no node is in the region",
+            Self::Pool => "no node of the region is in the pool",
+            Self::Tags => "no node has the tags",
+            Self::AntiAffinity => "every node that would do is one to avoid",
+            Self::State => "no node that would do is ready",
+            Self::Health => "no node that would do is healthy",
+            Self::Model => "no node has such GPUs",
+            Self::Tenancy => "every node that would do serves another organization",
+            Self::Size => "no node is of that size",
+            Self::Free => "too few GPUs are free on one node",
+            Self::Numa => "too few GPUs are free on one NUMA node",
+            Self::FabricDevice => "too few free GPUs have a fabric device beside them",
+            Self::Gang => "too few nodes have room at the same time",
+            Self::SameFabric => "too few nodes of one fabric domain have room",
+        };
+        f.write_str(text)
+    }
+}
