@@ -78,6 +78,8 @@ if [ $for_tests = yes ]; then
     have redis-server || need redis-server
     have node || need nodejs
     have npm || need npm
+    have sshd || need openssh-server
+    have ssh || need openssh-client
     python3 -c 'import ensurepip, venv' 2>/dev/null || need python3 python3-venv
 fi
 install_missing

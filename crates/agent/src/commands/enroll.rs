@@ -1,0 +1,50 @@
+//! `enroll`: spend a token, keep the identity.
+
+use super::{Outcome, Place};
+use agent::config::Config;
+use agent::driver::Driver;
+use agent::enroll::enroll;
+use agent::link::Trust;
+use agent::linux::LinuxDriver;
+use agent::state::StateFolder;
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    place: Place,
+    /// Address of the control plane's node listener.
+    #[arg(long, env = "GPUAAS_NODE_URL")]
+    url: String,
+    /// One-time token from the control plane.
+    #[arg(long, env = "GPUAAS_NODE_TOKEN", hide_env_values = true)]
+    token: String,
+    /// SHA-256 fingerprint of the control plane's root certificate.
+    #[arg(long, required_unless_present = "ca_file", conflicts_with = "ca_file")]
+    ca_fingerprint: Option<String>,
+    /// File with the control plane's root certificates.
+    #[arg(long)]
+    ca_file: Option<PathBuf>,
+    /// Replace the identity that this host already has.
+    #[arg(long)]
+    again: bool,
+}
+
+pub async fn run(options: Options) -> Outcome {
+    let folder = StateFolder::open(&options.place.data_dir)?;
+    if folder.identity().is_ok() && !options.again {
+        return Err("this host is enrolled already; add --again to replace its identity".into());
+    }
+    let trust = match (&options.ca_file, &options.ca_fingerprint) {
+        (Some(path), _) => Trust::in_roots(&std::fs::read_to_string(path)?)?,
+        (None, Some(fingerprint)) => Trust::in_fingerprint(fingerprint)?,
+        (None, None) => return Err("give --ca-file or --ca-fingerprint".into()),
+    };
+    let driver = LinuxDriver::new(Config::load(&folder.config())?, None);
+    let identity = enroll(&options.url, &options.token, &trust, driver.inventory().await).await?;
+    folder.save_identity(&identity)?;
+    println!("enrolled as {}; start it with: gpuaas-node run", identity.node_id);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,58 @@
+//! `inventory`: what this host would tell the control plane.
+
+use super::{Outcome, Place};
+use agent::config::Config;
+use agent::driver::Driver;
+use agent::linux::LinuxDriver;
+use clap::{Args, ValueEnum};
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    place: Place,
+    #[arg(short, long, value_enum, default_value_t = Form::Text)]
+    output: Form,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Form {
+    Text,
+    Json,
+}
+
+pub async fn run(options: Options) -> Outcome {
+    let config = Config::load(&options.place.data_dir.join("agent.toml"))?;
+    let driver = LinuxDriver::new(config, None);
+    let inventory = driver.inventory().await;
+    if let Form::Json = options.output {
+        println!("{}", serde_json::to_string_pretty(&inventory)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("host     {} ({})", inventory.hostname, inventory.os);
+    println!("kernel   {}", inventory.kernel);
+    println!("cpus     {}", inventory.cpus);
+    println!("memory   {} GiB", inventory.memory_bytes >> 30);
+    println!("gpus     {}", inventory.gpus.len());
+    for gpu in &inventory.gpus {
+        println!("  {} {}", gpu.index, gpu.model);
+        println!("    uuid    {}", gpu.uuid);
+        println!("    pci     {}", gpu.pci);
+        println!("    memory  {} GiB", gpu.memory_bytes >> 30);
+        println!("    driver  {}", gpu.driver_version.as_deref().unwrap_or("unknown"));
+        println!("    numa    {}", gpu.numa.map_or("unknown".to_owned(), |node| node.to_string()));
+        println!("    fabric  {}", gpu.fabric.as_deref().unwrap_or("none"));
+        println!("    nvme    {}", if gpu.nvme.is_empty() { "none".to_owned() } else { gpu.nvme.join(", ") });
+        println!("    ecc     {}  mig {}", told(gpu.ecc), told(gpu.mig));
+    }
+    println!("hash     {}", inventory.hash());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(state: Option<bool>) -> &'static str {
+    match state {
+        Some(true) => "on",
+        Some(false) => "off",
+        None => "unknown",
+    }
+}

@@ -1,0 +1,86 @@
+//! `sim`: many simulated nodes in one process, until a signal.
+
+use super::{Outcome, start_logging};
+use agent::driver::{crash_at, no_points};
+use agent::sim::{Fleet, SimConfig, Tokens};
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+#[derive(Args)]
+pub struct Options {
+    /// Address of the control plane's node listener.
+    #[arg(long, env = "GPUAAS_NODE_URL")]
+    url: String,
+    /// File with the control plane's root certificates.
+    #[arg(long)]
+    ca_file: PathBuf,
+    /// File with one token per line, one for each node that is not enrolled yet.
+    #[arg(long)]
+    tokens: PathBuf,
+    #[arg(long, default_value_t = 4)]
+    nodes: usize,
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=64))]
+    gpus: u32,
+    #[arg(long, default_value = "NVIDIA H200")]
+    model: String,
+    /// What the nodes' names begin with.
+    #[arg(long, default_value = "sim")]
+    name: String,
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
+    heartbeat_ms: u64,
+    /// Keeps the nodes' identities and journals, so that they come back.
+    #[arg(long)]
+    data_dir: Option<PathBuf>,
+    /// How long every step of every task takes.
+    #[arg(long, default_value_t = 0)]
+    latency_ms: u64,
+    /// End when standard input does, so that whoever started it need not end it.
+    #[arg(long)]
+    until_stdin_closes: bool,
+    /// End at a named step as if killed; for tests.
+    #[arg(long, hide = true)]
+    crash_at: Option<String>,
+}
+
+pub async fn run(options: Options) -> Outcome {
+    start_logging();
+    agent::limits::raise_files();
+    let roots = std::fs::read_to_string(&options.ca_file)?;
+    let tokens = std::fs::read_to_string(&options.tokens)?;
+    let tokens = tokens.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
+    let mut config = SimConfig::new(options.url, roots, Tokens::List(tokens));
+    config.nodes = options.nodes;
+    config.gpus_per_node = options.gpus;
+    config.model = options.model;
+    config.name = options.name;
+    config.data_dir = options.data_dir;
+    config.points = options.crash_at.map_or_else(no_points, crash_at);
+    let fleet = Fleet::start(config.heartbeat(Duration::from_millis(options.heartbeat_ms))).await?;
+    for node in fleet.nodes() {
+        node.script(|script| script.latency = Duration::from_millis(options.latency_ms));
+    }
+    println!("{} simulated nodes with {} GPUs each", fleet.len(), options.gpus);
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        () = stdin_closed(), if options.until_stdin_closes => {}
+    }
+    fleet.stop();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ends when nobody holds the other end any more. A thread of its own: a read
+/// of standard input cannot be taken back, and must not hold up the end.
+async fn stdin_closed() {
+    let (closed, seen) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        // What is sent is of no interest; an error is an end too.
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = closed.send(());
+    });
+    let _ = seen.await;
+}

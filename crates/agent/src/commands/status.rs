@@ -1,0 +1,38 @@
+//! `status`: how the node stood when the agent last wrote it down.
+
+use super::{Outcome, Place};
+use agent::state::{StateError, StateFolder};
+use std::process::ExitCode;
+
+pub fn run(place: &Place) -> Outcome {
+    let folder = StateFolder::open(&place.data_dir)?;
+    let identity = folder.identity()?;
+    let Some(status) = folder.status()? else {
+        println!("{} is enrolled at {} and was never started", identity.node_id, identity.url);
+        return Ok(ExitCode::SUCCESS);
+    };
+    println!("node         {}", status.node_id);
+    println!("control      {}", status.url);
+    println!("state        {}", status.state);
+    if !status.detail.is_empty() {
+        println!("             {}", status.detail);
+    }
+    println!("advice       {}", advice(&status.state));
+    let told = |moment: Option<jiff::Timestamp>| moment.map_or("never".to_owned(), |at| at.to_string());
+    println!("contact      {}", told(status.last_contact));
+    println!("certificate  until {}", told(status.certificate_until));
+    println!("agent        {}, start {}", status.agent_version, status.generation);
+    println!("refused      {}", serde_json::to_string(&status.refused).map_err(|_| StateError::NotEnrolled)?);
+    let is_well = status.state == "connected";
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn advice(state: &str) -> &'static str {
+    match state {
+        "connected" => "none needed",
+        "unreachable" => "check the network; the agent keeps trying and its tasks run on",
+        protocol::codes::CERTIFICATE_REVOKED => "an operator revoked this node; enrol anew after cleaning the host",
+        protocol::codes::UNKNOWN_NODE => "the control plane does not know this node; enrol anew",
+        _ => "see the control plane's message above",
+    }
+}

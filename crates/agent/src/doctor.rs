@@ -1,0 +1,219 @@
+//! Whether a host is fit to serve, and what to do where it is not.
+
+use crate::VERSION;
+use crate::clock::ControlClock;
+use crate::config::Config;
+use crate::link::{Endpoint, Link, LinkError, Trust};
+use crate::linux::GpuSource;
+use crate::state::{StateError, StateFolder};
+use protocol::{PollAnswer, paths};
+use std::path::Path;
+use std::time::Duration;
+
+const LEAST_DISK: u64 = 1 << 30; // bound: journal, an update and a home
+const REACH_LIMIT: Duration = Duration::from_secs(10); // bound: a person waits for it
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Good,
+    /// Works, but not as it should.
+    Warning,
+    /// Must be fixed before the host can serve.
+    Broken,
+}
+
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub what: &'static str,
+    pub verdict: Verdict,
+    pub seen: String,
+    pub advice: String,
+}
+
+impl Finding {
+    fn good(what: &'static str, seen: impl Into<String>) -> Self {
+        Self { what, verdict: Verdict::Good, seen: seen.into(), advice: String::new() }
+    }
+
+    fn new(what: &'static str, verdict: Verdict, seen: impl Into<String>, advice: &str) -> Self {
+        Self { what, verdict, seen: seen.into(), advice: advice.to_owned() }
+    }
+}
+
+/// Looks at everything; changes nothing.
+pub async fn examine(folder: &Path, config: &Config) -> Vec<Finding> {
+    let mut findings = vec![
+        Finding::good("agent", format!("gpuaas-node {VERSION} for {}", crate::TARGET)),
+        root(),
+        program("useradd", "install the package passwd (Debian, Ubuntu) or shadow-utils"),
+        program("userdel", "install the package passwd (Debian, Ubuntu) or shadow-utils"),
+        program("sshd", "install openssh-server, or nobody can log in"),
+        groups(),
+        disk(folder),
+        wipe(config),
+    ];
+    findings.extend(gpus(config));
+    findings.extend(enrolment(folder).await);
+    findings
+}
+
+fn root() -> Finding {
+    if nix::unistd::geteuid().is_root() {
+        return Finding::good("root", "runs as root");
+    }
+    Finding::new("root", Verdict::Broken, "does not run as root", "run it as root: it makes and removes users")
+}
+
+fn program(name: &'static str, advice: &str) -> Finding {
+    let folders = ["/usr/local/sbin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+    match folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists()) {
+        Some(path) => Finding::good(name, path.display().to_string()),
+        None => Finding::new(name, Verdict::Broken, "not found", advice),
+    }
+}
+
+fn groups() -> Finding {
+    if Path::new("/sys/fs/cgroup/cgroup.controllers").exists() {
+        return Finding::good("cgroup", "version 2");
+    }
+    if Path::new("/sys/fs/cgroup").exists() {
+        let advice = "boot with systemd.unified_cgroup_hierarchy=1 to limit what users use";
+        return Finding::new("cgroup", Verdict::Warning, "version 1 or mixed", advice);
+    }
+    Finding::new("cgroup", Verdict::Warning, "not mounted", "mount /sys/fs/cgroup")
+}
+
+fn disk(folder: &Path) -> Finding {
+    let place = folder.ancestors().find(|place| place.exists()).unwrap_or(Path::new("/"));
+    match nix::sys::statvfs::statvfs(place) {
+        Ok(found) => {
+            let free = found.blocks_available() * found.fragment_size();
+            let seen = format!("{} GiB free at {}", free >> 30, place.display());
+            if free >= LEAST_DISK {
+                Finding::good("disk", seen)
+            } else {
+                Finding::new("disk", Verdict::Broken, seen, "free at least 1 GiB: tasks are refused on a full disk")
+            }
+        }
+        Err(error) => Finding::new("disk", Verdict::Broken, error.to_string(), "make the state folder readable"),
+    }
+}
+
+fn wipe(config: &Config) -> Finding {
+    let advice = "set wipe_script in agent.toml, or attest every wipe by hand";
+    match &config.wipe_script {
+        None => Finding::new("wipe script", Verdict::Warning, "none", advice),
+        Some(path) if path.is_file() => Finding::good("wipe script", path.display().to_string()),
+        Some(path) => Finding::new("wipe script", Verdict::Broken, format!("{} is missing", path.display()), advice),
+    }
+}
+
+fn gpus(config: &Config) -> Vec<Finding> {
+    let source = GpuSource::find(config);
+    let list = source.list();
+    match &source {
+        GpuSource::None(reason) => {
+            let advice = "install the NVIDIA driver, or ignore this on a host without GPUs";
+            vec![Finding::new("driver", Verdict::Warning, format!("NVML: {reason}"), advice)]
+        }
+        GpuSource::Pretended(_) => {
+            let advice = "remove simulated_gpus from agent.toml before the host serves anybody";
+            vec![Finding::new("gpus", Verdict::Warning, format!("{} pretended", list.len()), advice)]
+        }
+        GpuSource::Nvidia(nvidia) => {
+            let mut findings = vec![Finding::good("driver", source.driver_version().unwrap_or_default())];
+            if list.is_empty() {
+                let advice = "look at dmesg and nvidia-smi: the driver answers and finds no GPU";
+                findings.push(Finding::new("gpus", Verdict::Broken, "none", advice));
+            }
+            for gpu in list {
+                let gib = gpu.memory_bytes >> 30;
+                let seen = format!("{} {} at {}, {gib} GiB", gpu.model, gpu.uuid, gpu.pci);
+                let wanted = protocol::GpuRef { uuid: gpu.uuid, pci: gpu.pci };
+                findings.push(match nvidia.test(&wanted) {
+                    Ok(()) => Finding::good("gpu", seen),
+                    Err(reason) => Finding::new("gpu", Verdict::Broken, format!("{seen}: {reason}"), "see to the GPU"),
+                });
+            }
+            findings.extend(device_files());
+            findings
+        }
+    }
+}
+
+/// With this setting any program may open device files again that a slice closed.
+fn device_files() -> Option<Finding> {
+    let parameters = std::fs::read_to_string("/proc/driver/nvidia/params").ok()?;
+    let is_reset = parameters.lines().any(|line| line.trim() == "ModifyDeviceFiles: 1");
+    let advice = "set the option NVreg_ModifyDeviceFiles=0 of the module nvidia: \
+                  otherwise slices on this host are kept apart by their environment alone";
+    Some(if is_reset {
+        Finding::new("device files", Verdict::Warning, "the driver resets their permissions", advice)
+    } else {
+        Finding::good("device files", "permissions stay as they are set")
+    })
+}
+
+async fn enrolment(folder: &Path) -> Vec<Finding> {
+    // Looking must not make the folder.
+    let known = if folder.exists() { StateFolder::open(folder) } else { Err(StateError::NotEnrolled) };
+    let identity = match known.and_then(|folder| folder.identity()) {
+        Ok(identity) => identity,
+        Err(StateError::NotEnrolled) => {
+            let advice = "run gpuaas-node enroll with a token from the control plane";
+            return vec![Finding::new("enrolment", Verdict::Warning, "not enrolled", advice)];
+        }
+        Err(error) => return vec![Finding::new("enrolment", Verdict::Broken, error.to_string(), "enrol anew")],
+    };
+    let mut findings = vec![Finding::good("enrolment", format!("{} at {}", identity.node_id, identity.url))];
+    let clock = ControlClock::default();
+    let reach = async {
+        let trust = Trust::in_roots(&identity.roots).map_err(|error| LinkError::Garbled(error.to_string()))?;
+        let tls = trust.identified(&identity, &clock).map_err(|error| LinkError::Garbled(error.to_string()))?;
+        let mut link = Link::new(Endpoint::parse(&identity.url)?, tls);
+        // An empty message is refused by anybody who understands it, which is an answer.
+        link.post::<_, PollAnswer>(paths::POLL, &serde_json::json!({}), REACH_LIMIT).await
+    };
+    findings.push(match reach.await {
+        Ok(_) => Finding::good("control plane", "answers"),
+        Err(LinkError::Refused { problem, .. }) if is_about_us(&problem.code) => {
+            let advice = "enrol anew with a fresh token";
+            Finding::new("control plane", Verdict::Broken, format!("answers {}", problem.code), advice)
+        }
+        Err(LinkError::Refused { status, .. }) => Finding::good("control plane", format!("answers ({status})")),
+        Err(error) => {
+            let advice = "open outgoing connections to that address, and check its name and this host's clock";
+            Finding::new("control plane", Verdict::Broken, error.to_string(), advice)
+        }
+    });
+    findings.push(certificate(&identity));
+    findings
+}
+
+fn is_about_us(code: &str) -> bool {
+    [protocol::codes::CERTIFICATE_REVOKED, protocol::codes::UNKNOWN_NODE].contains(&code)
+}
+
+fn certificate(identity: &crate::identity::Identity) -> Finding {
+    let (from, until) = match identity.lifetime() {
+        Ok(life) => life,
+        Err(error) => return Finding::new("certificate", Verdict::Broken, error.to_string(), "enrol anew"),
+    };
+    // The one place where the host's clock is looked at: to judge the clock itself.
+    let now = rustls::pki_types::UnixTime::now().as_secs();
+    let at = |moment: jiff::Timestamp| u64::try_from(moment.as_second()).unwrap_or(0);
+    if now < at(from) {
+        let advice = "set this host's clock: install chrony or systemd-timesyncd";
+        return Finding::new("clock", Verdict::Broken, format!("before the certificate's start {from}"), advice);
+    }
+    if now > at(until) {
+        let advice = "start the agent: it renews within the window; check this host's clock, or enrol anew";
+        return Finding::new("certificate", Verdict::Broken, format!("ended {until}"), advice);
+    }
+    Finding::good("certificate", format!("until {until}; the clock agrees"))
+}
+
+/// Whether something must be fixed.
+pub fn is_broken(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.verdict == Verdict::Broken)
+}

@@ -1,0 +1,136 @@
+//! Doing a task: fence first, then the driver, then the report on disk.
+
+use super::judge::Verdict;
+use super::{Engine, Shared};
+use crate::driver::{Allocation, Driver, Failure, Steps};
+use crate::journal::JournalError;
+use crate::locked;
+use protocol::limits::bounded_text;
+use protocol::{Done, Outcome, Task, Verb};
+use std::sync::Arc;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(120); // bound: useradd and NVML answer in seconds
+const WIPE_LIMIT: Duration = Duration::from_secs(3600); // bound: overwriting a host's disks takes its time
+const UPDATE_LIMIT: Duration = Duration::from_secs(600); // bound: a binary over a thin line
+
+/// What became of an attempt.
+enum End {
+    Report(Outcome),
+    /// The agent that takes over reports.
+    Successor,
+    /// As if the process had been killed: nothing more happens.
+    Cut,
+}
+
+impl<D: Driver> Shared<D> {
+    /// Does the tasks of one resource until none waits.
+    pub(super) async fn work_through(self: Arc<Self>, resource: &str) {
+        while let Some(task) = {
+            let mut state = locked(&self.state);
+            state.lanes.next(resource)
+        } {
+            let Ok(permit) = self.at_once.acquire().await else {
+                return;
+            };
+            match self.attempt(&task).await {
+                End::Report(outcome) => self.conclude(&task, outcome),
+                End::Successor => {}
+                End::Cut => return,
+            }
+            drop(permit);
+            locked(&self.state).lanes.finished(task.id);
+            self.ended.notify_waiters();
+        }
+    }
+
+    async fn attempt(self: &Arc<Self>, task: &Task) -> End {
+        // It may have waited long enough to be too late, or to be done by its twin.
+        match self.judge(task) {
+            Verdict::Run => {}
+            Verdict::Refuse(reason) => {
+                self.refuse(reason, Some(task));
+                return End::Successor;
+            }
+            Verdict::Repeat(report) => {
+                locked(&self.state).outbox.push(*report);
+                return End::Successor;
+            }
+        }
+        if let Err(error) = locked(&self.journal).accept(&task.resource, task.token()) {
+            tracing::error!(%error, task = %task.id, "a task could not be accepted; free space on the disk");
+            let report = self.report(task, journal_failed("accept", &error));
+            locked(&self.state).outbox.push(report);
+            return End::Successor;
+        }
+        if (self.points)("accepted") {
+            return End::Cut;
+        }
+        let outcome = self.run_apart(task).await;
+        if (self.points)("executed") { End::Cut } else { outcome }
+    }
+
+    fn conclude(&self, task: &Task, outcome: Outcome) {
+        tracing::info!(task = %task.id, verb = task.verb.name(), resource = task.resource, ?outcome, "did a task");
+        let report = self.report(task, outcome);
+        self.keep(report);
+        (self.points)("persisted");
+    }
+
+    /// In a task of its own: a driver that panics fails its task and nothing else.
+    async fn run_apart(self: &Arc<Self>, task: &Task) -> End {
+        let (shared, wanted) = (Arc::clone(self), task.clone());
+        let limit = match task.verb {
+            Verb::EnsureSanitized {} => WIPE_LIMIT,
+            Verb::EnsureAgent { .. } => UPDATE_LIMIT,
+            _ => LIMIT,
+        };
+        let attempt = tokio::spawn(async move {
+            let mut steps = Steps::new(Arc::clone(&shared.points));
+            match tokio::time::timeout(limit, perform(&*shared.driver, &mut steps, &wanted)).await {
+                Ok(Ok(Some(result))) => End::Report(Outcome::Done { result }),
+                Ok(Ok(None)) => End::Successor,
+                Ok(Err(failure)) => End::Report(failed(steps.current(), failure)),
+                Err(_) => {
+                    let detail = format!("not done within {} s", limit.as_secs());
+                    End::Report(failed(steps.current(), Failure::passing("timeout", detail)))
+                }
+            }
+        });
+        attempt.await.unwrap_or_else(|error| {
+            tracing::error!(%error, task = %task.id, "a driver panicked");
+            End::Report(failed("start", Failure::passing("panic", "the driver stopped unexpectedly; see its log")))
+        })
+    }
+}
+
+async fn perform<D: Driver>(driver: &D, steps: &mut Steps, task: &Task) -> crate::driver::Result<Option<Done>> {
+    let done = match &task.verb {
+        Verb::EnsureAllocation { shape, gpus, login, self_test } => {
+            let wanted = Allocation { shape: *shape, gpus, login, self_test: *self_test };
+            driver.ensure_allocation(steps, wanted).await
+        }
+        Verb::EnsureKeys { user, keys } => driver.ensure_keys(steps, user, keys).await,
+        Verb::EnsureStopped { user, gpus } => driver.ensure_stopped(steps, user, gpus).await,
+        Verb::EnsureGone { user, gpus, isolation } => driver.ensure_gone(steps, user, gpus, *isolation).await,
+        Verb::EnsureSanitized {} => driver.ensure_sanitized(steps).await,
+        Verb::EnsureAgent { .. } => return driver.ensure_agent(steps, task).await,
+    };
+    done.map(Some)
+}
+
+fn failed(step: &str, failure: Failure) -> Outcome {
+    let Failure { code, detail, retryable } = failure;
+    Outcome::Failed { step: step.to_owned(), code, detail, retryable }
+}
+
+pub(super) fn journal_failed(step: &str, error: &JournalError) -> Outcome {
+    let detail = bounded_text(error.to_string());
+    Outcome::Failed { step: step.to_owned(), code: "journal".into(), detail, retryable: true }
+}
+
+impl<D: Driver> Engine<D> {
+    pub fn driver(&self) -> &Arc<D> {
+        &self.shared.driver
+    }
+}

@@ -1,0 +1,46 @@
+//! Becoming a node: a one-time token and a request for a certificate go out, an
+//! identity comes back.
+
+use crate::VERSION;
+use crate::clock::ControlClock;
+use crate::identity::{Identity, IdentityError, key_and_request};
+use crate::link::{Endpoint, Link, LinkError, Trust, TrustError};
+use protocol::{EnrollAnswer, EnrollRequest, Inventory, PROTOCOL, is_supported, paths};
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(60); // bound: thousands may enrol at the same moment
+
+#[derive(Debug, thiserror::Error)]
+pub enum EnrollError {
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error("the control plane speaks protocol {0}; this agent is of another age: install a matching one")]
+    Protocol(u16),
+}
+
+/// Spends the token. The key never leaves this host.
+pub async fn enroll(url: &str, token: &str, trust: &Trust, inventory: Inventory) -> Result<Identity, EnrollError> {
+    let (key, csr) = key_and_request()?;
+    let request = EnrollRequest {
+        protocol: PROTOCOL,
+        token: token.to_owned(),
+        csr,
+        agent_version: VERSION.to_owned(),
+        hostname: inventory.hostname.clone(),
+        inventory,
+    };
+    let clock = ControlClock::default();
+    let mut link = Link::new(Endpoint::parse(url)?, trust.anonymous(&clock)?);
+    let answer: EnrollAnswer = link.post(paths::ENROLL, &request, LIMIT).await?;
+    if !is_supported(answer.protocol) {
+        return Err(EnrollError::Protocol(answer.protocol));
+    }
+    let identity = Identity::enrolled(url, key, answer);
+    // What cannot be used must not replace what was there.
+    Trust::in_roots(&identity.roots)?.identified(&identity, &clock)?;
+    Ok(identity)
+}

@@ -1,0 +1,53 @@
+//! Running the host's own tools: a fixed environment, no terminal, a time limit,
+//! and never a shell around what came from elsewhere.
+
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+const LIMIT: Duration = Duration::from_secs(30); // bound: these tools edit a file and end
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A tool's end: its code, or none when a signal ended it, and what it said.
+pub(super) struct Ended {
+    pub code: Option<i32>,
+    pub said: String,
+}
+
+impl Ended {
+    pub fn is_success(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+/// The tool with a clean environment; killed when nobody waits for it any more.
+pub(super) fn tool(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C").current_dir("/").kill_on_drop(true);
+    command
+}
+
+pub(super) async fn run(command: Command) -> Result<Ended, String> {
+    run_with_input(command, b"", LIMIT).await
+}
+
+pub(super) async fn run_with_input(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended, String> {
+    let name = command.as_std().get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let work = async {
+        let mut child = command.spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A tool that does not read its input says so by its code.
+            let _ = stdin.write_all(input).await;
+        }
+        child.wait_with_output().await
+    };
+    let output = tokio::time::timeout(limit, work).await.map_err(|_| format!("{name} did not end in time"))?;
+    let output = output.map_err(|error| format!("{name} could not be run: {error}"))?;
+    let mut said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if said.is_empty() {
+        said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    }
+    Ok(Ended { code: output.status.code(), said: format!("{name}: {said}") })
+}

@@ -1,0 +1,25 @@
+//! What was seen when something was cleaned.
+
+use crate::driver::Steps;
+use protocol::Done;
+
+pub(super) struct Seen {
+    pub processes_killed: u32,
+    pub gone: bool,
+    pub gpu_processes_left: u32,
+}
+
+pub(super) fn of(steps: &mut Steps, seen: Seen) -> Done {
+    Done::Evidence {
+        stages: steps.finish(),
+        processes_killed: seen.processes_killed,
+        home_removed: seen.gone,
+        user_removed: seen.gone,
+        gpu_processes_left: seen.gpu_processes_left,
+    }
+}
+
+/// There was no such user.
+pub(super) fn of_nothing(steps: &mut Steps, gpu_processes_left: u32) -> Done {
+    of(steps, Seen { processes_killed: 0, gone: true, gpu_processes_left })
+}

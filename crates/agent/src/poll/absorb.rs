@@ -1,0 +1,113 @@
+//! What an answer changes: time, epoch, keys, roots, and the tasks it delivered.
+
+use super::{Agent, BRIEF, FIRST_EAGER, LAST_EAGER, Next};
+use crate::driver::Driver;
+use crate::link::Trust;
+use crate::locked;
+use protocol::{PollAnswer, Report};
+use std::time::{Duration, Instant};
+
+const EMPTY_PAUSE: Duration = Duration::from_millis(500); // bound: a server that holds nothing is not asked in a loop
+const LONGEST_WISH: Duration = Duration::from_secs(300); // bound: the control plane may slow us, not silence us
+
+impl<D: Driver> Agent<D> {
+    pub(super) async fn absorb(&mut self, sent: &[Report], answer: PollAnswer, asked: Instant, wait: Duration) -> Next {
+        self.clock.learn(answer.now);
+        self.failures = 0;
+        self.engine.settle(sent, &answer.accepted);
+        self.learn(&answer);
+        self.confirm_update();
+        self.renew_asked |= answer.renew;
+        if answer.want_inventory {
+            self.telemetry.want_inventory();
+        }
+        let said_something = !answer.tasks.is_empty() || !answer.accepted.is_empty() || answer.want_inventory;
+        self.engine.admit(&answer.tasks, &self.identity.task_keys);
+        self.status.last_contact = Some(answer.now);
+        self.tell_status("connected", String::new());
+        self.wait_briefly(!answer.tasks.is_empty()).await;
+        let wish = Duration::from_millis(answer.retry_after_ms.into()).min(LONGEST_WISH);
+        if !wish.is_zero() {
+            return Next::After(wish);
+        }
+        let too_soon = !said_something && sent.is_empty() && asked.elapsed() < wait / 4;
+        if too_soon { Next::After(EMPTY_PAUSE.min(self.timing.heartbeat)) } else { Next::Now }
+    }
+
+    /// Tasks that end at once are reported with the next poll; for others the polls
+    /// are held shorter, and the longer they run the less so.
+    async fn wait_briefly(&mut self, began: bool) {
+        if began {
+            self.eager = FIRST_EAGER;
+            let deadline = tokio::time::Instant::now() + BRIEF;
+            while self.engine.is_busy() {
+                if tokio::time::timeout_at(deadline, self.engine.task_ended()).await.is_err() {
+                    break;
+                }
+            }
+        } else if self.engine.is_busy() {
+            self.eager = (self.eager * 2).min(LAST_EAGER);
+        }
+    }
+
+    /// Takes over a new epoch, new task keys and new roots, and keeps them.
+    fn learn(&mut self, answer: &PollAnswer) {
+        let mut changed = false;
+        if answer.epoch > self.identity.epoch {
+            self.identity.epoch = answer.epoch;
+            self.engine.learn_epoch(answer.epoch);
+            changed = true;
+        }
+        if let Some(keys) = &answer.task_keys
+            && !keys.is_empty()
+            && *keys != self.identity.task_keys
+        {
+            self.identity.task_keys.clone_from(keys);
+            changed = true;
+        }
+        if let Some(roots) = &answer.roots
+            && *roots != self.identity.roots
+        {
+            changed |= self.trust_roots(roots);
+        }
+        if changed {
+            self.save_identity();
+        }
+    }
+
+    fn trust_roots(&mut self, roots: &str) -> bool {
+        let mut identity = self.identity.clone();
+        roots.clone_into(&mut identity.roots);
+        let tls = Trust::in_roots(roots).and_then(|trust| trust.identified(&identity, &self.clock));
+        match tls {
+            Ok(tls) => {
+                self.link.identify(tls);
+                self.identity = identity;
+                true
+            }
+            Err(error) => {
+                tracing::error!(%error, "the control plane sent roots that cannot be used; keeping the old ones");
+                false
+            }
+        }
+    }
+
+    pub(super) fn save_identity(&self) {
+        if let Some(shared) = &self.keep.identity {
+            *locked(shared) = Some(self.identity.clone());
+        }
+        if let Some(folder) = &self.keep.folder
+            && let Err(error) = folder.save_identity(&self.identity)
+        {
+            tracing::error!(%error, "the identity could not be kept; free space on the disk");
+        }
+    }
+
+    /// The control plane was reached: an update has proved itself.
+    fn confirm_update(&mut self) {
+        if let Some(guard) = self.guard.take() {
+            let (task, outcome) = guard.confirm();
+            self.engine.report_for_predecessor(&task, outcome);
+        }
+    }
+}
