@@ -72,7 +72,7 @@ guard-tests:
 
 bench: ## measure against bare pgbench and print JSON
 	@scripts/bootstrap.sh --test
-	cargo build --release --workspace
+	cargo build --release --workspace --bins --examples
 	@./target/release/xtask bench $(ARGS)
 
 soak: ## run the tests with crash, race and fuzz loops at full size

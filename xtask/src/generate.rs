@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// Every generated file: its path from the workspace root, and its content.
 pub fn documents() -> Vec<(PathBuf, String)> {
     let all = contract::generated().into_iter().chain(control::documents::generated());
-    all.map(|(path, text)| (PathBuf::from(path), text)).collect()
+    let tasks = (PathBuf::from("docs/generated/tasks.md"), protocol::catalogue());
+    all.map(|(path, text)| (PathBuf::from(path), text)).chain([tasks]).collect()
 }
 
 /// Writes the stale files, or with `check` leaves them alone; answers their paths.

@@ -33,7 +33,7 @@ fn on(url: &str, own: &Path, server: &Path, script: &Path) -> Result<(), String>
         let mut command = Command::new(program);
         let keys = format!("smoke:{}=", "A".repeat(43));
         command.args(arguments).env("GPUAAS_DATABASE_URL", url).env("GPUAAS_SECRETS_KEYS", keys);
-        command.env("GPUAAS_LOG", "warn");
+        command.env("GPUAAS_LOG", "warn").env("GPUAAS_NODE_LISTEN", "127.0.0.1:0");
         command
     };
     finish("migrate up", command(own, &["migrate", "up"]).stdout(Stdio::null()))?;

@@ -7,7 +7,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use contract::{Limit, Timestamp, Word};
-use jiff::{SpanRelativeTo, ToSpan};
+use jiff::{SignedDuration, SpanRelativeTo, ToSpan};
 
 use crate::output::Format;
 
@@ -87,14 +87,25 @@ pub fn moment(text: &str) -> Result<Timestamp, String> {
     if let Ok(at) = text.parse() {
         return Ok(at);
     }
+    distance(text).and_then(|it| Timestamp::now().checked_add(it).map_err(|error| error.to_string()))
+}
+
+/// Reads a time, or how long ago it was.
+pub fn past(text: &str) -> Result<Timestamp, String> {
+    if let Ok(at) = text.parse() {
+        return Ok(at);
+    }
+    distance(text).and_then(|it| Timestamp::now().checked_sub(it).map_err(|error| error.to_string()))
+}
+
+fn distance(text: &str) -> Result<SignedDuration, String> {
     let otherwise = || "write a time like 2026-12-31T00:00:00Z, or a distance like 30d, 12h or 15m".to_owned();
     let span: jiff::Span = text.parse().map_err(|_| otherwise())?;
     let days = SpanRelativeTo::days_are_24_hours();
     if span.compare((0.seconds(), days)).is_ok_and(|it| it.is_lt()) {
         return Err(otherwise());
     }
-    let distance = span.to_duration(days).map_err(|_| otherwise())?;
-    Timestamp::now().checked_add(distance).map_err(|_| otherwise())
+    span.to_duration(days).map_err(|_| otherwise())
 }
 
 #[cfg(test)]
@@ -112,6 +123,8 @@ mod tests {
         assert_eq!(moment("2026-12-31T00:00:00Z").unwrap().to_string(), "2026-12-31T00:00:00Z");
         let distance = moment("30d").unwrap().as_second() - Timestamp::now().as_second();
         assert!((30 * 86_400 - 5..=30 * 86_400).contains(&distance), "{distance}");
+        let distance = Timestamp::now().as_second() - past("12h").unwrap().as_second();
+        assert!((12 * 3_600..=12 * 3_600 + 5).contains(&distance), "{distance}");
         for bad in ["", "tomorrow", "1mo", "1y", "-3d", "3 days ago"] {
             assert!(moment(bad).unwrap_err().contains("30d"), "{bad}");
         }

@@ -67,6 +67,14 @@ impl Context {
         self.send_request(&Request::<Exact<E>>::new(path, Nothing {}, Nothing {})).await
     }
 
+    /// Asks something that takes a query and no body.
+    pub async fn query<E>(&self, path: E::Path, query: E::Query) -> Result<Value, Failure>
+    where
+        E: Endpoint<Body = Nothing>,
+    {
+        self.send_request(&Request::<Exact<E>>::new(path, query, Nothing {})).await
+    }
+
     /// Sends a body.
     pub async fn send<E: Endpoint<Query = Nothing>>(&self, path: E::Path, body: E::Body) -> Result<Value, Failure> {
         self.send_request(&Request::<Exact<E>>::new(path, Nothing {}, body)).await

@@ -61,6 +61,11 @@ impl Failure {
         Self { class, detail: detail.into(), advice: advice.into(), problem: None, unheard: false }
     }
 
+    /// What went wrong, without what to do about it.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub fn usage(detail: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::new(Class::Usage, detail, advice)
     }

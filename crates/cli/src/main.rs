@@ -12,11 +12,14 @@ mod names;
 mod nouns;
 mod oidc;
 mod output;
+mod progress;
 mod prompt;
 mod seal_check;
 mod session;
 mod settings;
 mod table;
+mod telemetry;
+mod top;
 mod watch;
 mod yaml;
 

@@ -3,11 +3,18 @@
 
 use contract::{
     Name, Nothing,
-    id::{OrganizationId, ProjectId, ServiceAccountId, UserId},
+    allocations::{AllocationFilter, ListAllocations},
+    id::{AllocationId, OrganizationId, ProjectId, RegionId, ServiceAccountId, UserId},
     members::{ListMembers, MemberFilter},
+    nodes::{ListNodes, NodeFilter, NodePath},
     organizations::{ListAllOrganizations, ListOrganizations, Organization, OrganizationFilter, OrganizationPath},
+    pools::{ListPools, PoolFilter, PoolPath},
     projects::{ListProjects, ProjectFilter, ProjectPath, ProjectState},
+    providers::{ListProviders, ProviderFilter, ProviderPath},
+    regions::{ListRegions, RegionFilter},
     service_accounts::{ListServiceAccounts, ServiceAccountFilter, ServiceAccountPath},
+    skus::{ListSkus, SkuFilter, SkuPath},
+    ssh_keys::{ListSshKeys, SshKeyFilter, SshKeyPath},
     users::{ListUsers, UserFilter},
 };
 
@@ -83,6 +90,14 @@ impl Context {
         Ok(ProjectPath { project_id })
     }
 
+    /// An allocation of a project that is not over.
+    pub async fn allocation_by_name(&self, project_id: ProjectId, text: &str) -> Result<AllocationId, Failure> {
+        let name = text.parse::<Name>().map_err(|_| missing(ALLOCATION, text))?;
+        let query = AllocationFilter { name: Some(name), ..AllocationFilter::default() };
+        let found = self.all::<ListAllocations>(ProjectPath { project_id }, query).await?;
+        only(ALLOCATION, text, found.iter().map(|it| it.id).collect())
+    }
+
     pub async fn service_account_named(&self, text: &str) -> Result<ServiceAccountPath, Failure> {
         let OrganizationPath { organization_id } = self.organization().await?;
         if let Ok(service_account_id) = text.parse() {
@@ -118,6 +133,70 @@ impl Context {
         let found = self.all::<ListUsers>(Nothing {}, query).await?;
         only(PERSON, text, found.iter().map(|it| it.id).collect())
     }
+
+    pub async fn region_named(&self, text: &str) -> Result<RegionId, Failure> {
+        if let Ok(region_id) = text.parse() {
+            return Ok(region_id);
+        }
+        let name = Some(text.parse().map_err(|_| missing(REGION, text))?);
+        let found = self.all::<ListRegions>(Nothing {}, RegionFilter { name, ..RegionFilter::default() }).await?;
+        only(REGION, text, found.iter().map(|it| it.id).collect())
+    }
+
+    pub async fn pool_named(&self, text: &str) -> Result<PoolPath, Failure> {
+        if let Ok(pool_id) = text.parse() {
+            return Ok(PoolPath { pool_id });
+        }
+        let name = Some(text.parse().map_err(|_| missing(POOL, text))?);
+        let found = self.all::<ListPools>(Nothing {}, PoolFilter { name, ..PoolFilter::default() }).await?;
+        let pool_id = only(POOL, text, found.iter().map(|it| it.id).collect())?;
+        Ok(PoolPath { pool_id })
+    }
+
+    /// A provider that was not removed.
+    pub async fn provider_named(&self, text: &str) -> Result<ProviderPath, Failure> {
+        if let Ok(provider_id) = text.parse() {
+            return Ok(ProviderPath { provider_id });
+        }
+        let name = Some(text.parse().map_err(|_| missing(PROVIDER, text))?);
+        let found = self.all::<ListProviders>(Nothing {}, ProviderFilter { name, ..ProviderFilter::default() }).await?;
+        let provider_id = only(PROVIDER, text, found.iter().map(|it| it.id).collect())?;
+        Ok(ProviderPath { provider_id })
+    }
+
+    /// A node that did not retire; hosts of several pools may share a name.
+    pub async fn node_named(&self, text: &str) -> Result<NodePath, Failure> {
+        if let Ok(node_id) = text.parse() {
+            return Ok(NodePath { node_id });
+        }
+        let name = Some(text.parse().map_err(|_| missing(NODE, text))?);
+        let found = self.all::<ListNodes>(Nothing {}, NodeFilter { name, ..NodeFilter::default() }).await?;
+        let node_id = only(NODE, text, found.iter().map(|it| it.id).collect())?;
+        Ok(NodePath { node_id })
+    }
+
+    /// On offer or not: a name is never given to another.
+    pub async fn sku_named(&self, text: &str) -> Result<SkuPath, Failure> {
+        if let Ok(sku_id) = text.parse() {
+            return Ok(SkuPath { sku_id });
+        }
+        let name = Some(text.parse().map_err(|_| missing(SKU, text))?);
+        let query = SkuFilter { name, retired: Some(true), ..SkuFilter::default() };
+        let found = self.all::<ListSkus>(Nothing {}, query).await?;
+        let sku_id = only(SKU, text, found.iter().map(|it| it.id).collect())?;
+        Ok(SkuPath { sku_id })
+    }
+
+    /// One of the caller's own.
+    pub async fn ssh_key_named(&self, text: &str) -> Result<SshKeyPath, Failure> {
+        if let Ok(ssh_key_id) = text.parse() {
+            return Ok(SshKeyPath { ssh_key_id });
+        }
+        let name = Some(text.parse().map_err(|_| missing(SSH_KEY, text))?);
+        let found = self.all::<ListSshKeys>(Nothing {}, SshKeyFilter { name, ..SshKeyFilter::default() }).await?;
+        let ssh_key_id = only(SSH_KEY, text, found.iter().map(|it| it.id).collect())?;
+        Ok(SshKeyPath { ssh_key_id })
+    }
 }
 
 /// What is looked for, and which command lists all of them.
@@ -128,10 +207,17 @@ struct Kind {
 }
 
 const ORGANIZATION: Kind = Kind { one: "organization", many: "organizations" };
+const ALLOCATION: Kind = Kind { one: "allocation", many: "allocations" };
 const PROJECT: Kind = Kind { one: "project", many: "projects" };
 const SERVICE_ACCOUNT: Kind = Kind { one: "service account", many: "service-accounts" };
 const MEMBER: Kind = Kind { one: "member", many: "members" };
 const PERSON: Kind = Kind { one: "person", many: "users" };
+const REGION: Kind = Kind { one: "region", many: "regions" };
+const NODE: Kind = Kind { one: "node", many: "nodes" };
+const POOL: Kind = Kind { one: "pool", many: "pools" };
+const PROVIDER: Kind = Kind { one: "provider", many: "providers" };
+const SKU: Kind = Kind { one: "SKU", many: "skus" };
+const SSH_KEY: Kind = Kind { one: "SSH key", many: "ssh-keys" };
 
 fn organizations_named(text: &str) -> Result<OrganizationFilter, Failure> {
     let name = text.parse::<Name>().map_err(|_| missing(ORGANIZATION, text))?;

@@ -37,11 +37,12 @@ pub fn fields(item: &Value, now: Timestamp) -> String {
     flatten("", item, &mut lines);
     lines.sort_by(|(one, _), (other, _)| place(one).cmp(&place(other)));
     for (name, value) in &lines {
-        let text = match moment(name, value) {
-            Some(at) => moments::exact(at, now),
-            None => plain(value),
+        let text = match (moment(name, value), amount(name, value)) {
+            (Some(at), _) => moments::exact(at, now),
+            (None, Some(amount)) => amount,
+            (None, None) => plain(value),
         };
-        table.add_row([name.clone(), text]);
+        table.add_row([name.replace("_micros", ""), text]);
     }
     drawn(table)
 }
@@ -82,7 +83,7 @@ fn drawn(mut table: Table) -> String {
 
 fn heading(field: &str) -> String {
     let word = field.strip_suffix("_at").or_else(|| field.strip_suffix("_id")).unwrap_or(field);
-    word.replace('_', " ").to_uppercase()
+    word.replace("_micros", "").replace('_', " ").to_uppercase()
 }
 
 /// More of a value than this makes a row hard to read; `get` and JSON have all of it.
@@ -93,8 +94,12 @@ fn cell(field: &str, value: &Value, now: Timestamp) -> String {
     if let Some(at) = moment(field, value) {
         return moments::relative(at, now);
     }
+    if let Some(amount) = amount(field, value) {
+        return amount;
+    }
     if let Value::Array(items) = value
         && items.len() > CELL_ITEMS
+        && !items.iter().all(Value::is_number)
     {
         let shown = plain(&Value::from(&items[..CELL_ITEMS]));
         return format!("{shown} +{}", items.len() - CELL_ITEMS);
@@ -118,6 +123,20 @@ fn is_moment(field: &str) -> bool {
     field == "at" || field.ends_with("_at")
 }
 
+/// Millionths as people write amounts, with two decimals at least.
+fn amount(field: &str, value: &Value) -> Option<String> {
+    const MICROS: u64 = 1_000_000;
+    if !field.contains("_micros") {
+        return None;
+    }
+    let micros = value.as_i64()?;
+    let sign = if micros < 0 { "-" } else { "" };
+    let (whole, rest) = (micros.unsigned_abs() / MICROS, micros.unsigned_abs() % MICROS);
+    let decimals = format!("{rest:06}");
+    let kept = decimals.trim_end_matches('0').len().max(2);
+    Some(format!("{sign}{whole}.{}", &decimals[..kept]))
+}
+
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => "-".into(),
@@ -125,7 +144,7 @@ fn plain(value: &Value) -> String {
         Value::Bool(false) => "no".into(),
         Value::String(text) => harmless(text),
         Value::Array(items) if items.is_empty() => "-".into(),
-        Value::Array(items) if items.iter().all(Value::is_string) => {
+        Value::Array(items) if items.iter().all(|it| it.is_string() || it.is_number()) => {
             items.iter().map(plain).collect::<Vec<_>>().join(", ")
         }
         other => harmless(&other.to_string()),
@@ -171,6 +190,8 @@ mod tests {
         let text = rows(&[item], &["a", "b", "c", "d", "e", "f", "missing"], now());
         let last = text.lines().last().unwrap();
         assert_eq!(last.split_whitespace().collect::<Vec<_>>(), ["-", "yes", "x,", "y", "-", "7", "x\\u{1b}[31m", "-"]);
+        let counts = json!({ "gpu_counts": [1, 2, 4, 8] });
+        assert_eq!(rows(&[counts], &["gpu_counts"], now()).lines().last(), Some("1, 2, 4, 8"), "numbers are short");
     }
 
     #[test]
@@ -204,7 +225,17 @@ mod tests {
     }
 
     #[test]
+    fn amounts_are_written_as_people_write_them() {
+        let text = |micros: i64| amount("price_micros_per_gpu_hour", &json!(micros)).unwrap();
+        assert_eq!([text(2_500_000), text(0), text(1), text(-1_250_000)], ["2.50", "0.00", "0.000001", "-1.25"]);
+        assert_eq!(amount("gpus", &json!(8)), None);
+        let item = json!({ "price_micros_per_gpu_hour": 2_500_000 });
+        assert_eq!(fields(&item, now()), "price_per_gpu_hour  2.50");
+    }
+
+    #[test]
     fn headings_say_what_is_in_the_column() {
+        assert_eq!(heading("price_micros_per_gpu_hour"), "PRICE PER GPU HOUR");
         assert_eq!(heading("last_used_at"), "LAST USED");
         assert_eq!(heading("organization_id"), "ORGANIZATION");
         assert_eq!(heading("id"), "ID");

@@ -46,6 +46,21 @@ kinds! {
     AuditEntry = "aud",
     Event = "evt",
     DeadLetter = "dead",
+    Region = "region",
+    Pool = "pool",
+    Node = "node",
+    Slot = "slot",
+    EnrolmentToken = "enrol",
+    Sku = "sku",
+    Price = "price",
+    Quota = "quota",
+    SshKey = "ssh",
+    Allocation = "alloc",
+    Provider = "provider",
+    Machine = "machine",
+    Webhook = "webhook",
+    WebhookDelivery = "delivery",
+    MaintenanceWindow = "maint",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -60,6 +75,21 @@ pub type KeyId = Id<Key>;
 pub type AuditEntryId = Id<AuditEntry>;
 pub type EventId = Id<Event>;
 pub type DeadLetterId = Id<DeadLetter>;
+pub type RegionId = Id<Region>;
+pub type PoolId = Id<Pool>;
+pub type NodeId = Id<Node>;
+pub type SlotId = Id<Slot>;
+pub type EnrolmentTokenId = Id<EnrolmentToken>;
+pub type SkuId = Id<Sku>;
+pub type PriceId = Id<Price>;
+pub type QuotaId = Id<Quota>;
+pub type SshKeyId = Id<SshKey>;
+pub type AllocationId = Id<Allocation>;
+pub type ProviderId = Id<Provider>;
+pub type MachineId = Id<Machine>;
+pub type WebhookId = Id<Webhook>;
+pub type WebhookDeliveryId = Id<WebhookDelivery>;
+pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadId {

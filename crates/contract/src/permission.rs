@@ -19,6 +19,11 @@ words! {
         PoliciesWrite = "policies:write",
         AuditRead = "audit:read",
         EventsRead = "events:read",
+        AllocationsRead = "allocations:read",
+        AllocationsWrite = "allocations:write",
+        QuotasRead = "quotas:read",
+        WebhooksRead = "webhooks:read",
+        WebhooksWrite = "webhooks:write",
         PlatformOrganizationsRead = "platform.organizations:read",
         PlatformOrganizationsWrite = "platform.organizations:write",
         PlatformUsersRead = "platform.users:read",
@@ -30,6 +35,11 @@ words! {
         PlatformDeadLettersWrite = "platform.dead_letters:write",
         PlatformWorkRead = "platform.work:read",
         PlatformWorkWrite = "platform.work:write",
+        PlatformFleetRead = "platform.fleet:read",
+        PlatformFleetWrite = "platform.fleet:write",
+        PlatformAllocationsRead = "platform.allocations:read",
+        PlatformAllocationsWrite = "platform.allocations:write",
+        PlatformQuotasWrite = "platform.quotas:write",
     }
 }
 
@@ -63,14 +73,22 @@ impl Role {
     pub fn grants(self, permission: Permission) -> bool {
         use Permission as P;
         let least = match permission {
-            P::OrganizationRead | P::MembersRead | P::ProjectsRead | P::PoliciesRead | P::EventsRead => Role::Viewer,
-            P::ProjectsWrite => Role::Member,
+            P::OrganizationRead
+            | P::MembersRead
+            | P::ProjectsRead
+            | P::PoliciesRead
+            | P::EventsRead
+            | P::AllocationsRead
+            | P::QuotasRead
+            | P::WebhooksRead => Role::Viewer,
+            P::ProjectsWrite | P::AllocationsWrite => Role::Member,
             P::OrganizationWrite
             | P::MembersWrite
             | P::ServiceAccountsRead
             | P::ServiceAccountsWrite
             | P::PoliciesWrite
-            | P::AuditRead => Role::Admin,
+            | P::AuditRead
+            | P::WebhooksWrite => Role::Admin,
             P::OrganizationClose => Role::Owner,
             P::PlatformOrganizationsRead
             | P::PlatformOrganizationsWrite
@@ -82,7 +100,12 @@ impl Role {
             | P::PlatformDeadLettersRead
             | P::PlatformDeadLettersWrite
             | P::PlatformWorkRead
-            | P::PlatformWorkWrite => return false,
+            | P::PlatformWorkWrite
+            | P::PlatformFleetRead
+            | P::PlatformFleetWrite
+            | P::PlatformAllocationsRead
+            | P::PlatformAllocationsWrite
+            | P::PlatformQuotasWrite => return false,
         };
         self.rank() >= least.rank()
     }
@@ -117,6 +140,7 @@ impl PlatformRole {
             (PlatformRole::Operator, _) => true,
             (PlatformRole::Support, P::PlatformOrganizationsRead | P::PlatformUsersRead) => true,
             (PlatformRole::Support, P::PlatformDeadLettersRead | P::PlatformWorkRead | P::PlatformPoliciesRead) => true,
+            (PlatformRole::Support, P::PlatformFleetRead | P::PlatformAllocationsRead) => true,
             (PlatformRole::Support, _) => false,
             (PlatformRole::Auditor, it) => it.as_str().ends_with(":read"),
         }

@@ -64,6 +64,17 @@ text! {
 }
 
 text! {
+    /// A name that also fits into addresses and command lines.
+    Label {
+        schema: { "type": "string", "minLength": 1, "maxLength": 63, "pattern": r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$" },
+        rule: |text| (1..=63).contains(&text.len())
+            && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
+            && !text.starts_with('-') && !text.ends_with('-'),
+        otherwise: "a label has 1 to 63 small letters, digits or `-`, and neither starts nor ends with `-`",
+    }
+}
+
+text! {
     /// A person's name as they write it.
     PersonName {
         schema: { "type": "string", "minLength": 1, "maxLength": 128, "pattern": r"^[^\x00-\x1f\x7f]+$" },

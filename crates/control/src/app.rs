@@ -6,12 +6,17 @@ use kernel::{Db, secrets::Keyring};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    adapters::{nats, redis_limits::RedisLimits},
+    adapters::{maas::MaasConnector, nats, redis_limits::RedisLimits},
+    ca::{Ca, CaError},
     config::Config,
     events::Feed,
     http::{Turns, limiter::Limiter},
     identity::{Oidc, Recogniser, passwords::Passwords, signing::Signing},
+    node_api::{Samples, Standings},
+    placement::Placement,
     policies::{Policies, keys},
+    ports::metal::MetalConnector,
+    tasks::{SignerError, TaskSigner},
 };
 
 pub struct App {
@@ -25,6 +30,16 @@ pub struct App {
     pub limiter: Limiter,
     pub turns: Turns,
     pub feed: Feed,
+    pub signer: TaskSigner,
+    pub ca: Ca,
+    /// Whether the certificates of nodes that are connected here still work.
+    pub standings: Standings,
+    /// What nodes that are connected here measured.
+    pub samples: Samples,
+    /// This process's picture of the fleet.
+    pub placement: Placement,
+    /// Opens the suppliers of bare machines.
+    pub metal: Arc<dyn MetalConnector>,
     pub redis: Option<RedisLimits>,
     pub nats: Option<nats::Connection>,
     /// The external issuer, when one is configured.
@@ -41,6 +56,10 @@ pub enum StartError {
     Database(#[from] sqlx::Error),
     #[error("the vault cannot be opened")]
     Vault(#[from] kernel::vault::VaultError),
+    #[error("the CA cannot be used")]
+    Ca(#[from] CaError),
+    #[error("the keys that sign tasks cannot be used")]
+    Signer(#[from] SignerError),
     #[error("redis cannot be used: check `redis.url`")]
     Redis(#[from] crate::adapters::redis_limits::RedisError),
     #[error("NATS cannot be used: check `nats.url`")]
@@ -75,12 +94,20 @@ impl App {
             Some(url) => Some(nats::Connection::open(url).await?),
         };
         let oidc = config.oidc.clone().map(|it| Oidc::new(it, db.clock.clone(), policies.clone()));
+        let intermediate_for = keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS));
+        let ca = Ca::load(db.clone(), keyring.clone(), intermediate_for).await?;
         let app = App {
             recogniser: Recogniser::new(db.clone(), signing.clone(), policies.clone()),
             passwords: Passwords::default(),
             limiter: Limiter::new(redis.clone()),
             turns: Turns::default(),
             feed: Feed::default(),
+            signer: TaskSigner::load(&db, &keyring).await?,
+            ca,
+            standings: Standings::default(),
+            samples: Samples::default(),
+            placement: Placement::default(),
+            metal: Arc::new(MaasConnector::new(db.clock.clone())),
             config,
             db,
             keyring,

@@ -14,6 +14,7 @@ use serde::Deserialize;
 pub struct Config {
     pub database: Database,
     pub http: Http,
+    pub node: Node,
     pub identity: Identity,
     pub secrets: Secrets,
     pub redis: Redis,
@@ -42,6 +43,20 @@ pub struct Http {
     pub max_connections: usize,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
+}
+
+/// Where hosts connect to.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Node {
+    pub listen: String,
+    /// The address that agents are given; it leads to `listen`.
+    pub url: String,
+    /// The names and addresses that the listener's certificate is for.
+    pub names: Vec<String>,
+    pub max_connections: usize,
+    /// Where agent binaries are, as `version/target/gpuaas-node`.
+    pub agents_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -136,6 +151,18 @@ impl Default for Http {
     }
 }
 
+impl Default for Node {
+    fn default() -> Self {
+        Self {
+            listen: "127.0.0.1:8443".into(),
+            url: "https://127.0.0.1:8443".into(),
+            names: vec!["localhost".into(), "127.0.0.1".into()],
+            max_connections: 16_384,
+            agents_dir: None,
+        }
+    }
+}
+
 impl Default for Identity {
     fn default() -> Self {
         Self { issuer: "http://127.0.0.1:8080".into() }
@@ -154,6 +181,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("GPUAAS_DATABASE_CONNECTIONS", "database.max_connections"),
     ("GPUAAS_LISTEN", "http.listen"),
     ("GPUAAS_OPS_LISTEN", "http.ops_listen"),
+    ("GPUAAS_NODE_LISTEN", "node.listen"),
+    ("GPUAAS_NODE_URL", "node.url"),
+    ("GPUAAS_NODE_NAMES", "node.names"),
+    ("GPUAAS_AGENTS_DIR", "node.agents_dir"),
     ("GPUAAS_ISSUER", "identity.issuer"),
     ("GPUAAS_SECRETS_KEYS", "secrets.keys"),
     ("GPUAAS_SECRETS_KEY_FILE", "secrets.key_file"),
@@ -204,12 +235,25 @@ impl Config {
         if !(2..=1000).contains(&self.database.max_connections) {
             return wrong("database.max_connections", "expected 2 to 1000".into());
         }
-        for (name, listen) in
-            [("http.listen", Some(&self.http.listen)), ("http.ops_listen", self.http.ops_listen.as_ref())]
-        {
+        for (name, listen) in [
+            ("http.listen", Some(&self.http.listen)),
+            ("http.ops_listen", self.http.ops_listen.as_ref()),
+            ("node.listen", Some(&self.node.listen)),
+        ] {
             if listen.is_some_and(|it| it.parse::<std::net::SocketAddr>().is_err()) {
                 return wrong(name, "expected an address like `127.0.0.1:8080`".into());
             }
+        }
+        if !self.node.url.starts_with("https://") {
+            return wrong("node.url", "expected an address like `https://nodes.example.com:8443`".into());
+        }
+        if let Some(name) =
+            self.node.names.iter().find(|it| rustls::pki_types::ServerName::try_from(it.as_str()).is_err())
+        {
+            return wrong("node.names", format!("`{name}` is neither a DNS name nor an address"));
+        }
+        if self.node.names.is_empty() {
+            return wrong("node.names", "expected at least the name in `node.url`".into());
         }
         if let Some(oidc) = &self.oidc
             && !crate::identity::oidc::is_safe(&oidc.issuer)
@@ -246,7 +290,7 @@ impl Config {
 fn typed(setting: &str, value: String) -> toml::Value {
     match setting {
         "database.max_connections" => value.parse().map_or_else(|_| value.into(), toml::Value::Integer),
-        "oidc.redirect_uris" => {
+        "oidc.redirect_uris" | "node.names" => {
             value.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect::<Vec<_>>().into()
         }
         _ => value.into(),

@@ -6,7 +6,11 @@ use crate::policies::keys::{ALL, Guardrail};
 
 /// Every generated file of the control plane, by path.
 pub fn generated() -> Vec<(&'static str, String)> {
-    vec![("docs/generated/policies.md", policies()), ("docs/generated/lifecycles.md", lifecycles())]
+    vec![
+        ("docs/generated/policies.md", policies()),
+        ("docs/generated/lifecycles.md", lifecycles()),
+        ("docs/generated/compensation.md", crate::allocations::compensation::table()),
+    ]
 }
 
 fn policies() -> String {

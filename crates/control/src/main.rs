@@ -23,7 +23,8 @@ const EXAMPLES: &str = "Examples:
   gpuaasd config check --connect             what is wrong with the configuration
   gpuaasd migrate up && gpuaasd serve        one server
   gpuaasd serve --roles api                  one of many
-  gpuaasd backup monday.backup               the whole database in one file";
+  gpuaasd backup monday.backup               the whole database in one file
+  gpuaasd ca export-root root.pem --remove   keep the CA's root elsewhere";
 
 #[derive(Subcommand)]
 enum Command {
@@ -38,6 +39,9 @@ enum Command {
         /// Do not make the demo organization.
         #[arg(long)]
         no_seed: bool,
+        /// How many simulated nodes with 8 GPUs each to run
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=1000))]
+        sim_nodes: u16,
     },
     /// Run roles against a database that was migrated.
     Serve {
@@ -70,6 +74,11 @@ enum Command {
         #[command(subcommand)]
         action: commands::admin::Action,
     },
+    /// Look after the CA that nodes are known by.
+    Ca {
+        #[command(subcommand)]
+        action: commands::ca::Action,
+    },
     /// Look after the keys that seal secrets.
     Secrets {
         #[command(subcommand)]
@@ -100,8 +109,8 @@ async fn run(arguments: Arguments) -> Result<(), commands::AnyError> {
     let file = arguments.config;
     let config = Config::load(file.as_ref(), |name| std::env::var(name).ok())?;
     match arguments.command {
-        Command::Dev { data_dir, listen, no_seed } => {
-            commands::serve::dev(config, control::dev::Options { data_dir, listen, seed: !no_seed }).await
+        Command::Dev { data_dir, listen, no_seed, sim_nodes } => {
+            commands::serve::dev(config, control::dev::Options { data_dir, listen, seed: !no_seed, sim_nodes }).await
         }
         Command::Serve { roles } => commands::serve::serve(config, roles).await,
         Command::Config { action } => commands::config::run(&config, file.as_deref(), action).await,
@@ -109,6 +118,7 @@ async fn run(arguments: Arguments) -> Result<(), commands::AnyError> {
         Command::Backup { file } => commands::backup::back_up(&config.database.url, &file).await,
         Command::Restore { file } => commands::backup::restore(&config.database.url, &file).await,
         Command::Admin { action } => commands::admin::run(&config, action).await,
+        Command::Ca { action } => commands::ca::run(&config, action).await,
         Command::Secrets { action } => commands::secrets::run(&config, action).await,
     }
 }

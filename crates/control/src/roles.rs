@@ -14,12 +14,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     adapters::nats::{self, Nats},
+    allocations::AllocationReconciler,
     app::App,
     dead_letters::DeadLetterReconciler,
     http,
     invitations::InvitationReconciler,
+    machines::MachineReconciler,
+    maintenance_windows::MaintenanceWindowReconciler,
+    node_api,
+    nodes::{self, NodeReconciler},
     policies::keys,
-    projects::{DeleteWithOrganization, ProjectReconciler},
+    projects::{self, ProjectReconciler},
+    providers::ProviderReconciler,
+    samples,
+    webhook_deliveries::{self, DeliveryReconciler, Sender},
+    webhooks,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -30,12 +39,14 @@ pub enum Role {
     Reconcile,
     /// Carries events to consumers.
     Relay,
+    /// Speaks with the hosts.
+    Nodes,
     /// Seals the audit log and removes what is past its time.
     Keeper,
 }
 
 impl Role {
-    pub const ALL: [Role; 4] = [Role::Api, Role::Reconcile, Role::Relay, Role::Keeper];
+    pub const ALL: [Role; 5] = [Role::Api, Role::Reconcile, Role::Relay, Role::Nodes, Role::Keeper];
 }
 
 /// Calls `$callback!(A, B, …)` with every lifecycle: the guard's table, the
@@ -44,10 +55,17 @@ impl Role {
 macro_rules! for_each_machine {
     ($callback:ident) => {
         $callback! {
+            $crate::allocations::lifecycle::Lifecycle,
             $crate::dead_letters::lifecycle::Lifecycle,
             $crate::invitations::lifecycle::Lifecycle,
+            $crate::maintenance_windows::lifecycle::Lifecycle,
+            $crate::machines::lifecycle::Lifecycle,
+            $crate::nodes::lifecycle::Lifecycle,
             $crate::organizations::lifecycle::Lifecycle,
             $crate::projects::lifecycle::Lifecycle,
+            $crate::providers::lifecycle::Lifecycle,
+            $crate::webhook_deliveries::lifecycle::Lifecycle,
+            $crate::webhooks::lifecycle::Lifecycle,
         }
     };
 }
@@ -64,17 +82,67 @@ pub async fn teach_machines(db: &Db) -> sqlx::Result<()> {
 
 /// Every durable consumer.
 pub fn consumers() -> Vec<Arc<dyn Consumer>> {
-    vec![Arc::new(DeleteWithOrganization)]
+    vec![
+        Arc::new(projects::DeleteWithOrganization),
+        Arc::new(webhooks::DeleteWithOrganization),
+        Arc::new(webhooks::FanOut),
+    ]
+}
+
+/// The kind of work of that name, if this release has it.
+pub fn kind_named(name: &str) -> Option<&'static str> {
+    macro_rules! names {
+        ($($machine:path),* $(,)?) => { [$(<$machine as machine::Machine>::NAME),*] };
+    }
+    crate::for_each_machine!(names).into_iter().find(|it| *it == name)
 }
 
 /// Every reconciler.
 pub fn workers(app: &App) -> Workers {
     let mut workers = Workers::default();
-    workers.add(DeadLetterReconciler { consumers: consumers(), policies: app.policies.clone() });
-    workers.add(InvitationReconciler);
-    workers.add(ProjectReconciler);
+    add_inner(&mut workers, app);
+    add_outer(&mut workers, app);
     workers
 }
+
+/// Those that wait for nobody outside the platform.
+fn add_inner(workers: &mut Workers, app: &App) {
+    workers.add(AllocationReconciler {
+        placement: app.placement.clone(),
+        signer: app.signer.clone(),
+        policies: app.policies.clone(),
+    });
+    workers.add(DeadLetterReconciler { consumers: consumers(), policies: app.policies.clone() });
+    workers.add(InvitationReconciler);
+    workers.add(MaintenanceWindowReconciler);
+    workers.add(NodeReconciler { signer: app.signer.clone(), policies: app.policies.clone() });
+    workers.add(ProjectReconciler);
+}
+
+/// Those that wait for what others run: customers' receivers and MAAS servers.
+/// They have slots of their own, or a slow one would hold up everything else.
+fn add_outer(workers: &mut Workers, app: &App) {
+    workers.add(DeliveryReconciler {
+        sender: Sender::new(app.policies.clone()),
+        keyring: app.keyring.clone(),
+        policies: app.policies.clone(),
+    });
+    workers.add(MachineReconciler {
+        connector: app.metal.clone(),
+        keyring: app.keyring.clone(),
+        policies: app.policies.clone(),
+        ca: app.ca.clone(),
+        node_url: app.config.node.url.clone(),
+    });
+    workers.add(ProviderReconciler {
+        connector: app.metal.clone(),
+        keyring: app.keyring.clone(),
+        policies: app.policies.clone(),
+    });
+}
+
+// bound: calls to customers' receivers and MAAS servers at once, in one process
+const OUTER_SLOTS: usize = 32;
 
 // bound: the longest time without looking when no bell rings
 const POLL: Duration = Duration::from_secs(1);
@@ -134,6 +202,7 @@ pub fn bus(app: &Arc<App>) -> Box<dyn Bus> {
 pub struct Listeners {
     pub api: Option<TcpListener>,
     pub ops: Option<TcpListener>,
+    pub node: Option<TcpListener>,
 }
 
 /// Runs the roles until the app is asked to stop, and ends when they have.
@@ -144,6 +213,8 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
     tasks.spawn(crate::telemetry::drain(stop.clone()));
     tasks.spawn(app.policies.clone().run(app.db.clone(), stop.clone()));
     tasks.spawn(app.signing.clone().run(app.policies.clone(), stop.clone()));
+    tasks.spawn(app.signer.clone().run(app.keyring.clone(), app.policies.clone(), stop.clone()));
+    tasks.spawn(app.ca.clone().run(app.policies.clone(), stop.clone()));
     tasks.spawn(listen_for_changes(app.clone(), stop.clone()));
     if roles.contains(&Role::Api) {
         tasks.spawn(app.recogniser.last_used.clone().run(app.db.clone(), stop.clone()));
@@ -152,15 +223,25 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
         }
     }
     if roles.contains(&Role::Reconcile) {
-        let settings = {
+        let settings = |slots: Option<usize>| {
             let app = app.clone();
-            move || work_settings(&app)
+            move || {
+                let settings = work_settings(&app);
+                work::Settings { concurrency: slots.unwrap_or(settings.concurrency), ..settings }
+            }
         };
-        tasks.spawn(workers(&app).run(app.db.clone(), settings, stop.clone()));
+        let (mut inner, mut outer) = (Workers::default(), Workers::default());
+        add_inner(&mut inner, &app);
+        add_outer(&mut outer, &app);
+        tasks.spawn(inner.run(app.db.clone(), settings(None), stop.clone()));
+        tasks.spawn(outer.run(app.db.clone(), settings(Some(OUTER_SLOTS)), stop.clone()));
     }
     if roles.contains(&Role::Relay) {
         let (app, stop) = (app.clone(), stop.clone());
         tasks.spawn(async move { carry_events(&app, stop).await });
+    }
+    if let Some(listener) = listeners.node.filter(|_| roles.contains(&Role::Nodes)) {
+        tasks.spawn(node_api::run(app.clone(), listener, stop.clone()));
     }
     if roles.contains(&Role::Keeper) {
         let settings = {
@@ -170,6 +251,7 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
         let sealer = seals::Sealer { db: app.db.clone(), keyring: app.keyring.clone() };
         tasks.spawn(sealer.run(settings, stop.clone()));
         tasks.spawn(keep_house(app.clone(), stop.clone()));
+        tasks.spawn(samples::run_keeper(app.clone(), stop.clone()));
         tasks.spawn(gauges::run(app.db.clone(), MEASURE, stop.clone()));
     }
     let max = app.config.http.max_connections;
@@ -211,6 +293,7 @@ async fn listen_for_changes(app: Arc<App>, stop: CancellationToken) {
             let noun = message.subject.split('.').next().unwrap_or_default();
             match noun {
                 "policy" => app.policies.forget(),
+                "node" => app.standings.look_again(),
                 "session" | "key" | "member" | "organization" | "service_account" | "user" => app.recogniser.forget(),
                 _ => (),
             }
@@ -237,11 +320,16 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
             let gone = housekeeping::sweep(&app.db, retention).await?;
             let kept = keys::days(app.policies.number(keys::SESSION_KEEP_DAYS));
             let sessions = crate::sessions::forget_old(&app.db, kept, BITE).await?;
+            let of_nodes = forget_certificates_and_tasks(&app, BITE).await?;
+            let kept = keys::days(app.policies.number(keys::WEBHOOK_KEEP_DAYS));
+            let deliveries = webhook_deliveries::forget_old(&app.db, kept, BITE).await?;
+            let webhooks = webhooks::forget_old(&app.db, kept, BITE).await?;
             let audit = keys::days(app.policies.number(keys::AUDIT_DAYS));
             let seals = seals::expire(&app.db, audit, SEALS).await?;
             // A full bite of either means that there may be more.
             let full = seals >= SEALS as u64;
-            Ok::<u64, sqlx::Error>(gone + sessions + if full { BITE as u64 } else { 0 })
+            let more = of_nodes + deliveries + webhooks;
+            Ok::<u64, sqlx::Error>(gone + sessions + more + if full { BITE as u64 } else { 0 })
         };
         match outcome.await {
             Ok(gone) if gone >= BITE as u64 => continue,
@@ -253,4 +341,16 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
             () = tokio::time::sleep(HOUSEKEEPING) => (),
         }
     }
+}
+
+/// Forgets certificates that cannot even be renewed any more, and orders to
+/// hosts that were over long ago.
+async fn forget_certificates_and_tasks(app: &App, bite: i64) -> sqlx::Result<u64> {
+    let window = keys::hours(app.policies.number(keys::NODE_RENEW_WINDOW_HOURS));
+    let mut tx = Tx::system(&app.db, "keeper", Access::Write).await?;
+    let certificates = nodes::forget_old_certificates(&mut tx, window, bite).await?;
+    let kept = keys::days(app.policies.number(keys::TASKS_DAYS));
+    let tasks = crate::tasks::forget_old(&mut tx, kept, bite).await?;
+    tx.commit().await?;
+    Ok(certificates + tasks)
 }

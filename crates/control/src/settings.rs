@@ -3,7 +3,9 @@
 
 use std::{fmt, path::Path};
 
-use crate::config::{Config, Database, Http, Identity, LogFormat, Nats, Oidc, Redis, Secrets, Telemetry, VARIABLES};
+use crate::config::{
+    Config, Database, Http, Identity, LogFormat, Nats, Node, Oidc, Redis, Secrets, Telemetry, VARIABLES,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
@@ -53,9 +55,10 @@ pub fn report(config: &Config, file: Option<&Path>, in_environment: impl Fn(&str
 
 /// Taken apart field by field, so that a new setting cannot be forgotten here.
 fn values(config: &Config) -> Vec<(&'static str, String)> {
-    let Config { database, http, identity, secrets, redis, nats, telemetry, oidc } = config;
+    let Config { database, http, node, identity, secrets, redis, nats, telemetry, oidc } = config;
     let Database { url: _, max_connections, acquire_timeout_ms, statement_timeout_ms, lock_timeout_ms } = database;
     let Http { listen, ops_listen, max_connections: http_connections, trusted_proxies } = http;
+    let Node { listen: node_listen, url: node_url, names, max_connections: node_connections, agents_dir } = node;
     let Identity { issuer } = identity;
     let Secrets { keys, key_file } = secrets;
     let (Redis { url: redis }, Nats { url: nats }) = (redis, nats);
@@ -71,9 +74,14 @@ fn values(config: &Config) -> Vec<(&'static str, String)> {
         ("http.ops_listen", shown(ops_listen)),
         ("http.max_connections", http_connections.to_string()),
         ("http.trusted_proxies", list(trusted_proxies)),
+        ("node.listen", node_listen.clone()),
+        ("node.url", node_url.clone()),
+        ("node.names", list(names)),
+        ("node.max_connections", node_connections.to_string()),
+        ("node.agents_dir", path(agents_dir)),
         ("identity.issuer", issuer.clone()),
         ("secrets.keys", hidden(keys)),
-        ("secrets.key_file", key_file.as_ref().map_or_else(|| NOT_SET.into(), |it| it.display().to_string())),
+        ("secrets.key_file", path(key_file)),
         ("redis.url", hidden(redis)),
         ("nats.url", hidden(nats)),
         ("telemetry.log", log.clone()),
@@ -97,6 +105,10 @@ fn values(config: &Config) -> Vec<(&'static str, String)> {
 
 fn hidden<T>(value: &Option<T>) -> String {
     if value.is_some() { HIDDEN.into() } else { NOT_SET.into() }
+}
+
+fn path(value: &Option<std::path::PathBuf>) -> String {
+    value.as_ref().map_or_else(|| NOT_SET.into(), |it| it.display().to_string())
 }
 
 fn list<T: ToString>(items: &[T]) -> String {

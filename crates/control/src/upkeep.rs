@@ -7,8 +7,9 @@ use serde_json::json;
 
 use crate::{
     identity::passwords::{PasswordError, Passwords},
+    machines,
     policies::{Policies, keys},
-    users,
+    providers, users, webhooks,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +51,10 @@ pub async fn create_operator(
 /// Seals every secret with the keyring's first key; returns how many moved.
 pub async fn rotate_secrets(db: &Db, keyring: &Keyring) -> Result<u64, UpkeepError> {
     let mut tx = Tx::system(db, "upkeep", Access::Write).await?;
-    let moved = vault::rewrap(&mut tx, keyring).await?;
+    let mut moved = vault::rewrap(&mut tx, keyring).await?;
+    moved += providers::rewrap(&mut tx, keyring).await?;
+    moved += machines::rewrap(&mut tx, keyring).await?;
+    moved += webhooks::rewrap(&mut tx, keyring).await?;
     record(&mut tx, "secrets.rotate", None, json!({ "key": keyring.active().as_str(), "moved": moved }));
     tx.commit().await?;
     Ok(moved)

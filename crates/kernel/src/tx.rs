@@ -326,7 +326,8 @@ impl Tx {
         self.scope
     }
 
-    pub(crate) fn epoch(&self) -> i32 {
+    /// Counts the restores of this installation.
+    pub fn epoch(&self) -> i32 {
         self.epoch
     }
 

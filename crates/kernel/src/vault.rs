@@ -85,6 +85,17 @@ pub async fn retire_others(tx: &mut Tx, name: &str, keep: Uuid) -> Result<(), Va
     Ok(())
 }
 
+/// Replaces what is secret of one by nothing; the part that may be shown stays.
+pub async fn empty(tx: &mut Tx, keyring: &Keyring, name: &str, id: Uuid) -> Result<(), VaultError> {
+    let sealed = keyring.seal(&context(name, id), &[]);
+    sqlx::query("UPDATE secrets SET sealed = $2 WHERE id = $1")
+        .bind(id)
+        .bind(sealed.to_bytes())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
 /// Lets one process at a time create or rotate secrets of that name, until the commit.
 pub async fn lock(tx: &mut Tx, name: &str) -> Result<(), VaultError> {
     sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))").bind(name).execute(tx.conn()).await?;

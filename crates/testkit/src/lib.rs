@@ -1,18 +1,30 @@
 //! What tests share: a PostgreSQL of their own, a running control plane, and
 //! builders that say only what matters.
 
+pub mod agent;
 pub mod bus_conformance;
+pub mod cloud;
 pub mod database;
+pub mod fleet;
 pub mod issuer;
+pub mod maas;
+pub mod plant;
 pub mod process;
+pub mod receiver;
 pub mod server;
 pub mod services;
 mod watch;
 pub mod wire;
 pub mod world;
 
+pub use self::agent::Agent;
+pub use cloud::{Cloud, Tenant};
 pub use database::Database;
+pub use fleet::Fleet;
 pub use issuer::Issuer;
+pub use maas::Maas;
+pub use plant::{Plane, Plant};
+pub use receiver::Receiver;
 pub use server::Server;
 pub use wire::Wire;
 pub use world::{Member, World};

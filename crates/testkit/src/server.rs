@@ -1,6 +1,6 @@
 //! The control plane in the test's own process, on a real socket.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use client::{Client, Credential};
 use control::{
@@ -18,6 +18,8 @@ pub struct Server {
     pub app: Arc<App>,
     pub database: Arc<Database>,
     pub base: String,
+    /// Where hosts connect to, when the server speaks with them.
+    pub node_address: Option<SocketAddr>,
     stop: CancellationToken,
     running: Option<JoinHandle<()>>,
 }
@@ -32,15 +34,23 @@ impl Server {
         let mut config = config(&database.url());
         adjust(&mut config);
         let stop = CancellationToken::new();
+        let node = match roles.contains(&Role::Nodes) {
+            true => Some(TcpListener::bind("127.0.0.1:0").await.unwrap()),
+            false => None,
+        };
+        let node_address = node.as_ref().map(|it| it.local_addr().unwrap());
+        if let Some(address) = node_address {
+            config.node.url = format!("https://{address}");
+        }
         let app = App::start(config, stop.clone()).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let roles = roles.to_vec();
         let running = tokio::spawn({
             let app = app.clone();
-            async move { roles::run(app, &roles, Listeners { api: Some(listener), ops: None }).await }
+            async move { roles::run(app, &roles, Listeners { api: Some(listener), ops: None, node }).await }
         });
-        Server { app, database, base, stop, running: Some(running) }
+        Server { app, database, base, node_address, stop, running: Some(running) }
     }
 
     /// Answers requests and does nothing else: no role works in the background.
@@ -53,7 +63,7 @@ impl Server {
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (router, most) = (http::router(app.clone()), app.config.http.max_connections);
         let running = tokio::spawn(http::server::serve(listener, router, most, stop.clone()));
-        Server { app, database, base, stop, running: Some(running) }
+        Server { app, database, base, node_address: None, stop, running: Some(running) }
     }
 
     pub fn client(&self, token: Option<&str>) -> Client {

@@ -10,6 +10,7 @@ use contract::{
     projects::{CreateProject, ProjectSpec},
     service_accounts::{CreateServiceAccount, CreateServiceAccountKey, ServiceAccountPath, ServiceAccountSpec},
     sessions::{CreateSession, Credentials},
+    webhooks::{CreateWebhook, WebhookSpec},
 };
 use control::{dev::postgres::Binaries, migrations};
 use kernel::{
@@ -57,6 +58,12 @@ async fn populated() -> Arc<Database> {
     client.call::<CreateProject>(path(), Default::default(), spec).await.unwrap();
     let spec = InvitationSpec { email: "guest@example.test".parse().unwrap(), role: Role::Viewer };
     client.call::<CreateInvitation>(path(), Default::default(), spec).await.unwrap();
+    let spec = WebhookSpec {
+        url: "https://receiver.invalid/".parse().unwrap(),
+        events: vec!["*".parse().unwrap()],
+        description: None,
+    };
+    client.call::<CreateWebhook>(path(), Default::default(), spec).await.unwrap();
     let spec = ServiceAccountSpec { name: "robot".parse().unwrap(), role: Role::Viewer };
     let account = client.call::<CreateServiceAccount>(path(), Default::default(), spec).await.unwrap();
     let account = ServiceAccountPath { organization_id: organization, service_account_id: account.id };
@@ -73,7 +80,48 @@ async fn populated() -> Arc<Database> {
     database
 }
 
-/// What no request of this test leads to: a dead letter, and sign-ins elsewhere.
+/// A row for each table of the fleet and its allocations.
+const FLEET: &str = "
+    SET session_replication_role = replica; -- states are guarded by lifecycles, which are not what is tested
+    INSERT INTO regions (id, name) SELECT gen_random_uuid(), 'north';
+    INSERT INTO pools (id, region_id, name, provider, isolation, isolates_vms)
+      SELECT gen_random_uuid(), id, 'hosts', 'sim', 'user_revoke', false FROM regions;
+    INSERT INTO nodes (id, region_id, pool_id, name, state) SELECT gen_random_uuid(), region_id, id, 'n1', 'ready' FROM pools;
+    INSERT INTO node_heartbeats (node_id, last_seen_at, generation) SELECT id, app_now(), 1 FROM nodes;
+    INSERT INTO node_certificates (serial, node_id, expires_at) SELECT '1', id, app_now() FROM nodes;
+    INSERT INTO node_changes (node_id, xid) SELECT id, pg_current_xact_id() FROM nodes;
+    INSERT INTO enrolment_tokens (id, hash, pool_id, expires_at) SELECT gen_random_uuid(), 'h', id, app_now() FROM pools;
+    INSERT INTO providers (id, name, pool_id, url, series, erase, max_machines, state)
+      SELECT gen_random_uuid(), 'maas', id, 'http://maas/MAAS', 'noble', 'secure', 1, 'removed' FROM pools;
+    INSERT INTO machines (id, provider_id, pool_id, system_id, hostname, state)
+      SELECT gen_random_uuid(), id, pool_id, 'a1', 'a1', 'retired' FROM providers;
+    INSERT INTO slots (id, node_id, place, gpu_uuid, pci, model, memory_bytes)
+      SELECT gen_random_uuid(), id, 0, 'GPU-1', '0000:01:00.0', 'NVIDIA H200', 1 FROM nodes;
+    INSERT INTO skus (id, name, shape, gpu_counts, numa_bound) SELECT gen_random_uuid(), 'slice', 'gpu_slice', '{1}', false;
+    INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
+      SELECT gen_random_uuid(), id, 1, 'USD', 1, app_now() FROM skus;
+    INSERT INTO quotas (id, organization_id, sku_id, gpus) SELECT gen_random_uuid(), o.id, s.id, 1 FROM organizations o, skus s;
+    INSERT INTO ssh_keys (id, user_id, name, public_key, fingerprint)
+      SELECT gen_random_uuid(), id, 'laptop', 'ssh-ed25519 AAAA', 'SHA256:x' FROM users;
+    INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
+      SELECT gen_random_uuid(), p.organization_id, p.id, s.id, 1, 1, false, 'g', '{}', 'test', 'active' FROM projects p, skus s;
+    INSERT INTO allocation_parts (organization_id, allocation_id, node_id, gpus, slots)
+      SELECT a.organization_id, a.id, n.id, '{}', '{}' FROM allocations a, nodes n;
+    INSERT INTO tasks (id, node_id, kind, subject_id, version, verb, key_id, payload, signature, expires_at)
+      SELECT gen_random_uuid(), n.id, 'allocation', a.id, 1, 'ensure_gone', 'k', 'p', 's', app_now() FROM allocations a, nodes n;
+    INSERT INTO node_samples (node_id, at, cpu_percent, memory_used_bytes) SELECT id, app_now(), 1, 1 FROM nodes;
+    INSERT INTO gpu_samples (slot_id, at, utilization_percent, memory_used_bytes, temperature_c, power_mw)
+      SELECT id, app_now(), 1, 1, 1, 1 FROM slots;
+    INSERT INTO node_rollups SELECT id, 3600, app_now(), 1, 1, 1, 1, 1 FROM nodes;
+    INSERT INTO gpu_rollups SELECT id, 3600, app_now(), 1, 1, 1, 1, 1, 1, 1, 1, 1 FROM slots;
+    INSERT INTO telemetry_progress VALUES (1, '-infinity') ON CONFLICT DO NOTHING;
+    INSERT INTO telemetry_late SELECT id, app_now() + interval '1 hour' FROM nodes;
+    INSERT INTO maintenance_windows (id, node_id, starts_at, ends_at, reason, state)
+      SELECT gen_random_uuid(), id, app_now(), app_now() + interval '1 hour', 'test', 'cancelled' FROM nodes;
+    INSERT INTO maintenance_nodes SELECT w.id, w.node_id, false, app_now() FROM maintenance_windows w;
+    INSERT INTO maintenance_notices SELECT p.organization_id, p.id, w.id FROM projects p, maintenance_windows w";
+
+/// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
 async fn plant(world: &World) {
     let app = &world.server.app;
     let settings = kernel::bus::Settings { attempts: 1, ..control::roles::bus_settings(app) };
@@ -91,6 +139,8 @@ async fn plant(world: &World) {
         .await
         .unwrap();
     tx.commit().await.unwrap();
+    let mut above = world.server.database.superuser().await;
+    sqlx::raw_sql(FLEET).execute(&mut above).await.unwrap();
 }
 
 async fn tables(database: &Database) -> BTreeSet<String> {

@@ -81,8 +81,37 @@ async fn every_table_is_forced_or_says_why_not_and_no_role_owns_one() {
     .fetch_all(&mut connection)
     .await
     .unwrap();
-    let not_tenant_data =
-        ["_sqlx_migrations", "consumed", "consumers", "installation", "legal_moves", "seals", "secrets", "work"];
+    let not_tenant_data = [
+        "_sqlx_migrations",
+        "consumed",
+        "consumers",
+        "enrolment_tokens",
+        "gpu_rollups",
+        "gpu_samples",
+        "installation",
+        "legal_moves",
+        "machines",
+        "maintenance_nodes",
+        "maintenance_windows",
+        "node_certificates",
+        "node_changes",
+        "node_heartbeats",
+        "node_rollups",
+        "node_samples",
+        "nodes",
+        "pools",
+        "prices",
+        "providers",
+        "regions",
+        "seals",
+        "secrets",
+        "skus",
+        "slots",
+        "tasks",
+        "telemetry_late",
+        "telemetry_progress",
+        "work",
+    ];
     assert_eq!(open, not_tenant_data);
     let owners: Vec<String> = sqlx::query_scalar(
         "SELECT DISTINCT pg_get_userbyid(relowner)::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')",

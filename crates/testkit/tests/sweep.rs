@@ -2,7 +2,13 @@
 //! stranger organization, somebody without the permission, an expired key and
 //! a revoked one. None may pass, and none may learn that anything exists.
 
-use contract::{Auth, Channel, Endpoint, EndpointInfo, Permission, Role, Verb, Word};
+use contract::{
+    Auth, Channel, Endpoint, EndpointInfo, Nothing, Permission, Role, Verb, Word,
+    allocations::{Allocation, CreateAllocation},
+    id::ProjectId,
+    projects::ProjectPath,
+    skus::{CreateSku, Shape, SkuSpec},
+};
 use reqwest::{Client, StatusCode};
 use sqlx::Connection;
 use testkit::{Member, World};
@@ -28,6 +34,7 @@ async fn victim(world: &World) -> Victim {
         invitations::{CreateInvitation, InvitationSpec},
         organizations::OrganizationPath,
         service_accounts::{CreateServiceAccount, CreateServiceAccountKey, ServiceAccountPath, ServiceAccountSpec},
+        webhooks::{CreateWebhook, WebhookSpec},
     };
     let (organization, owner) = world.organization().await;
     let project = world.project(organization).await;
@@ -44,6 +51,13 @@ async fn victim(world: &World) -> Victim {
         expires_at: None,
     };
     let key = client.call::<CreateServiceAccountKey>(account_path, Default::default(), spec).await.unwrap();
+    let allocation = waiting_allocation(world, &owner, project).await;
+    let spec = WebhookSpec {
+        url: "https://receiver.example.test/hook".parse().unwrap(),
+        events: vec!["*".parse().unwrap()],
+        description: None,
+    };
+    let hook = client.call::<CreateWebhook>(path(), Default::default(), spec).await.unwrap();
     let params = vec![
         ("organization_id", organization.to_string()),
         ("project_id", project.to_string()),
@@ -53,6 +67,18 @@ async fn victim(world: &World) -> Victim {
         ("service_account_id", account.id.to_string()),
         ("key_id", key.key.id.to_string()),
         ("dead_letter_id", contract::id::DeadLetterId::generate().to_string()),
+        ("node_id", contract::id::NodeId::generate().to_string()),
+        ("slot_id", contract::id::SlotId::generate().to_string()),
+        ("enrolment_token_id", contract::id::EnrolmentTokenId::generate().to_string()),
+        ("allocation_id", allocation.id.to_string()),
+        ("webhook_id", hook.webhook.id.to_string()),
+        ("maintenance_window_id", contract::id::MaintenanceWindowId::generate().to_string()),
+        ("delivery_id", contract::id::WebhookDeliveryId::generate().to_string()),
+        ("pool_id", contract::id::PoolId::generate().to_string()),
+        ("sku_id", contract::id::SkuId::generate().to_string()),
+        ("ssh_key_id", contract::id::SshKeyId::generate().to_string()),
+        ("provider_id", contract::id::ProviderId::generate().to_string()),
+        ("machine_id", contract::id::MachineId::generate().to_string()),
         ("kind", "project".into()),
         ("id", project.uuid().to_string()),
         ("key", "projects.max".into()),
@@ -63,8 +89,27 @@ async fn victim(world: &World) -> Victim {
         "guest@example.test".into(),
         invited.invitation.id.to_string(),
         key.key.id.to_string(),
+        allocation.id.to_string(),
+        hook.webhook.id.to_string(),
+        "receiver.example.test".into(),
     ]);
     Victim { params, marks, owner }
+}
+
+/// An allocation that finds no room, because there is no fleet.
+async fn waiting_allocation(world: &World, owner: &Member, project: ProjectId) -> Allocation {
+    let sku = SkuSpec {
+        name: "swept".parse().unwrap(),
+        shape: Shape::GpuSlice,
+        gpu_model: None,
+        gpu_counts: vec![1],
+        numa_bound: false,
+    };
+    let operator = world.operator().await;
+    world.as_(&operator).call::<CreateSku>(Nothing {}, Nothing {}, sku).await.unwrap();
+    let spec = serde_json::from_value(serde_json::json!({ "sku": "swept", "gpus": 1 })).unwrap();
+    let path = ProjectPath { project_id: project };
+    world.as_(owner).call::<CreateAllocation>(path, Nothing {}, spec).await.unwrap()
 }
 
 fn address(base: &str, info: &EndpointInfo, params: &[(&str, String)]) -> String {

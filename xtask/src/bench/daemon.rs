@@ -14,6 +14,7 @@ use super::http::{Connection, request};
 
 pub struct Daemon {
     program: PathBuf,
+    sim_nodes: u16,
     folder: tempfile::TempDir,
     process: Child,
     address: SocketAddr,
@@ -23,15 +24,18 @@ pub struct Daemon {
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(2);
 /// More than any load here reaches; limits are not what is measured.
-const RAISED: [(&str, &str); 3] = [
+const RAISED: [(&str, &str); 6] = [
+    ("rate_limit.launch_per_minute", "10000000"),
+    ("rate_limit.admin_per_minute", "10000000"),
+    ("allocations.max_gpus", "1000000"),
     ("rate_limit.address_per_minute", "10000000"),
     ("rate_limit.default_per_minute", "10000000"),
     ("projects.max", "1000000"),
 ];
 
 impl Daemon {
-    /// Starts on new data and waits until it is ready.
-    pub async fn start(root: &Path) -> Result<Self, String> {
+    /// Starts on new data, with that many simulated nodes, and waits until it is ready.
+    pub async fn start(root: &Path, sim_nodes: u16) -> Result<Self, String> {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let program = target.join("release/gpuaasd");
         if !program.is_file() {
@@ -39,8 +43,8 @@ impl Daemon {
         }
         let folder = tempfile::Builder::new().prefix("gpuaas-bench-").tempdir();
         let folder = folder.map_err(|error| format!("cannot make a data folder: {error}"))?;
-        let process = spawn(&program, folder.path(), "127.0.0.1:0")?;
-        let mut daemon = Daemon { program, folder, process, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
+        let process = spawn(&program, folder.path(), "127.0.0.1:0", sim_nodes)?;
+        let mut daemon = Daemon { program, sim_nodes, folder, process, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
         let started = Instant::now();
         while daemon.setting("GPUAAS_URL").is_none() {
             daemon.still_starting(started)?;
@@ -55,7 +59,7 @@ impl Daemon {
     /// Starts on the data that is there; how many seconds until it was ready.
     pub async fn start_again(&mut self) -> Result<f64, String> {
         let started = Instant::now();
-        self.process = spawn(&self.program, self.folder.path(), &self.address.to_string())?;
+        self.process = spawn(&self.program, self.folder.path(), &self.address.to_string(), self.sim_nodes)?;
         self.ready(started).await?;
         Ok(started.elapsed().as_secs_f64())
     }
@@ -151,7 +155,7 @@ impl Daemon {
         Ok(())
     }
 
-    fn setting(&self, name: &str) -> Option<String> {
+    pub fn setting(&self, name: &str) -> Option<String> {
         let text = fs::read_to_string(self.folder.path().join("dev.env")).ok()?;
         let value = |line: &str| line.strip_prefix("export ")?.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
         text.lines().find_map(value)
@@ -168,9 +172,15 @@ impl Drop for Daemon {
     }
 }
 
-fn spawn(program: &Path, folder: &Path, listen: &str) -> Result<Child, String> {
+fn spawn(program: &Path, folder: &Path, listen: &str, sim_nodes: u16) -> Result<Child, String> {
     let mut command = Command::new(program);
-    command.arg("dev").arg("--data-dir").arg(folder).args(["--listen", listen]).env("GPUAAS_LOG", "warn");
+    command
+        .arg("dev")
+        .arg("--data-dir")
+        .arg(folder)
+        .args(["--listen", listen])
+        .args(["--sim-nodes", &sim_nodes.to_string()])
+        .env("GPUAAS_LOG", "warn");
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.spawn().map_err(|error| format!("cannot start {}: {error}", program.display()))
 }

@@ -18,6 +18,13 @@ impl Connection {
         Ok(Self { stream, buffer: Vec::with_capacity(4096) })
     }
 
+    /// As [`Connection::send`], with the answer's body.
+    pub async fn ask(&mut self, request: &[u8]) -> Result<serde_json::Value, String> {
+        self.send(request).await?;
+        let body = self.buffer.windows(4).position(|it| it == b"\r\n\r\n").map_or(&[][..], |it| &self.buffer[it + 4..]);
+        serde_json::from_slice(body).map_err(|error| format!("the answer is no JSON: {error}"))
+    }
+
     /// Sends a whole request and reads its answer; only success is accepted.
     pub async fn send(&mut self, request: &[u8]) -> Result<(), String> {
         let broken = |error| format!("the server broke off: {error}");

@@ -4,6 +4,7 @@
 
 mod cpu;
 mod daemon;
+mod fleet;
 mod http;
 mod load;
 mod pgbench;
@@ -14,6 +15,7 @@ mod sample;
 use std::path::Path;
 use std::time::Duration;
 
+use control::dev::postgres::Binaries;
 use cpu::Used;
 use daemon::Daemon;
 use load::Load;
@@ -25,6 +27,8 @@ use report::{Bar, Compared};
 const WARM_UP: Duration = Duration::from_secs(2);
 /// How long the daemon rests before its memory is read.
 const REST: Duration = Duration::from_secs(10);
+/// As many simulated nodes as `gpuaasd dev` runs unless told otherwise.
+const SIM_NODES: u16 = 4;
 
 pub struct Options {
     /// How long one round of one contestant lasts.
@@ -32,23 +36,32 @@ pub struct Options {
     /// How often the contestants take turns.
     rounds: usize,
     only: Option<Load>,
+    /// Whether allocations, the planner and many agents are measured too, or alone.
+    fleet: bool,
+    /// Whether requests are measured beside pgbench.
+    requests: bool,
     bars: bool,
 }
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, String> {
-        let mut options = Options { seconds: 10, rounds: 3, only: None, bars: true };
+        let mut options = Options { seconds: 10, rounds: 3, only: None, fleet: true, requests: true, bars: true };
+        let mut alone = false;
         let mut words = args.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value; {USAGE}"));
             match word.as_str() {
                 "--seconds" => options.seconds = number(value()?)?,
                 "--rounds" => options.rounds = number(value()?)? as usize,
-                "--only" => options.only = Some(Load::parse(value()?).ok_or(USAGE)?),
+                "--only" => match value()?.as_str() {
+                    "fleet" => alone = true,
+                    word => (options.only, options.fleet) = (Some(Load::parse(word).ok_or(USAGE)?), false),
+                },
                 "--no-bars" => options.bars = false,
                 _ => return Err(format!("{word} is not known; {USAGE}")),
             }
         }
+        options.requests = !alone;
         Ok(options)
     }
 
@@ -57,7 +70,7 @@ impl Options {
     }
 }
 
-const USAGE: &str = "bench takes --seconds N, --rounds N, --only writes|reads and --no-bars";
+const USAGE: &str = "bench takes --seconds N, --rounds N, --only writes|reads|fleet and --no-bars";
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|it| *it > 0).ok_or(format!("{text} is not a number above zero; {USAGE}"))
@@ -81,12 +94,24 @@ pub fn run(root: &Path, args: &[String]) -> Result<(), String> {
 }
 
 async fn measure(root: &Path, options: &Options) -> Result<(serde_json::Value, Vec<String>), String> {
-    let mut daemon = Daemon::start(root).await?;
+    let version = Binaries::find().map_err(|error| error.to_string())?.version();
+    let mut report = report::Report::new(options.seconds, options.rounds, version);
+    if options.requests {
+        requests(root, options, &mut report).await?;
+    }
+    if options.fleet {
+        fleet::measure(root, &mut report).await?;
+    }
+    Ok(report.finish())
+}
+
+/// The cost of a request, the memory at rest, and how soon it is ready.
+async fn requests(root: &Path, options: &Options, report: &mut report::Report) -> Result<(), String> {
+    let mut daemon = Daemon::start(root, SIM_NODES).await?;
     tokio::time::sleep(REST).await;
     let memory_mib = daemon.memory_mib()?;
     daemon.raise_limits().await?;
     let database = Database::of(&daemon)?;
-    let mut report = report::Report::new(options.seconds, options.rounds, database.version());
     for load in [Load::Writes, Load::Reads].into_iter().filter(|it| options.measures(*it)) {
         let compared = compare(&daemon, &database, load, options).await?;
         report.compared(load.name(), &compared);
@@ -97,8 +122,7 @@ async fn measure(root: &Path, options: &Options) -> Result<(serde_json::Value, V
     report.value("start_to_ready_s", daemon.start_again().await?, Bar::Below(2.0));
     daemon.kill().await?;
     report.note("start_to_ready_after_kill_s", daemon.start_again().await?);
-    daemon.stop().await?;
-    Ok(report.finish())
+    daemon.stop().await
 }
 
 /// Lets server and pgbench take turns, each round on organizations of its own,

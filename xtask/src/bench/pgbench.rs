@@ -41,10 +41,6 @@ impl Database {
         Ok(Self { binaries, socket_dir, postmaster, folder: daemon.folder().to_owned() })
     }
 
-    pub fn version(&self) -> u32 {
-        self.binaries.version()
-    }
-
     /// The process that all others of this PostgreSQL are children of.
     pub fn postmaster(&self) -> u32 {
         self.postmaster

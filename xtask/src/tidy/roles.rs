@@ -7,11 +7,14 @@ use super::{File, Problem, sql};
 
 /// Signing in and up (nobody yet), creating an organization (its owner goes on
 /// inside it), accepting (the token names the
-/// organization), erasing (a person's things lie in many scopes).
+/// organization), erasing (a person's things lie in many scopes), capacity
+/// (sums over what all tenants hold), telemetry (what hosts measured of a tenant's GPUs).
 const CROSSING: &[&str] = &[
+    "crates/control/src/capacity/routes.rs",
     "crates/control/src/identity/",
     "crates/control/src/invitations/routes.rs",
     "crates/control/src/organizations/routes.rs",
+    "crates/control/src/samples/routes.rs",
     "crates/control/src/sessions/",
     "crates/control/src/users/erase.rs",
     "crates/control/src/users/routes.rs",

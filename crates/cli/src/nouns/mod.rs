@@ -1,25 +1,41 @@
 //! The commands. A new noun is a file here, its `mod` line and its line in the list.
 
+mod allocations;
 mod audit;
+mod capacity;
 mod completion;
 mod contexts;
 mod dead_letters;
+mod enrolment_tokens;
 mod events;
 mod invitations;
 mod keys;
 mod login;
 mod logout;
+mod machines;
+mod maintenance_windows;
 mod me;
 mod members;
+mod nodes;
 mod organizations;
 mod policies;
+mod pools;
+mod prices;
 mod projects;
+mod providers;
+mod quotas;
+mod regions;
 mod service_accounts;
 mod sessions;
+mod skus;
+mod ssh_keys;
 #[cfg(test)]
 mod tests;
+mod top;
 mod users;
+mod webhooks;
 mod whoami;
+mod why;
 mod work;
 
 use crate::{context::Context, failure::Done};
@@ -52,6 +68,20 @@ nouns! {
     #[command(subcommand)]
     Projects(projects::Projects),
     #[command(subcommand)]
+    Allocations(allocations::Allocations),
+    Why(why::Why),
+    Top(top::Top),
+    #[command(subcommand)]
+    SshKeys(ssh_keys::SshKeys),
+    #[command(subcommand)]
+    Skus(skus::Skus),
+    #[command(subcommand)]
+    Prices(prices::Prices),
+    #[command(subcommand)]
+    Capacity(capacity::Capacity),
+    #[command(subcommand)]
+    Quotas(quotas::Quotas),
+    #[command(subcommand)]
     Members(members::Members),
     #[command(subcommand)]
     Invitations(invitations::Invitations),
@@ -68,9 +98,25 @@ nouns! {
     #[command(subcommand)]
     Events(events::Events),
     #[command(subcommand)]
+    Webhooks(webhooks::Webhooks),
+    #[command(subcommand)]
     Audit(audit::Audit),
     #[command(subcommand)]
     Users(users::Users),
+    #[command(subcommand)]
+    Regions(regions::Regions),
+    #[command(subcommand)]
+    Pools(pools::Pools),
+    #[command(subcommand)]
+    Nodes(nodes::Nodes),
+    #[command(subcommand)]
+    MaintenanceWindows(maintenance_windows::MaintenanceWindows),
+    #[command(subcommand)]
+    Providers(providers::Providers),
+    #[command(subcommand)]
+    Machines(machines::Machines),
+    #[command(subcommand)]
+    EnrolmentTokens(enrolment_tokens::EnrolmentTokens),
     #[command(subcommand)]
     DeadLetters(dead_letters::DeadLetters),
     #[command(subcommand)]

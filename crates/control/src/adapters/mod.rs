@@ -1,4 +1,5 @@
 //! The outside world behind small faces.
 
+pub mod maas;
 pub mod nats;
 pub mod redis_limits;

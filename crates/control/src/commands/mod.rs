@@ -2,6 +2,7 @@
 
 pub mod admin;
 pub mod backup;
+pub mod ca;
 pub mod config;
 pub mod migrate;
 mod prompt;

@@ -38,9 +38,13 @@ pub async fn serve(config: Config, roles: Vec<Role>) -> Result<(), AnyError> {
         Some(address) => Some(listen("http.ops_listen", address).await?),
         None => None,
     };
+    let node = match roles.contains(&Role::Nodes) {
+        true => Some(listen("node.listen", &config.node.listen).await?),
+        false => None,
+    };
     let app: Arc<App> = App::start(config, stop).await?;
     tracing::info!(?roles, "ready");
-    roles::run(app, &roles, Listeners { api, ops }).await;
+    roles::run(app, &roles, Listeners { api, ops, node }).await;
     telemetry::flush();
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! `gpuaasd dev`: the whole platform on one machine, in one process, with a
 //! PostgreSQL of its own and a demo organization.
 
+mod fleet;
 pub mod postgres;
 mod seed;
+mod sim;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +25,8 @@ pub struct Options {
     pub data_dir: PathBuf,
     pub listen: Option<String>,
     pub seed: bool,
+    /// How many simulated nodes run beside it.
+    pub sim_nodes: u16,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +51,8 @@ pub enum DevError {
         #[source]
         source: std::io::Error,
     },
+    #[error("the simulated nodes cannot run")]
+    Sim(#[source] sim::SimError),
     #[error("seeding the demo organization failed")]
     Seed(#[source] seed::SeedError),
 }
@@ -78,6 +84,7 @@ async fn serve(
     let local = listener.local_addr().map_err(cannot)?;
     let base = format!("http://{local}");
     config.http.listen = local.to_string();
+    let node = listen_for_nodes(config).await?;
     // One issuer whatever the port: tokens outlive a restart on another one.
     config.identity.issuer = "http://gpuaas.localhost".into();
     migrations::up(&config.database.url).await?;
@@ -88,8 +95,29 @@ async fn serve(
     } else {
         announce(&base, &options.data_dir, None);
     }
-    roles::run(app, &Role::ALL, Listeners { api: Some(listener), ops: None }).await;
+    let nodes = match options.seed && options.sim_nodes > 0 {
+        true => Some(sim::start(&app, options, &stop).await.map_err(DevError::Sim)?),
+        false => None,
+    };
+    roles::run(app, &Role::ALL, Listeners { api: Some(listener), ops: None, node: Some(node) }).await;
+    if let Some(nodes) = nodes {
+        nodes.stop().await;
+    }
     Ok(())
+}
+
+/// Listens for hosts where the configuration says, or anywhere if that place is
+/// taken: a second installation on this machine has no hosts that know the place.
+async fn listen_for_nodes(config: &mut Config) -> Result<TcpListener, DevError> {
+    let address = config.node.listen.clone();
+    let cannot = |source| DevError::Listen { address: address.clone(), source };
+    let listener = match TcpListener::bind(&address).await {
+        Ok(listener) => listener,
+        Err(_) => TcpListener::bind("127.0.0.1:0").await.map_err(cannot)?,
+    };
+    let local = listener.local_addr().map_err(cannot)?;
+    (config.node.listen, config.node.url) = (local.to_string(), format!("https://{local}"));
+    Ok(listener)
 }
 
 pub use store::make_role_and_database;
@@ -112,7 +140,9 @@ fn announce(base: &str, data_dir: &Path, seeded: Option<&seed::Seeded>) {
             "\n  source {}    sets GPUAAS_URL, GPUAAS_TOKEN and the demo project",
             data_dir.join("dev.env").display()
         );
-        println!("  gpuaas whoami\n  gpuaas projects list");
+        println!(
+            "  gpuaas whoami\n  gpuaas capacity list\n  gpuaas allocations create --sku h200-slice --gpus 2 --wait"
+        );
         println!(
             "\n  These tokens are keys: what concerns an account itself (its keys, its password) needs `gpuaas login`."
         );

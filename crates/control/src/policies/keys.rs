@@ -106,8 +106,40 @@ policy_keys! {
     PROJECTS_MAX = "projects.max": number(100, 1, 1000000) "count", Organization, LowerOnly;
     /// The most service accounts that an organization may have.
     SERVICE_ACCOUNTS_MAX = "service_accounts.max": number(100, 1, 100000) "count", Organization, LowerOnly;
+    /// The most public SSH keys that a person may have.
+    SSH_KEYS_MAX = "ssh_keys.max": number(32, 1, 256) "count", Platform, None;
+    /// The most GPUs that an organization, or a project of its own, may hold at once.
+    ALLOCATIONS_MAX_GPUS = "allocations.max_gpus": number(64, 0, 1000000) "count", Project, LowerOnly;
     /// The most organizations that one person may own.
     ORGANIZATIONS_MAX = "organizations.max_owned": number(10, 1, 10000) "count", Platform, None;
+    /// How long a host may take for what it is asked to do for an allocation.
+    TASK_SECONDS = "allocations.task_seconds": number(120, 1, 86400) "seconds", Platform, None;
+    /// How often hosts are asked to prepare an allocation before it fails.
+    PROVISION_ATTEMPTS = "allocations.provision_attempts": number(3, 1, 100) "count", Platform, None;
+    /// How often hosts are asked to clean an allocation before a person must look.
+    CLEANING_ATTEMPTS = "allocations.cleaning_attempts": number(5, 1, 100) "count", Platform, None;
+    /// How often a request that found no room is looked at again, whatever happens.
+    ALLOCATION_RETRY_SECONDS = "allocations.retry_seconds": number(60, 1, 3600) "seconds", Platform, None;
+    /// How long orders to hosts are kept after they are over.
+    TASKS_DAYS = "tasks.keep_days": number(30, 1, 3650) "days", Platform, None;
+    /// The most webhooks that an organization may have.
+    WEBHOOKS_MAX = "webhooks.max": number(20, 0, 1000) "count", Organization, LowerOnly;
+    /// Whether webhooks may send to the server's own host, also unencrypted; for trying things out.
+    WEBHOOK_ALLOW_LOOPBACK = "webhooks.allow_http_loopback": flag(false) "flag", Platform, None;
+    /// How often an event is sent to a webhook before it is given up.
+    WEBHOOK_ATTEMPTS = "webhooks.attempts": number(10, 1, 50) "count", Platform, None;
+    /// How long a webhook's receiver may take to answer; half of `work.lease_seconds` at most.
+    WEBHOOK_TIMEOUT_SECONDS = "webhooks.timeout_seconds": number(10, 1, 30) "seconds", Platform, None;
+    /// The pause after the first failure to send to a webhook; each further one is twice as long.
+    WEBHOOK_RETRY_SECONDS = "webhooks.retry_seconds": number(30, 1, 3600) "seconds", Platform, None;
+    /// The longest pause between two attempts to send to a webhook.
+    WEBHOOK_RETRY_MAX_SECONDS = "webhooks.retry_max_seconds": number(21600, 1, 86400) "seconds", Platform, None;
+    /// How long the old secret of a webhook signs beside a new one.
+    WEBHOOK_ROTATION_HOURS = "webhooks.rotation_hours": number(24, 0, 720) "hours", Platform, None;
+    /// How many deliveries in a row may be given up before a webhook is disabled.
+    WEBHOOK_DISABLE_AFTER = "webhooks.disable_after_failures": number(20, 1, 10000) "count", Platform, None;
+    /// How long deliveries that are over, and deleted webhooks, are kept.
+    WEBHOOK_KEEP_DAYS = "webhooks.keep_days": number(30, 1, 365) "days", Platform, None;
     /// The largest body that is read.
     BODY_BYTES = "http.max_body_bytes": number(65536, 1024, 16777216) "bytes", Platform, None;
     /// The deepest nesting of a JSON body.
@@ -140,6 +172,8 @@ policy_keys! {
     RATE_LAUNCH = "rate_limit.launch_per_minute": number(60, 1, 10000000) "per_minute", Platform, None;
     /// Requests of one node.
     RATE_NODE = "rate_limit.node_per_minute": number(600, 10, 10000000) "per_minute", Platform, None;
+    /// Attempts to enrol hosts from one address.
+    RATE_ENROL = "rate_limit.enrol_per_minute": number(6000, 10, 10000000) "per_minute", Platform, None;
     /// How many event streams one caller may hold open.
     WATCHES_MAX = "events.max_watches": number(20, 1, 1000) "count", Platform, None;
     /// How long events can be read back.
@@ -154,6 +188,46 @@ policy_keys! {
     REDELIVERY_SECONDS = "delivery.redelivery_seconds": number(300, 1, 86400) "seconds", Platform, None;
     /// How often a dead letter is delivered again before a person must look.
     REDELIVERY_ATTEMPTS = "delivery.redelivery_attempts": number(5, 0, 100) "count", Platform, None;
+    /// How long an enrolment token can be used, unless its maker says otherwise.
+    NODE_ENROLMENT_MINUTES = "nodes.enrolment_minutes": number(60, 1, 10080) "minutes", Platform, None;
+    /// How long the certificate of a node works; it is renewed at two thirds.
+    NODE_CERTIFICATE_HOURS = "nodes.certificate_hours": number(24, 1, 720) "hours", Platform, None;
+    /// How long after its end the certificate of a node may still be renewed.
+    NODE_RENEW_WINDOW_HOURS = "nodes.renew_window_hours": number(168, 0, 8760) "hours", Platform, None;
+    /// How long the certificate works that signs those of the nodes; it is replaced at two thirds.
+    NODE_INTERMEDIATE_DAYS = "nodes.intermediate_days": number(365, 30, 1825) "days", Platform, None;
+    /// How often the key that signs tasks is replaced.
+    NODE_TASK_KEY_DAYS = "nodes.task_key_days": number(90, 1, 3650) "days", Platform, None;
+    /// The longest that a node waits for an answer when there is nothing to say.
+    NODE_POLL_SECONDS = "nodes.poll_seconds": number(30, 1, 50) "seconds", Platform, None;
+    /// After how long without a word a node counts as silent.
+    NODE_SILENT_SECONDS = "nodes.silent_seconds": number(45, 5, 3600) "seconds", Platform, None;
+    /// After how long without a word a node has failed, and what is on it is given up.
+    NODE_LOST_MINUTES = "nodes.lost_minutes": number(15, 1, 10080) "minutes", Platform, None;
+    /// After how long a task without a report is delivered again.
+    NODE_REDELIVER_SECONDS = "nodes.redeliver_seconds": number(60, 5, 3600) "seconds", Platform, None;
+    /// How long a node may take to wipe itself.
+    NODE_SANITIZE_MINUTES = "nodes.sanitize_minutes": number(120, 1, 1440) "minutes", Platform, None;
+    /// How often a node is asked to wipe itself before a person must look.
+    NODE_SANITIZE_ATTEMPTS = "nodes.sanitize_attempts": number(3, 1, 20) "count", Platform, None;
+    /// How long what hosts measured is kept at full rate.
+    TELEMETRY_RAW_HOURS = "telemetry.raw_hours": number(2, 1, 72) "hours", Platform, None;
+    /// How long what hosts measured is kept by the minute.
+    TELEMETRY_MINUTE_DAYS = "telemetry.minute_days": number(14, 4, 365) "days", Platform, None;
+    /// How long what hosts measured is kept by the hour.
+    TELEMETRY_HOUR_DAYS = "telemetry.hour_days": number(400, 30, 3650) "days", Platform, None;
+    /// How often a MAAS server is asked what it has, and for the machines that serve.
+    MACHINE_LOOK_SECONDS = "machines.look_seconds": number(60, 5, 86400) "seconds", Platform, None;
+    /// How often MAAS is asked for a machine that it installs, erases or starts.
+    MACHINE_POLL_SECONDS = "machines.poll_seconds": number(10, 1, 600) "seconds", Platform, None;
+    /// How long MAAS may take to install a machine.
+    MACHINE_DEPLOY_MINUTES = "machines.deploy_minutes": number(60, 1, 1440) "minutes", Platform, None;
+    /// How long the agent of an installed machine may take to enrol.
+    MACHINE_ENROL_MINUTES = "machines.enrol_minutes": number(30, 1, 1440) "minutes", Platform, None;
+    /// How long MAAS may take to erase a machine and give it back.
+    MACHINE_ERASE_MINUTES = "machines.erase_minutes": number(1440, 1, 20160) "minutes", Platform, None;
+    /// How often a machine is handed over, and how often it is released, before a person must look.
+    MACHINE_ATTEMPTS = "machines.attempts": number(3, 1, 100) "count", Platform, None;
     /// How long a worker holds what it works on.
     WORK_LEASE_SECONDS = "work.lease_seconds": number(60, 5, 3600) "seconds", Platform, None;
     /// How often work is tried before a person must look.
@@ -228,6 +302,9 @@ impl FlagKey {
 /// Units of time that keys count in.
 pub fn seconds(number: u64) -> Duration {
     Duration::from_secs(number)
+}
+pub fn minutes(number: u64) -> Duration {
+    Duration::from_secs(number * 60)
 }
 pub fn hours(number: u64) -> Duration {
     Duration::from_secs(number * 3600)

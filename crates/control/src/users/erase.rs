@@ -13,7 +13,7 @@ use crate::{
     http::{Call, Failure, Handle, Request},
     invitations,
     keys::{self, Owner},
-    members, sessions,
+    members, sessions, ssh_keys,
 };
 
 impl Handle<EraseUser> for App {
@@ -30,6 +30,7 @@ impl Handle<EraseUser> for App {
         }
         sessions::revoke_all(&mut call.tx, id, None).await?;
         keys::revoke_all(&mut call.tx, Owner::Person(id)).await?;
+        ssh_keys::forget(&mut call.tx, id).await?;
         members::remove_everywhere(&mut call.tx, id).await?;
         invitations::erase(&mut call.tx, &user.email.folded()).await?;
         store::empty(&mut call.tx, id).await?;

@@ -2,7 +2,7 @@
 //! position advances in the transaction of the effect, so two replicas that
 //! run the same consumer cannot both commit it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -70,12 +70,13 @@ pub async fn pass(
         return Ok(Pass::Rest(reader.rest.min(settings.poll)));
     }
     let full = batch.len() as i64 == settings.batch;
+    let concerned = if batch.is_empty() { BTreeSet::new() } else { consumer.concerned(db, &batch).await? };
     let mut skipped: Option<Position> = None;
     for (place, message) in batch {
         if stop.is_cancelled() {
             break;
         }
-        if !consumer.wants(&message.subject) {
+        if !concerned.contains(&message.id) {
             skipped = Some(place);
             continue;
         }

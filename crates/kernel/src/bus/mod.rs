@@ -7,9 +7,10 @@ pub mod embedded;
 mod panics;
 pub mod readers;
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, pin::Pin, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::{
     dead_letters,
@@ -25,6 +26,18 @@ pub trait Consumer: Send + Sync + 'static {
     fn name(&self) -> &'static str;
     fn wants(&self, subject: &str) -> bool;
     fn handle<'a>(&'a self, tx: &'a mut Tx, message: &'a Message) -> BoxFuture<'a, Result<(), ConsumeError>>;
+
+    /// Which messages of a batch that was just read it must be handed, by their
+    /// ids. A consumer that has nothing to do for most of what it wants can say
+    /// so here, once for all of them; it may still be handed any of the others.
+    fn concerned<'a>(
+        &'a self,
+        _: &'a Db,
+        batch: &'a [(Position, Message)],
+    ) -> BoxFuture<'a, sqlx::Result<BTreeSet<Uuid>>> {
+        let wanted = batch.iter().map(|(_, it)| it).filter(|it| self.wants(&it.subject)).map(|it| it.id).collect();
+        Box::pin(async move { Ok(wanted) })
+    }
 }
 
 /// Why a consumer could not do its part.

@@ -1,0 +1,51 @@
+//! `gpuaas capacity`: how many GPUs there are, and what became of them.
+
+use clap::Subcommand;
+use contract::{
+    Label, Nothing,
+    capacity::{CapacityFilter, CapacityLine, ListCapacity},
+};
+
+use crate::{
+    arguments::{self, Paging},
+    context::Context,
+    failure::Done,
+    table::{Columns, columns},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  gpuaas capacity list
+  gpuaas capacity list --sku h200-slice --region eu-north
+  gpuaas capacity list -o json
+
+GPUs are free to be taken, held while they are prepared or cleaned, used by
+somebody, or broken: quarantined, gone, or on a node out of service. A GPU that
+suits several SKUs counts for each of them.";
+
+/// Capacity: how many GPUs each SKU has in each region
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Capacity {
+    /// Show how many GPUs each SKU has in each region
+    List {
+        /// Only this SKU
+        #[arg(long, value_parser = arguments::text::<Label>)]
+        sku: Option<Label>,
+        /// Only this region
+        #[arg(long, value_parser = arguments::text::<Label>)]
+        region: Option<Label>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+}
+
+const COLUMNS: Columns = columns!(CapacityLine: sku, region, free, held, used, broken);
+
+impl Capacity {
+    pub async fn run(self, context: &Context) -> Done {
+        let Capacity::List { sku, region, paging } = self;
+        let query = CapacityFilter { sku, region, limit: paging.page(), ..CapacityFilter::default() };
+        context.list::<ListCapacity>(Nothing {}, query, paging, COLUMNS).await
+    }
+}

@@ -1,0 +1,116 @@
+//! `gpuaas machines`: bare hosts of MAAS servers on their way to being nodes and back.
+
+use clap::Subcommand;
+use contract::{
+    Nothing, Reason,
+    id::MachineId,
+    machines::{
+        AbandonMachine, GetMachine, ListMachines, Machine, MachineFilter, MachinePath, MachineState, RetireMachine,
+        RetryMachine,
+    },
+    organizations::Because,
+};
+
+use crate::{
+    arguments::{self, Consent, Paging},
+    context::Context,
+    failure::Done,
+    prompt,
+    table::{Columns, columns},
+};
+
+const EXAMPLES: &str = "\
+Examples, all for platform staff:
+  gpuaas machines list --provider hall-a
+  gpuaas machines list --state failed
+  gpuaas machines show machine-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas machines retry machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"disk replaced\"
+  gpuaas machines retire machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"end of lease\" --yes
+  gpuaas machines abandon machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"it is scrap\" --yes";
+
+/// Machines: bare hosts of MAAS servers on their way to being nodes and back (platform staff)
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Machines {
+    /// List the machines
+    List {
+        /// Only those in this state
+        #[arg(long, value_parser = arguments::word::<MachineState>())]
+        state: Option<MachineState>,
+        /// Only those of this provider, by id or name
+        #[arg(long)]
+        provider: Option<String>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Show one machine
+    Show {
+        /// Id of the machine
+        #[arg(value_name = "ID")]
+        id: MachineId,
+    },
+    /// Try a failed machine again from the start, or take a retired one back
+    Retry {
+        /// Id of the machine
+        #[arg(value_name = "ID")]
+        id: MachineId,
+        /// Why; kept in the audit log
+        #[arg(long, value_parser = arguments::text::<Reason>)]
+        reason: Reason,
+    },
+    /// Erase a machine and give it back to MAAS for good
+    Retire {
+        /// Id of the machine
+        #[arg(value_name = "ID")]
+        id: MachineId,
+        /// Why; kept in the audit log
+        #[arg(long, value_parser = arguments::text::<Reason>)]
+        reason: Reason,
+        #[command(flatten)]
+        consent: Consent,
+    },
+    /// Forget a failed machine without asking MAAS anything
+    Abandon {
+        /// Id of the machine
+        #[arg(value_name = "ID")]
+        id: MachineId,
+        /// Why; kept in the audit log
+        #[arg(long, value_parser = arguments::text::<Reason>)]
+        reason: Reason,
+        #[command(flatten)]
+        consent: Consent,
+    },
+}
+
+const COLUMNS: Columns =
+    columns!(Machine: id, hostname, system_id, state, observed, desired, attempts, node_id, reason);
+
+impl Machines {
+    pub async fn run(self, context: &Context) -> Done {
+        let answer = match self {
+            Machines::List { state, provider, paging } => {
+                let provider_id = match provider {
+                    Some(text) => Some(context.provider_named(&text).await?.provider_id),
+                    None => None,
+                };
+                let query = MachineFilter { state, provider_id, limit: paging.page(), ..MachineFilter::default() };
+                return context.list::<ListMachines>(Nothing {}, query, paging, COLUMNS).await;
+            }
+            Machines::Show { id } => context.ask::<GetMachine>(MachinePath { machine_id: id }).await?,
+            Machines::Retry { id, reason } => {
+                context.send::<RetryMachine>(MachinePath { machine_id: id }, Because { reason }).await?
+            }
+            Machines::Retire { id, reason, consent } => {
+                let text = id.to_string();
+                prompt::confirm(consent, &format!("erases {text} and gives it back"), &text).await?;
+                context.send::<RetireMachine>(MachinePath { machine_id: id }, Because { reason }).await?
+            }
+            Machines::Abandon { id, reason, consent } => {
+                let text = id.to_string();
+                prompt::confirm(consent, &format!("forgets {text}, whatever MAAS holds"), &text).await?;
+                context.send::<AbandonMachine>(MachinePath { machine_id: id }, Because { reason }).await?
+            }
+        };
+        context.output.item(&answer)
+    }
+}

@@ -1,0 +1,182 @@
+//! `gpuaas nodes`: the hosts of the fleet.
+
+use clap::Subcommand;
+use contract::{
+    Nothing, Reason,
+    id::SlotId,
+    nodes::{
+        AttestNode, AttestSlot, CordonNode, DrainNode, DrainSpec, GetNode, HostName, ListNodes, Node, NodeFilter,
+        NodeHealth, NodeState, RestoreNode, RetireNode, SlotPath, UncordonNode,
+    },
+    organizations::Because,
+    telemetry::{GetNodeTelemetry, NodeTelemetry, TelemetryRange},
+};
+
+use crate::{
+    arguments::{self, Consent, Paging},
+    context::Context,
+    exact,
+    failure::Done,
+    prompt,
+    table::{Columns, columns},
+    telemetry::{self, Range},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  gpuaas nodes list --health silent
+  gpuaas nodes get gpu-01
+  gpuaas nodes telemetry gpu-01 --resolution raw --since 10m
+  gpuaas nodes cordon gpu-01 --reason \"fans are loud\"
+  gpuaas nodes drain gpu-01 --deadline 3600 --reason \"new driver\"
+  gpuaas nodes restore gpu-01 --reason \"driver is in\"
+  gpuaas nodes attest gpu-01 --reason \"installed anew, ticket 42\"
+  gpuaas nodes attest gpu-01 --slot slot-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"GPU was replaced\"
+  gpuaas nodes retire gpu-01 --reason \"sold\" --yes";
+
+/// Nodes: the hosts of the fleet (platform staff)
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Nodes {
+    /// List nodes
+    List {
+        /// Only those in this state; all but retired ones when not said
+        #[arg(long, value_parser = arguments::word::<NodeState>())]
+        state: Option<NodeState>,
+        /// Only those of this health
+        #[arg(long, value_parser = arguments::word::<NodeHealth>())]
+        health: Option<NodeHealth>,
+        /// Only those of this region, by id or name
+        #[arg(long)]
+        region: Option<String>,
+        /// Only those of this pool, by id or name
+        #[arg(long)]
+        pool: Option<String>,
+        /// Only the one with this name
+        #[arg(long, value_parser = arguments::text::<HostName>)]
+        name: Option<HostName>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Show one node with its slots
+    Get {
+        /// Id or name
+        node: String,
+    },
+    /// Show what a node measured of itself and its GPUs
+    Telemetry {
+        /// Id or name
+        node: String,
+        #[command(flatten)]
+        range: Range,
+    },
+    /// Place nothing new on a node; what runs there goes on
+    Cordon(Why),
+    /// Let a node take new work again; also calls a drain off
+    Uncordon(Why),
+    /// Empty a node: it is in maintenance when nothing runs there any more
+    Drain {
+        #[command(flatten)]
+        why: Why,
+        /// After so many seconds what still runs is released
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=2_592_000))]
+        deadline: contract::Within<0, 2_592_000>,
+    },
+    /// Put a node that is in maintenance, or failed, back into service
+    Restore(Why),
+    /// Attest that a node was wiped, or that one slot of it was cleaned
+    Attest {
+        #[command(flatten)]
+        why: Why,
+        /// Only this slot; without it the whole node
+        #[arg(long, value_name = "ID")]
+        slot: Option<SlotId>,
+    },
+    /// Take an empty node out of the fleet for good
+    Retire {
+        #[command(flatten)]
+        why: Why,
+        #[command(flatten)]
+        consent: Consent,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Why {
+    /// Id or name
+    node: String,
+    /// Why; kept in the audit log
+    #[arg(long, value_parser = arguments::text::<Reason>)]
+    reason: Reason,
+}
+
+const COLUMNS: Columns =
+    columns!(Node: id, name, state, health, gpus, gpus_free, gpu_model, agent_version, last_seen_at, health_reason);
+
+impl Nodes {
+    pub async fn run(self, context: &Context) -> Done {
+        let answer = match self {
+            Nodes::List { state, health, region, pool, name, paging } => {
+                let region_id = match region {
+                    Some(text) => Some(context.region_named(&text).await?),
+                    None => None,
+                };
+                let pool_id = match pool {
+                    Some(text) => Some(context.pool_named(&text).await?.pool_id),
+                    None => None,
+                };
+                let limit = paging.page();
+                let query = NodeFilter { state, health, region_id, pool_id, name, limit, ..NodeFilter::default() };
+                return context.list::<ListNodes>(Nothing {}, query, paging, COLUMNS).await;
+            }
+            Nodes::Get { node } => {
+                let path = context.node_named(&node).await?;
+                return context.output.document(&context.ask::<GetNode>(path).await?);
+            }
+            Nodes::Telemetry { node, range } => return telemetry(context, &node, range).await,
+            Nodes::Cordon(Why { node, reason }) => {
+                context.send::<CordonNode>(context.node_named(&node).await?, Because { reason }).await?
+            }
+            Nodes::Uncordon(Why { node, reason }) => {
+                context.send::<UncordonNode>(context.node_named(&node).await?, Because { reason }).await?
+            }
+            Nodes::Drain { why: Why { node, reason }, deadline } => {
+                let spec = DrainSpec { deadline_seconds: deadline, reason };
+                context.send::<DrainNode>(context.node_named(&node).await?, spec).await?
+            }
+            Nodes::Restore(Why { node, reason }) => {
+                context.send::<RestoreNode>(context.node_named(&node).await?, Because { reason }).await?
+            }
+            Nodes::Attest { why: Why { node, reason }, slot } => {
+                let path = context.node_named(&node).await?;
+                match slot {
+                    None => context.send::<AttestNode>(path, Because { reason }).await?,
+                    Some(slot_id) => {
+                        let path = SlotPath { node_id: path.node_id, slot_id };
+                        context.send::<AttestSlot>(path, Because { reason }).await?
+                    }
+                }
+            }
+            Nodes::Retire { why: Why { node, reason }, consent } => {
+                let path = context.node_named(&node).await?;
+                let id = path.node_id.to_string();
+                prompt::confirm(consent, &format!("takes {node} out of the fleet for good"), &id).await?;
+                context.send::<RetireNode>(path, Because { reason }).await?
+            }
+        };
+        context.output.item(&answer)
+    }
+}
+
+async fn telemetry(context: &Context, node: &str, range: Range) -> Done {
+    let path = context.node_named(node).await?;
+    let Range { resolution, since, until } = range;
+    let query = TelemetryRange { resolution: Some(resolution), since, until };
+    let answer = context.query::<GetNodeTelemetry>(path, query).await?;
+    if !context.output.is_for_people() {
+        return context.output.document(&answer);
+    }
+    let read: NodeTelemetry = exact::read(&answer)?;
+    telemetry::print_host(context, &read.host)?;
+    telemetry::print_gpus(context, &read.gpus, read.next_since)
+}

@@ -1,0 +1,213 @@
+//! `gpuaas providers`: the MAAS servers that supply bare machines to pools.
+
+use clap::{Args, Subcommand};
+use contract::{
+    Label, Nothing,
+    providers::{
+        AgentSourceSpec, AgentUrl, ChangeProvider, CreateProvider, Erase, GetProvider, ListProviders, MaasName,
+        MaasUrl, MetalProvider, ProviderChange, ProviderFilter, ProviderSpec, ProviderState, RemoveProvider, Sha256Hex,
+    },
+};
+
+use crate::{
+    arguments::{self, Consent, Once, Paging},
+    context::Context,
+    failure::{Done, Failure},
+    prompt,
+    table::{Columns, columns},
+};
+
+const EXAMPLES: &str = "\
+Examples, all for platform staff:
+  gpuaas providers create hall-a --pool metal --url https://maas.example.com/MAAS --series noble --max-machines 40 --key-stdin < key.txt
+  gpuaas providers list
+  gpuaas providers show hall-a
+  gpuaas providers change hall-a --max-machines 60
+  gpuaas providers change hall-a --key-stdin < key.txt
+  gpuaas providers remove hall-a --yes";
+
+/// Providers: MAAS servers that supply bare machines to pools (platform staff)
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Providers {
+    /// Register a MAAS server; asks for its API key, which is never shown again
+    Create(Box<Create>),
+    /// List the MAAS servers
+    List {
+        /// Only those in this state
+        #[arg(long, value_parser = arguments::word::<ProviderState>())]
+        state: Option<ProviderState>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Show one MAAS server and what was last heard from it
+    Show {
+        /// Id or name
+        provider: String,
+    },
+    /// Change how a MAAS server is used
+    Change(Box<Change>),
+    /// Erase its machines, give them back, and forget the server
+    Remove {
+        /// Id or name
+        provider: String,
+        #[command(flatten)]
+        consent: Consent,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Create {
+    /// What to call it
+    #[arg(value_parser = arguments::text::<Label>)]
+    name: Label,
+    /// The pool that its machines become nodes of, by id or name
+    #[arg(long)]
+    pool: String,
+    /// Where MAAS is, up to and including `/MAAS`
+    #[arg(long, value_parser = arguments::text::<MaasUrl>)]
+    url: MaasUrl,
+    /// Only machines of this resource pool of MAAS
+    #[arg(long, value_parser = arguments::text::<MaasName>)]
+    maas_pool: Option<MaasName>,
+    /// Only machines with this tag in MAAS; may be repeated
+    #[arg(long, value_parser = arguments::text::<MaasName>)]
+    tag: Vec<MaasName>,
+    /// What is installed, such as noble
+    #[arg(long, value_parser = arguments::text::<MaasName>)]
+    series: MaasName,
+    /// How disks are erased between two tenants
+    #[arg(long, value_parser = arguments::word::<Erase>(), default_value = "secure")]
+    erase: Erase,
+    /// How many machines it may hold at once
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    max_machines: u32,
+    #[command(flatten)]
+    agent: Agent,
+    /// Read the API key from standard input
+    #[arg(long)]
+    key_stdin: bool,
+    #[command(flatten)]
+    once: Once,
+}
+
+#[derive(Debug, Args)]
+pub struct Change {
+    /// Id or name
+    provider: String,
+    /// Where MAAS is now
+    #[arg(long, value_parser = arguments::text::<MaasUrl>)]
+    url: Option<MaasUrl>,
+    /// What is installed from now on
+    #[arg(long, value_parser = arguments::text::<MaasName>)]
+    series: Option<MaasName>,
+    /// How disks are erased from now on
+    #[arg(long, value_parser = arguments::word::<Erase>())]
+    erase: Option<Erase>,
+    /// How many machines it may hold at once
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    max_machines: Option<u32>,
+    #[command(flatten)]
+    agent: Agent,
+    /// Read a new API key from standard input
+    #[arg(long)]
+    key_stdin: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Agent {
+    /// Where machines fetch the agent; the image must contain it when not given
+    #[arg(long, requires = "agent_sha256", value_parser = arguments::text::<AgentUrl>)]
+    agent_url: Option<AgentUrl>,
+    /// SHA-256 of that file, in hex
+    #[arg(long, requires = "agent_url", value_parser = arguments::text::<Sha256Hex>)]
+    agent_sha256: Option<Sha256Hex>,
+}
+
+impl Agent {
+    fn source(self) -> Option<AgentSourceSpec> {
+        Some(AgentSourceSpec { url: self.agent_url?, sha256: self.agent_sha256? })
+    }
+}
+
+const COLUMNS: Columns =
+    columns!(MetalProvider: id, name, pool_id, url, series, erase, max_machines, state, heard_at, trouble);
+
+impl Providers {
+    pub async fn run(self, context: &Context) -> Done {
+        let answer = match self {
+            Providers::Create(it) => return create(context, *it).await,
+            Providers::List { state, paging } => {
+                let query = ProviderFilter { state, limit: paging.page(), ..ProviderFilter::default() };
+                return context.list::<ListProviders>(Nothing {}, query, paging, COLUMNS).await;
+            }
+            Providers::Show { provider } => {
+                let path = context.provider_named(&provider).await?;
+                context.ask::<GetProvider>(path).await?
+            }
+            Providers::Change(it) => return change(context, *it).await,
+            Providers::Remove { provider, consent } => {
+                let path = context.provider_named(&provider).await?;
+                let what = format!("erases every machine of {provider} and gives them back");
+                prompt::confirm(consent, &what, &provider).await?;
+                context.ask::<RemoveProvider>(path).await?
+            }
+        };
+        context.output.item(&answer)
+    }
+}
+
+async fn create(context: &Context, it: Create) -> Done {
+    let pool_id = context.pool_named(&it.pool).await?.pool_id;
+    let api_key = if it.key_stdin {
+        let [key] = prompt::piped_secrets()?;
+        key
+    } else {
+        prompt::secret("API key of MAAS").await?
+    };
+    let spec = ProviderSpec {
+        name: it.name,
+        pool_id,
+        url: it.url,
+        api_key,
+        maas_pool: it.maas_pool,
+        tags: it.tag,
+        series: it.series,
+        erase: it.erase,
+        max_machines: it.max_machines,
+        agent: it.agent.source(),
+    };
+    let answer = context.create::<CreateProvider>(&it.once, Nothing {}, spec).await?;
+    context.output.item(&answer)
+}
+
+async fn change(context: &Context, it: Change) -> Done {
+    let path = context.provider_named(&it.provider).await?;
+    let api_key = match it.key_stdin {
+        true => {
+            let [key] = prompt::piped_secrets()?;
+            Some(key)
+        }
+        false => None,
+    };
+    let agent = it.agent.source();
+    let change = ProviderChange {
+        url: it.url,
+        api_key,
+        series: it.series,
+        erase: it.erase,
+        max_machines: it.max_machines,
+        agent,
+    };
+    let is_empty = change.url.is_none()
+        && change.api_key.is_none()
+        && change.series.is_none()
+        && change.erase.is_none()
+        && change.max_machines.is_none()
+        && change.agent.is_none();
+    if is_empty {
+        return Err(Failure::usage("there is nothing to change", "Say what, for instance --max-machines 60."));
+    }
+    let answer = context.send::<ChangeProvider>(path, change).await?;
+    context.output.item(&answer)
+}

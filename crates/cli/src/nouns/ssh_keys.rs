@@ -1,0 +1,119 @@
+//! `gpuaas ssh-keys`: the caller's public keys, which their allocations let in.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use clap::Subcommand;
+use contract::{
+    Name, Nothing,
+    ssh_keys::{AddSshKey, ListSshKeys, PublicKey, RemoveSshKey, SshKey, SshKeyFilter, SshKeySpec},
+};
+
+use crate::{
+    arguments::{self, Once, Paging},
+    context::Context,
+    failure::{Done, Failure},
+    table::{Columns, columns},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  gpuaas ssh-keys add laptop ~/.ssh/id_ed25519.pub
+  gpuaas ssh-keys add robot - < robot.pub
+  gpuaas ssh-keys list
+  gpuaas ssh-keys remove laptop
+
+Adding and removing keys needs a session: `gpuaas login`.";
+
+/// SSH keys: your public keys, which your allocations let in
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum SshKeys {
+    /// Add one of your public keys
+    Add {
+        /// What to call it
+        #[arg(value_parser = arguments::text::<Name>)]
+        name: Name,
+        /// The public key's file, often ~/.ssh/id_ed25519.pub; - for standard input
+        file: PathBuf,
+        #[command(flatten)]
+        once: Once,
+    },
+    /// List your public keys
+    List {
+        /// Only the one with this name
+        #[arg(long, value_parser = arguments::text::<Name>)]
+        name: Option<Name>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Remove one of your public keys; allocations that let it in do so until their keys are set again
+    Remove {
+        /// Id or name
+        key: String,
+    },
+}
+
+const COLUMNS: Columns = columns!(SshKey: id, name, fingerprint, created_at);
+
+impl SshKeys {
+    pub async fn run(self, context: &Context) -> Done {
+        match self {
+            SshKeys::Add { name, file, once } => {
+                let spec = SshKeySpec { name, public_key: read(&file)? };
+                context.output.item(&context.create::<AddSshKey>(&once, Nothing {}, spec).await?)
+            }
+            SshKeys::List { name, paging } => {
+                let query = SshKeyFilter { name, limit: paging.page(), ..SshKeyFilter::default() };
+                context.list::<ListSshKeys>(Nothing {}, query, paging, COLUMNS).await
+            }
+            SshKeys::Remove { key } => {
+                let path = context.ssh_key_named(&key).await?;
+                let answer = context.ask::<RemoveSshKey>(path).await?;
+                context.output.done(&answer, format!("`{key}` is removed."))
+            }
+        }
+    }
+}
+
+/// More than any file of one public key has.
+const LARGEST_FILE_BYTES: u64 = 16 * 1024;
+
+fn read(file: &Path) -> Result<PublicKey, Failure> {
+    let mut text = String::new();
+    let read = if file == Path::new("-") {
+        io::stdin().lock().take(LARGEST_FILE_BYTES).read_to_string(&mut text)
+    } else {
+        File::open(file).and_then(|it| it.take(LARGEST_FILE_BYTES).read_to_string(&mut text))
+    };
+    read.map_err(|error| {
+        let detail = format!("{} cannot be read: {error}", file.display());
+        Failure::usage(detail, "Make a key with `ssh-keygen -t ed25519`, and name its .pub file.")
+    })?;
+    public_key(&text).map_err(|detail| Failure::usage(format!("{}: {detail}", file.display()), ""))
+}
+
+/// A private key must not leave the machine, not even to be refused.
+fn public_key(text: &str) -> Result<PublicKey, String> {
+    if text.contains("PRIVATE KEY") {
+        return Err("this is a private key, which stays with you; name the file that ends in .pub".into());
+    }
+    arguments::text(text.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_key_is_refused_before_it_is_sent() {
+        let line = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGPLEyFsEd9Z8SsZUCWIDcMdAyTHyRQWbo3uI4wm3mzM me@host";
+        assert_eq!(public_key(&format!("{line}\n")).unwrap().as_str(), line);
+        let private = "-----BEGIN OPENSSH PRIVATE KEY-----"; // secret-scan: allow
+        assert!(public_key(private).unwrap_err().contains(".pub"));
+        assert!(public_key("").is_err() && public_key(&format!("{line}\n{line}")).is_err());
+    }
+}

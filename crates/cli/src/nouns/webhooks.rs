@@ -1,0 +1,223 @@
+//! `gpuaas webhooks`: where an organization wants its events sent.
+
+use clap::Subcommand;
+use contract::{
+    id::{WebhookDeliveryId, WebhookId},
+    webhook_deliveries::{
+        GetWebhookDelivery, ListWebhookDeliveries, ResendWebhookDelivery, WebhookDelivery, WebhookDeliveryFilter,
+        WebhookDeliveryPath, WebhookDeliveryState,
+    },
+    webhooks::{
+        ChangeWebhook, CreateWebhook, DeleteWebhook, EnableWebhook, EventPattern, GetWebhook, ListWebhooks,
+        RotateWebhookSecret, TestWebhook, Webhook, WebhookChange, WebhookDescription, WebhookFilter, WebhookPath,
+        WebhookSpec, WebhookState, WebhookUrl,
+    },
+};
+use serde_json::Value;
+
+use crate::{
+    arguments::{self, Consent, Once, Paging},
+    context::Context,
+    failure::{Done, Failure},
+    prompt,
+    table::{Columns, columns},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  gpuaas webhooks create https://example.com/hook --event \"allocation.*\"
+  gpuaas webhooks test webhook-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas webhooks deliveries list webhook-01k9z8y7x6w5v4t3s2r1q0p9n8 --state exhausted
+  gpuaas webhooks rotate webhook-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas webhooks enable webhook-01k9z8y7x6w5v4t3s2r1q0p9n8";
+
+/// Webhooks: where the organization's events are sent
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Webhooks {
+    /// Register a webhook; prints its secret once
+    Create {
+        /// Where to send
+        // Not `url`: that names the flag of every command that says where the server is.
+        #[arg(value_name = "URL", value_parser = arguments::text::<WebhookUrl>)]
+        to: WebhookUrl,
+        /// Which events, like `allocation.created`, `allocation.*` or `*`; may be repeated
+        #[arg(long = "event", required = true, value_name = "PATTERN", value_parser = arguments::text::<EventPattern>)]
+        events: Vec<EventPattern>,
+        /// What it is for
+        #[arg(long, value_parser = arguments::text::<WebhookDescription>)]
+        description: Option<WebhookDescription>,
+        #[command(flatten)]
+        once: Once,
+    },
+    /// List the webhooks of the organization
+    List {
+        /// Only those in this state
+        #[arg(long, value_parser = arguments::word::<WebhookState>())]
+        state: Option<WebhookState>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Show one webhook
+    Get {
+        /// Id of the webhook
+        #[arg(value_name = "ID")]
+        webhook: WebhookId,
+    },
+    /// Change where a webhook sends, or which events
+    Change {
+        /// Id of the webhook
+        #[arg(value_name = "ID")]
+        webhook: WebhookId,
+        /// Where to send from now on
+        #[arg(long = "to", value_name = "URL", value_parser = arguments::text::<WebhookUrl>)]
+        to: Option<WebhookUrl>,
+        /// Which events from now on; may be repeated
+        #[arg(long = "event", value_name = "PATTERN", value_parser = arguments::text::<EventPattern>)]
+        events: Vec<EventPattern>,
+        /// What it is for; empty to have none
+        #[arg(long, value_parser = arguments::text::<WebhookDescription>)]
+        description: Option<WebhookDescription>,
+    },
+    /// Delete a webhook
+    Delete {
+        /// Id of the webhook
+        #[arg(value_name = "ID")]
+        webhook: WebhookId,
+        #[command(flatten)]
+        consent: Consent,
+    },
+    /// Replace the secret; prints the new one once
+    Rotate {
+        /// Id of the webhook
+        #[arg(value_name = "ID")]
+        webhook: WebhookId,
+        #[command(flatten)]
+        once: Once,
+    },
+    /// Send to a webhook again that was disabled
+    Enable {
+        /// Id of the webhook
+        #[arg(value_name = "ID")]
+        webhook: WebhookId,
+    },
+    /// Send an event of no meaning, to see whether it arrives
+    Test {
+        /// Id of the webhook
+        #[arg(value_name = "ID")]
+        webhook: WebhookId,
+    },
+    /// What became of each event
+    #[command(subcommand)]
+    Deliveries(Deliveries),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Deliveries {
+    /// List the deliveries of a webhook
+    List {
+        /// Id of the webhook
+        webhook: WebhookId,
+        /// Only those in this state
+        #[arg(long, value_parser = arguments::word::<WebhookDeliveryState>())]
+        state: Option<WebhookDeliveryState>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Show one delivery
+    Get {
+        /// Id of the webhook
+        webhook: WebhookId,
+        /// Id of the delivery
+        delivery: WebhookDeliveryId,
+    },
+    /// Send a delivery again now
+    Resend {
+        /// Id of the webhook
+        webhook: WebhookId,
+        /// Id of the delivery
+        delivery: WebhookDeliveryId,
+    },
+}
+
+const COLUMNS: Columns = columns!(Webhook: id, url, events, state, failures, description, created_at);
+const DELIVERY_COLUMNS: Columns = columns!(
+    WebhookDelivery: id, subject, state, attempts, last_status, created_at, next_attempt_at, error
+);
+
+impl Webhooks {
+    pub async fn run(self, context: &Context) -> Done {
+        let answer = match self {
+            Webhooks::Create { to, events, description, once } => {
+                let path = context.organization().await?;
+                let spec = WebhookSpec { url: to, events, description };
+                return show_once(context, &context.create::<CreateWebhook>(&once, path, spec).await?);
+            }
+            Webhooks::List { state, paging } => {
+                let path = context.organization().await?;
+                let query = WebhookFilter { state, limit: paging.page(), ..WebhookFilter::default() };
+                return context.list::<ListWebhooks>(path, query, paging, COLUMNS).await;
+            }
+            Webhooks::Get { webhook } => context.ask::<GetWebhook>(at(context, webhook).await?).await?,
+            Webhooks::Change { webhook, to, events, description } => {
+                let events = (!events.is_empty()).then_some(events);
+                let change = WebhookChange { url: to, events, description };
+                context.send::<ChangeWebhook>(at(context, webhook).await?, change).await?
+            }
+            Webhooks::Delete { webhook, consent } => {
+                let id = webhook.to_string();
+                prompt::confirm(consent, &format!("deletes {id}: nothing is sent to it any more"), &id).await?;
+                context.ask::<DeleteWebhook>(at(context, webhook).await?).await?
+            }
+            Webhooks::Rotate { webhook, once } => {
+                let path = at(context, webhook).await?;
+                let answer = context.create::<RotateWebhookSecret>(&once, path, contract::Nothing {}).await?;
+                return show_once(context, &answer);
+            }
+            Webhooks::Enable { webhook } => context.ask::<EnableWebhook>(at(context, webhook).await?).await?,
+            Webhooks::Test { webhook } => {
+                let answer = context.ask::<TestWebhook>(at(context, webhook).await?).await?;
+                context.output.item(&answer)?;
+                context.output.hint("\nSee whether it arrived with `gpuaas webhooks deliveries list`.");
+                return Ok(());
+            }
+            Webhooks::Deliveries(deliveries) => return deliveries.run(context).await,
+        };
+        context.output.item(&answer)
+    }
+}
+
+impl Deliveries {
+    async fn run(self, context: &Context) -> Done {
+        let answer = match self {
+            Deliveries::List { webhook, state, paging } => {
+                let path = at(context, webhook).await?;
+                let query = WebhookDeliveryFilter { state, limit: paging.page(), ..WebhookDeliveryFilter::default() };
+                return context.list::<ListWebhookDeliveries>(path, query, paging, DELIVERY_COLUMNS).await;
+            }
+            Deliveries::Get { webhook, delivery } => {
+                context.ask::<GetWebhookDelivery>(one(context, webhook, delivery).await?).await?
+            }
+            Deliveries::Resend { webhook, delivery } => {
+                context.ask::<ResendWebhookDelivery>(one(context, webhook, delivery).await?).await?
+            }
+        };
+        context.output.item(&answer)
+    }
+}
+
+fn show_once(context: &Context, answer: &Value) -> Done {
+    context.output.item_with_secret(answer, "webhook", "secret")?;
+    context.output.hint("The secret is shown this once. Receivers check signatures with it: docs/guides/webhooks.md.");
+    Ok(())
+}
+
+async fn at(context: &Context, webhook_id: WebhookId) -> Result<WebhookPath, Failure> {
+    let organization_id = context.organization().await?.organization_id;
+    Ok(WebhookPath { organization_id, webhook_id })
+}
+
+async fn one(context: &Context, webhook_id: WebhookId, id: WebhookDeliveryId) -> Result<WebhookDeliveryPath, Failure> {
+    let organization_id = context.organization().await?.organization_id;
+    Ok(WebhookDeliveryPath { organization_id, webhook_id, delivery_id: id })
+}

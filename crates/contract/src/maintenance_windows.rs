@@ -1,0 +1,161 @@
+//! Maintenance windows: times in which nodes are out of service by plan, told
+//! beforehand to the projects that have something there.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Open, Page, Reason, Timestamp, endpoint, event,
+    id::{MaintenanceWindowId, NodeId, PoolId, ProjectId},
+    list_query, moved_event,
+    organizations::{Because, OrganizationPath},
+    words,
+};
+
+endpoint! {
+    /// Plan a time in which a node, or every node of a pool, is out of service.
+    ///
+    /// Projects that have something there are told. At the start what still runs is released.
+    CreateMaintenanceWindow = POST "/v1/platform/maintenance-windows" {
+        body: MaintenanceWindowSpec,
+        returns: 201 MaintenanceWindow,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("maintenance_window.create"),
+        problems: [InvalidValue],
+    }
+}
+
+endpoint! {
+    /// List maintenance windows.
+    ListMaintenanceWindows = GET "/v1/platform/maintenance-windows" {
+        query: MaintenanceWindowFilter,
+        returns: 200 Page<MaintenanceWindow>,
+        auth: Platform(PlatformFleetRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Call a maintenance window off; nodes that it emptied go back into service.
+    CancelMaintenanceWindow = POST "/v1/platform/maintenance-windows/{maintenance_window_id}/cancel" {
+        path: MaintenanceWindowPath,
+        body: Because,
+        returns: 202 MaintenanceWindow,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("maintenance_window.cancel"),
+        problems: [NotFound, Conflict],
+    }
+}
+
+endpoint! {
+    /// List the maintenance windows that projects of the organization were told of.
+    ListAnnouncedWindows = GET "/v1/organizations/{organization_id}/maintenance-windows" {
+        path: OrganizationPath,
+        query: AnnouncedWindowFilter,
+        returns: 200 Page<AnnouncedWindow>,
+        auth: Organization(AllocationsRead),
+        lane: Default,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct MaintenanceWindowPath {
+    pub maintenance_window_id: MaintenanceWindowId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MaintenanceWindowSpec {
+    /// Either a node or a pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<NodeId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_id: Option<PoolId>,
+    pub starts_at: Timestamp,
+    pub ends_at: Timestamp,
+    /// Told to the projects that it affects.
+    pub reason: Reason,
+}
+
+list_query! {
+    MaintenanceWindowFilter {
+        /// Only windows in this state.
+        state: MaintenanceWindowState,
+    }
+}
+
+list_query! {
+    AnnouncedWindowFilter {
+        /// Only windows in this state.
+        state: MaintenanceWindowState,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MaintenanceWindow {
+    pub id: MaintenanceWindowId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<NodeId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_id: Option<PoolId>,
+    pub starts_at: Timestamp,
+    pub ends_at: Timestamp,
+    pub reason: Reason,
+    pub state: Open<MaintenanceWindowState>,
+    pub version: i64,
+    pub created_at: Timestamp,
+}
+
+/// A window as those see it who are affected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AnnouncedWindow {
+    pub id: MaintenanceWindowId,
+    /// The projects that have, or had, something there.
+    pub project_ids: Vec<ProjectId>,
+    pub starts_at: Timestamp,
+    pub ends_at: Timestamp,
+    pub reason: Reason,
+    pub state: Open<MaintenanceWindowState>,
+}
+
+words! {
+    MaintenanceWindowState {
+        Planned = "planned",
+        Active = "active",
+        Over = "over",
+        Cancelled = "cancelled",
+    }
+}
+
+event! {
+    /// An operator planned a maintenance window.
+    MaintenanceWindowCreated = "maintenance_window.created" { id: MaintenanceWindowId, starts_at: Timestamp, ends_at: Timestamp }
+}
+event! {
+    /// A project has something on nodes that will be out of service.
+    MaintenanceWindowAnnounced = "maintenance_window.announced" {
+        id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
+    }
+}
+moved_event! {
+    /// A maintenance window began; its nodes are being emptied.
+    MaintenanceWindowStarted = "maintenance_window.started"
+}
+moved_event! {
+    /// A maintenance window is over; its nodes are back.
+    MaintenanceWindowEnded = "maintenance_window.ended"
+}
+moved_event! {
+    /// A maintenance window was called off.
+    MaintenanceWindowCancelled = "maintenance_window.cancelled"
+}

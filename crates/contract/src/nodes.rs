@@ -1,0 +1,341 @@
+//! Nodes: the hosts of the fleet and the GPUs on them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Open, Page, Reason, Timestamp, Within, endpoint, event,
+    id::{AllocationId, NodeId, OrganizationId, PoolId, RegionId, SlotId},
+    list_query, moved_event,
+    organizations::Because,
+    pools::Provider,
+    words,
+};
+
+endpoint! {
+    /// List the nodes of the fleet.
+    ListNodes = GET "/v1/platform/nodes" {
+        query: NodeFilter,
+        returns: 200 Page<Node>,
+        auth: Platform(PlatformFleetRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Read one node with its slots.
+    GetNode = GET "/v1/platform/nodes/{node_id}" {
+        path: NodePath,
+        returns: 200 NodeDetail,
+        auth: Platform(PlatformFleetRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [NotFound],
+    }
+}
+
+endpoint! {
+    /// Place nothing new on a node; what runs there goes on.
+    CordonNode = POST "/v1/platform/nodes/{node_id}/cordon" {
+        path: NodePath,
+        body: Because,
+        returns: 202 Node,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("node.cordon"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Let a cordoned node take new work again.
+    UncordonNode = POST "/v1/platform/nodes/{node_id}/uncordon" {
+        path: NodePath,
+        body: Because,
+        returns: 202 Node,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("node.uncordon"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Empty a node: what still runs at the deadline is released.
+    ///
+    /// The node is `draining` until it is empty, then in `maintenance`.
+    DrainNode = POST "/v1/platform/nodes/{node_id}/drain" {
+        path: NodePath,
+        body: DrainSpec,
+        returns: 202 Node,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("node.drain"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Put a node that is in maintenance, or failed, back into service.
+    RestoreNode = POST "/v1/platform/nodes/{node_id}/restore" {
+        path: NodePath,
+        body: Because,
+        returns: 202 Node,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("node.restore"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Attest that a node was wiped or installed anew; it may serve any organization again.
+    AttestNode = POST "/v1/platform/nodes/{node_id}/attest" {
+        path: NodePath,
+        body: Because,
+        returns: 202 Node,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("node.attest"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Take an empty node out of the fleet for good and revoke its certificate.
+    RetireNode = POST "/v1/platform/nodes/{node_id}/retire" {
+        path: NodePath,
+        body: Because,
+        returns: 202 Node,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("node.retire"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Attest that a dirty or quarantined slot was cleaned; it goes back on offer.
+    AttestSlot = POST "/v1/platform/nodes/{node_id}/slots/{slot_id}/attest" {
+        path: SlotPath,
+        body: Because,
+        returns: 200 Slot,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("slot.attest"),
+        problems: [NotFound, Conflict],
+    }
+}
+
+text! {
+    /// The name of a host, as it calls itself.
+    HostName {
+        schema: { "type": "string", "minLength": 1, "maxLength": 253, "pattern": r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$" },
+        rule: |text| (1..=253).contains(&text.len())
+            && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-' || it == b'.')
+            && !text.starts_with(['-', '.']) && !text.ends_with(['-', '.']),
+        otherwise: "a host name has 1 to 253 small letters, digits, `-` or `.`, and neither starts nor ends with `-` or `.`",
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct NodePath {
+    pub node_id: NodeId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SlotPath {
+    pub node_id: NodeId,
+    pub slot_id: SlotId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DrainSpec {
+    /// After so many seconds what still runs is released.
+    pub deadline_seconds: Within<0, 2_592_000>,
+    pub reason: Reason,
+}
+
+list_query! {
+    NodeFilter {
+        /// Only nodes in this state; all but retired ones when not said.
+        state: NodeState,
+        /// Only nodes of this health.
+        health: NodeHealth,
+        /// Only nodes of this region.
+        region_id: RegionId,
+        /// Only nodes of this pool.
+        pool_id: PoolId,
+        /// Only the node with this name.
+        name: HostName,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Node {
+    pub id: NodeId,
+    pub name: String,
+    pub region_id: RegionId,
+    pub pool_id: PoolId,
+    pub provider: Open<Provider>,
+    pub state: Open<NodeState>,
+    pub version: i64,
+    /// What was observed of the node, whatever its state.
+    pub health: Open<NodeHealth>,
+    /// Why the health is not `ok`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health_reason: Option<String>,
+    /// The organization that the node serves until it is sanitized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serves: Option<OrganizationId>,
+    pub gpus: u32,
+    pub gpus_free: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fabric_domain: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain_deadline_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeDetail {
+    pub node: Node,
+    pub slots: Vec<Slot>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Slot {
+    pub id: SlotId,
+    pub index: u32,
+    pub gpu_uuid: String,
+    pub pci: String,
+    pub model: String,
+    pub memory_bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fabric: Option<String>,
+    pub nvme: Vec<String>,
+    pub condition: Open<SlotCondition>,
+    /// Why it is quarantined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<AllocationId>,
+}
+
+words! {
+    NodeState {
+        Enrolling = "enrolling",
+        Ready = "ready",
+        Cordoned = "cordoned",
+        Draining = "draining",
+        Maintenance = "maintenance",
+        Sanitizing = "sanitizing",
+        Failed = "failed",
+        Retired = "retired",
+    }
+}
+
+words! {
+    /// What was last observed of a node.
+    NodeHealth {
+        /// It was never heard of.
+        Unknown = "unknown",
+        Ok = "ok",
+        /// Something on it reports trouble.
+        Degraded = "degraded",
+        /// It was not heard of for too long.
+        Silent = "silent",
+        /// It reported what cannot be true.
+        Lying = "lying",
+    }
+}
+
+words! {
+    /// Whether a slot can be given out.
+    SlotCondition {
+        Clean = "clean",
+        /// Somebody used it and it was not cleaned yet.
+        Dirty = "dirty",
+        /// Cleaning or the GPU itself failed; a person must look.
+        Quarantined = "quarantined",
+        /// The host no longer reports it.
+        Missing = "missing",
+    }
+}
+
+event! {
+    /// A host enrolled and became a node.
+    NodeCreated = "node.created" { id: NodeId, pool_id: PoolId, name: String }
+}
+event! {
+    /// What is observed of a node changed.
+    NodeHealthChanged = "node.health_changed" { id: NodeId, health: Open<NodeHealth>, reason: Option<String> }
+}
+event! {
+    /// What a node was known by no longer works; it must enrol again.
+    NodeCertificatesRevoked = "node.certificates_revoked" { id: NodeId }
+}
+event! {
+    /// The condition of a slot changed.
+    SlotConditionChanged = "node.slot_condition_changed" { id: NodeId, slot_id: SlotId, condition: Open<SlotCondition> }
+}
+moved_event! {
+    /// A node reported its inventory and can be used.
+    NodeEnrolled = "node.enrolled"
+}
+moved_event! {
+    /// Nothing new is placed on a node.
+    NodeCordoned = "node.cordoned"
+}
+moved_event! {
+    /// A node takes new work again.
+    NodeUncordoned = "node.uncordoned"
+}
+moved_event! {
+    /// A node is being emptied.
+    NodeDrainRequested = "node.drain_requested"
+}
+moved_event! {
+    /// A node is empty.
+    NodeDrained = "node.drained"
+}
+moved_event! {
+    /// A node is back in service.
+    NodeRestored = "node.restored"
+}
+moved_event! {
+    /// A node must be wiped before it serves another organization.
+    NodeSanitizeRequested = "node.sanitize_requested"
+}
+moved_event! {
+    /// A node was wiped; it may serve any organization.
+    NodeSanitized = "node.sanitized"
+}
+moved_event! {
+    /// A node cannot be used until a person looks.
+    NodeFailed = "node.failed"
+}
+moved_event! {
+    /// A node left the fleet for good.
+    NodeRetired = "node.retired"
+}

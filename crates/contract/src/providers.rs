@@ -1,0 +1,271 @@
+//! Providers: the MAAS servers that supply bare machines to pools.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Label, Open, Page, SecretText, Timestamp, endpoint, event,
+    id::{PoolId, ProviderId},
+    list_query, moved_event, words,
+};
+
+endpoint! {
+    /// Register a MAAS server that supplies the machines of a pool.
+    ///
+    /// Its API key is sealed and never shown again.
+    CreateProvider = POST "/v1/platform/providers" {
+        body: ProviderSpec,
+        returns: 201 MetalProvider,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("provider.create"),
+        problems: [InvalidValue, NameTaken],
+    }
+}
+
+endpoint! {
+    /// List the MAAS servers.
+    ListProviders = GET "/v1/platform/providers" {
+        query: ProviderFilter,
+        returns: 200 Page<MetalProvider>,
+        auth: Platform(PlatformFleetRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Read one MAAS server and what was last heard from it.
+    GetProvider = GET "/v1/platform/providers/{provider_id}" {
+        path: ProviderPath,
+        returns: 200 MetalProvider,
+        auth: Platform(PlatformFleetRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [NotFound],
+    }
+}
+
+endpoint! {
+    /// Change a MAAS server: what is not given stays as it is.
+    ///
+    /// A new series or agent is used from the next deployment on.
+    ChangeProvider = PATCH "/v1/platform/providers/{provider_id}" {
+        path: ProviderPath,
+        body: ProviderChange,
+        returns: 200 MetalProvider,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("provider.change"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Remove a MAAS server: its machines are erased and given back first.
+    RemoveProvider = DELETE "/v1/platform/providers/{provider_id}" {
+        path: ProviderPath,
+        returns: 202 MetalProvider,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: Natural,
+        audit: Action("provider.remove"),
+        problems: [NotFound, Conflict],
+    }
+}
+
+text! {
+    /// Where a MAAS server is, up to and including `/MAAS`.
+    MaasUrl {
+        schema: { "type": "string", "minLength": 10, "maxLength": 300, "pattern": r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?$" },
+        rule: |text| (10..=300).contains(&text.len()) && {
+            let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+            rest.is_some_and(|rest| {
+                let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+                !host.is_empty()
+                    && host.bytes().all(|it| it.is_ascii_alphanumeric() || b".:[]-".contains(&it))
+                    && path.bytes().all(|it| it.is_ascii_alphanumeric() || b"._~/-".contains(&it))
+            })
+        },
+        otherwise: "not an address like `https://maas.example.com/MAAS`",
+    }
+}
+
+text! {
+    /// The name of a pool, tag or series in MAAS.
+    MaasName {
+        schema: { "type": "string", "minLength": 1, "maxLength": 128, "pattern": r"^[A-Za-z0-9_][A-Za-z0-9._/-]*$" },
+        rule: |text| (1..=128).contains(&text.len())
+            && text.starts_with(|it: char| it.is_ascii_alphanumeric() || it == '_')
+            && text.bytes().all(|it| it.is_ascii_alphanumeric() || b"._/-".contains(&it)),
+        otherwise: "a name in MAAS has 1 to 128 letters, digits, `.`, `_`, `/` or `-`, and starts with a letter, digit or `_`",
+    }
+}
+
+text! {
+    /// Where a deployed machine fetches its agent from.
+    AgentUrl {
+        schema: { "type": "string", "minLength": 10, "maxLength": 500, "pattern": r"^https?://[A-Za-z0-9.:\[\]-]+/[A-Za-z0-9._~/%-]+$" },
+        rule: |text| (10..=500).contains(&text.len()) && {
+            let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+            rest.and_then(|it| it.split_once('/')).is_some_and(|(host, path)| {
+                !host.is_empty()
+                    && !path.is_empty()
+                    && host.bytes().all(|it| it.is_ascii_alphanumeric() || b".:[]-".contains(&it))
+                    && path.bytes().all(|it| it.is_ascii_alphanumeric() || b"._~/%-".contains(&it))
+            })
+        },
+        otherwise: "not an address like `https://files.example.com/gpuaas-node`",
+    }
+}
+
+text! {
+    /// SHA-256 of a file, in hex.
+    Sha256Hex {
+        schema: { "type": "string", "minLength": 64, "maxLength": 64, "pattern": r"^[0-9a-f]{64}$" },
+        rule: |text| text.len() == 64 && text.bytes().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(&it)),
+        otherwise: "not a SHA-256 of 64 small hex digits",
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ProviderPath {
+    pub provider_id: ProviderId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderSpec {
+    pub name: Label,
+    /// The pool that its machines become nodes of; it has the provider `maas`.
+    pub pool_id: PoolId,
+    pub url: MaasUrl,
+    /// As MAAS shows it: `consumer:token:secret`.
+    pub api_key: SecretText,
+    /// Only machines of this resource pool of MAAS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maas_pool: Option<MaasName>,
+    /// Only machines that have all of these tags in MAAS.
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    pub tags: Vec<MaasName>,
+    /// What is installed, such as `noble`.
+    pub series: MaasName,
+    #[serde(default = "secure")]
+    pub erase: Erase,
+    /// How many machines it may hold at once.
+    #[schemars(range(min = 0, max = 100_000))]
+    pub max_machines: u32,
+    /// Where machines fetch the agent; the image must contain it when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentSourceSpec>,
+}
+
+fn secure() -> Erase {
+    Erase::Secure
+}
+
+/// A file that machines fetch, and how they know that it is the right one.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentSourceSpec {
+    pub url: AgentUrl,
+    pub sha256: Sha256Hex,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderChange {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<MaasUrl>,
+    /// Replaces the key that is in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<SecretText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<MaasName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase: Option<Erase>,
+    /// Fewer than it holds takes no machine away; it only takes no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100_000))]
+    pub max_machines: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentSourceSpec>,
+}
+
+list_query! {
+    ProviderFilter {
+        /// Only providers in this state; all but removed ones when not said.
+        state: ProviderState,
+        /// Only the provider with this name.
+        name: Label,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetalProvider {
+    pub id: ProviderId,
+    pub name: Label,
+    pub pool_id: PoolId,
+    pub url: MaasUrl,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maas_pool: Option<MaasName>,
+    pub tags: Vec<MaasName>,
+    pub series: MaasName,
+    pub erase: Open<Erase>,
+    pub max_machines: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentSource>,
+    pub state: Open<ProviderState>,
+    pub version: i64,
+    pub created_at: Timestamp,
+    /// When MAAS last listed its machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard_at: Option<Timestamp>,
+    /// Why MAAS could not be used when it was last asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+/// Where machines fetch the agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentSource {
+    pub url: AgentUrl,
+    pub sha256: Sha256Hex,
+}
+
+words! {
+    ProviderState { Active = "active", Removing = "removing", Removed = "removed" }
+}
+
+words! {
+    /// How the disks of a machine are erased between two tenants.
+    Erase {
+        /// By the drive's own secure erase, else overwritten completely; can take hours.
+        Secure = "secure",
+        /// By the drive's own secure erase, else only its start and end; data may be recovered.
+        Quick = "quick",
+    }
+}
+
+event! {
+    /// A MAAS server was registered.
+    ProviderCreated = "provider.created" { id: ProviderId, pool_id: PoolId, name: Label }
+}
+event! {
+    /// How a MAAS server is used was changed.
+    ProviderChanged = "provider.changed" { id: ProviderId }
+}
+moved_event! {
+    /// A MAAS server is to be removed; its machines are given back first.
+    ProviderRemoveRequested = "provider.remove_requested"
+}
+moved_event! {
+    /// A MAAS server is gone, and so is its key.
+    ProviderRemoved = "provider.removed"
+}

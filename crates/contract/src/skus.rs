@@ -1,0 +1,123 @@
+//! SKUs: the shapes of capacity on offer.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Label, Open, Page, Timestamp, endpoint, event, id::SkuId, list_query, words};
+
+endpoint! {
+    /// Put a SKU on offer.
+    CreateSku = POST "/v1/platform/skus" {
+        body: SkuSpec,
+        returns: 201 Sku,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("sku.create"),
+        problems: [InvalidValue, NameTaken],
+    }
+}
+
+endpoint! {
+    /// List the SKUs on offer.
+    ListSkus = GET "/v1/skus" {
+        query: SkuFilter,
+        returns: 200 Page<Sku>,
+        auth: SignedIn,
+        lane: Default,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Take a SKU off offer; allocations of it go on.
+    RetireSku = DELETE "/v1/platform/skus/{sku_id}" {
+        path: SkuPath,
+        returns: 200 Sku,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: Natural,
+        audit: Action("sku.retire"),
+        problems: [NotFound],
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SkuPath {
+    pub sku_id: SkuId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SkuSpec {
+    pub name: Label,
+    pub shape: Shape,
+    /// The GPU model that it needs, as hosts report it; any model when not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_model: Option<GpuModel>,
+    /// How many GPUs per node may be asked for, each between 1 and 64.
+    #[schemars(length(min = 1, max = 16))]
+    pub gpu_counts: Vec<u16>,
+    /// Whether the GPUs of one node must hang on one NUMA node.
+    #[serde(default)]
+    pub numa_bound: bool,
+}
+
+text! {
+    /// A GPU model as hosts report it, such as `NVIDIA H200`.
+    GpuModel {
+        schema: { "type": "string", "minLength": 1, "maxLength": 64, "pattern": r"^[A-Za-z0-9][A-Za-z0-9 ._/-]*$" },
+        rule: |text| (1..=64).contains(&text.len())
+            && text.starts_with(|it: char| it.is_ascii_alphanumeric())
+            && text.chars().all(|it| it.is_ascii_alphanumeric() || " ._/-".contains(it)),
+        otherwise: "a GPU model has 1 to 64 letters, digits, spaces, `.`, `_`, `/` or `-`",
+    }
+}
+
+list_query! {
+    SkuFilter {
+        /// Only the SKU with this name.
+        name: Label,
+        /// Also those that were taken off offer.
+        retired: bool,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sku {
+    pub id: SkuId,
+    pub name: Label,
+    pub shape: Open<Shape>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_model: Option<GpuModel>,
+    pub gpu_counts: Vec<u16>,
+    pub numa_bound: bool,
+    pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retired_at: Option<Timestamp>,
+}
+
+words! {
+    /// What an allocation gets of a host.
+    Shape {
+        /// The whole host.
+        Baremetal = "baremetal",
+        /// Whole GPUs of a host.
+        GpuSlice = "gpu_slice",
+        /// A part of a GPU that the hardware keeps apart.
+        MigSlice = "mig_slice",
+        /// A container with GPUs.
+        Container = "container",
+    }
+}
+
+event! {
+    /// A SKU is on offer.
+    SkuCreated = "sku.created" { id: SkuId, name: Label }
+}
+event! {
+    /// A SKU is no longer on offer.
+    SkuRetired = "sku.retired" { id: SkuId }
+}

@@ -1,0 +1,110 @@
+//! What has to hold before a request may wait or run: it names what exists and
+//! stays within the limits. Runs in the transaction that writes the request.
+
+use contract::{
+    Code,
+    allocations::AllocationSpec,
+    id::{OrganizationId, ProjectId, SshKeyId, UserId},
+    skus::Sku,
+};
+use kernel::Tx;
+use uuid::Uuid;
+
+use super::store;
+use crate::{
+    http::{Failure, Trouble},
+    policies::{self, keys},
+    quotas, regions, skus, ssh_keys,
+};
+
+/// What a request comes to once its words are looked up.
+pub struct Admitted {
+    pub sku: Sku,
+    pub region: Option<Uuid>,
+    pub ssh_keys: Vec<String>,
+}
+
+// bound: as the API document says
+const MOST_TAGS: usize = 32;
+// bound: as the API document says; a task to a host carries them all
+const MOST_KEYS: usize = 32;
+
+pub async fn admit(
+    tx: &mut Tx,
+    organization: OrganizationId,
+    project: ProjectId,
+    user: Option<UserId>,
+    spec: &AllocationSpec,
+) -> Result<Admitted, Failure> {
+    if spec.tags.len() > MOST_TAGS {
+        return Err(wrong("tags", format!("an allocation has at most {MOST_TAGS} tags")));
+    }
+    let sku = skus::by_name(tx, &spec.sku).await?.filter(|it| it.retired_at.is_none());
+    let sku = sku.ok_or_else(|| wrong("sku", format!("no SKU `{}` is on offer; `skus list` names them", spec.sku)))?;
+    if !sku.gpu_counts.contains(&spec.gpus.to()) {
+        let counts: Vec<String> = sku.gpu_counts.iter().map(u16::to_string).collect();
+        return Err(wrong("gpus", format!("`{}` comes with {} GPUs per node", sku.name, counts.join(", "))));
+    }
+    let region = match &spec.region {
+        None => None,
+        Some(name) => {
+            let found = regions::by_name(tx, name).await?;
+            let found =
+                found.ok_or_else(|| wrong("region", format!("no region `{name}`; `regions list` names them")))?;
+            Some(found.id.uuid())
+        }
+    };
+    within_limits(tx, organization, project, &sku, spec).await?;
+    let ssh_keys = keys_of(tx, user, spec.ssh_keys.as_deref()).await?;
+    Ok(Admitted { sku, region, ssh_keys })
+}
+
+fn few_keys(chosen: &[SshKeyId]) -> Result<(), Failure> {
+    if chosen.len() > MOST_KEYS {
+        return Err(wrong("ssh_keys", format!("an allocation lets in at most {MOST_KEYS} keys")));
+    }
+    Ok(())
+}
+
+async fn within_limits(
+    tx: &mut Tx,
+    organization: OrganizationId,
+    project: ProjectId,
+    sku: &Sku,
+    spec: &AllocationSpec,
+) -> Result<(), Failure> {
+    let wanted = store::wanted(tx, organization, project, sku.id.uuid()).await?;
+    let more = spec.gpus.to::<i64>() * spec.nodes.to::<i64>();
+    let check = |what: &str, held: i64, most: u64| {
+        if held + more <= i64::try_from(most).unwrap_or(i64::MAX) {
+            return Ok(());
+        }
+        let detail =
+            format!("{what} may hold {most} GPUs at once, holds or waits for {held}, and asks for {more} more");
+        Err(Failure::new(Code::LimitReached, detail))
+    };
+    if let Some(most) = quotas::limit(tx, organization, sku.id).await? {
+        check(&format!("of `{}` the organization", sku.name), wanted.of_sku, u64::from(most))?;
+    }
+    let (own, below) = (Some(organization.uuid()), Some(project.uuid()));
+    let most = policies::number_in(tx, keys::ALLOCATIONS_MAX_GPUS, own, None).await?;
+    check("the organization", wanted.in_all, most)?;
+    let most = policies::number_in(tx, keys::ALLOCATIONS_MAX_GPUS, own, below).await?;
+    check("the project", wanted.in_project, most)
+}
+
+/// The public keys to let in: some of the caller's, or all.
+pub async fn keys_of(tx: &mut Tx, user: Option<UserId>, chosen: Option<&[SshKeyId]>) -> Result<Vec<String>, Failure> {
+    few_keys(chosen.unwrap_or_default())?;
+    match (user, chosen) {
+        (Some(user), chosen) => ssh_keys::lines(tx, user, chosen).await?.map_err(|missing| {
+            wrong("ssh_keys", format!("you have no public key {missing}; `ssh-keys list` names them"))
+        }),
+        (None, None | Some([])) => Ok(Vec::new()),
+        (None, Some(_)) => Err(wrong("ssh_keys", "a service account has no public keys; leave them out".into())),
+    }
+}
+
+fn wrong(field: &str, detail: String) -> Failure {
+    Failure::Problem(Trouble::new(Code::InvalidValue, detail).at(field))
+}

@@ -1,0 +1,205 @@
+//! What a visit does next, from what it saw. Pure.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use contract::{allocations::AllocationState, id::NodeId};
+use protocol::{Done, Outcome};
+
+use super::visits::Visit;
+
+/// How often hosts are asked again, and how long things wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub provision_attempts: i32,
+    pub cleaning_attempts: i32,
+    pub retry: Duration,
+    pub task: Duration,
+}
+
+/// What a visit does to an allocation that has been placed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    Nothing,
+    Wait(Duration),
+    /// Ask these nodes, again where `because` says so.
+    Order {
+        nodes: Vec<NodeId>,
+        because: Option<String>,
+    },
+    Prove(Vec<(NodeId, Done)>),
+    Stop(Vec<(NodeId, Done)>),
+    FailProvision {
+        reason: String,
+        /// Nodes that claimed what cannot be true, and what.
+        liars: Vec<(NodeId, String)>,
+    },
+    Clean(Vec<(NodeId, Done)>),
+    FailCleaning {
+        cleaned: Vec<(NodeId, Done)>,
+        reason: String,
+    },
+    EndLease,
+}
+
+/// Where the hosts stand with what they were asked for in this version.
+#[derive(Debug, Default)]
+struct Progress {
+    done: Vec<(NodeId, Done)>,
+    missing: Vec<NodeId>,
+    failed: Vec<(NodeId, String, bool)>,
+    waiting: bool,
+}
+
+pub fn decide(visit: &Visit, limits: &Limits) -> Step {
+    match visit.state {
+        AllocationState::Provisioning | AllocationState::Starting => provision(visit, limits),
+        AllocationState::Active => active(visit, limits),
+        AllocationState::Stopping => stop(visit, limits),
+        AllocationState::Releasing => clean(visit, limits),
+        AllocationState::Requested
+        | AllocationState::Stopped
+        | AllocationState::Released
+        | AllocationState::Failed
+        | AllocationState::ReleaseFailed => Step::Nothing,
+    }
+}
+
+fn provision(visit: &Visit, limits: &Limits) -> Step {
+    let mut progress = progress(visit);
+    let mut liars = Vec::new();
+    for (node, done) in &progress.done {
+        match is_proof(visit, *node, done) {
+            Ok(()) => (),
+            Err(NoProof::Broken(reason)) => progress.failed.push((*node, reason, false)),
+            Err(NoProof::Lie(reason)) => {
+                liars.push((*node, reason.clone()));
+                progress.failed.push((*node, reason, false));
+            }
+        }
+    }
+    match settle(visit, &mut progress, limits.provision_attempts, limits.task) {
+        Ok(()) => Step::Prove(progress.done),
+        Err(Stuck::Step(step)) => step,
+        Err(Stuck::Failed(reason)) => Step::FailProvision { reason, liars },
+    }
+}
+
+enum NoProof {
+    /// The GPUs are there and do not work.
+    Broken(String),
+    /// An honest host would not say so.
+    Lie(String),
+}
+
+/// Whether a host showed exactly the GPUs that it was asked for, and that they work.
+fn is_proof(visit: &Visit, node: NodeId, done: &Done) -> Result<(), NoProof> {
+    let Done::Proof { gpus, self_test, .. } = done else {
+        return Err(NoProof::Lie("the host sent something else than a proof".into()));
+    };
+    let expected: BTreeSet<&str> = visit.held_on(node).map(|it| it.gpu_uuid.as_str()).collect();
+    let shown: BTreeSet<&str> = gpus.iter().map(String::as_str).collect();
+    if expected != shown || shown.len() != gpus.len() {
+        return Err(NoProof::Lie(format!("as proof it showed other GPUs than the {} asked for", expected.len())));
+    }
+    if self_test.passed { Ok(()) } else { Err(NoProof::Broken(format!("the self-test failed: {}", self_test.detail))) }
+}
+
+fn active(visit: &Visit, limits: &Limits) -> Step {
+    let left = visit.lease_ends_at.map(|it| Duration::try_from(it.duration_since(visit.now)).unwrap_or_default());
+    if left.is_some_and(|it| it.is_zero()) {
+        return Step::EndLease;
+    }
+    let rest = left.map_or(Step::Nothing, Step::Wait);
+    // Its proof was ordered one version before it became active; a later version changed its keys.
+    let is_proof = |it: &Option<Outcome>| matches!(it, Some(Outcome::Done { result: Done::Proof { .. } }));
+    if visit.orders.iter().all(|it| it.version + 1 == visit.version && is_proof(&it.outcome)) {
+        return rest;
+    }
+    let mut progress = progress(visit);
+    match settle(visit, &mut progress, limits.provision_attempts, limits.task) {
+        Ok(()) | Err(Stuck::Failed(_)) => rest,
+        Err(Stuck::Step(step)) => match (step, left) {
+            (Step::Wait(after), Some(left)) => Step::Wait(after.min(left)),
+            (step, _) => step,
+        },
+    }
+}
+
+fn stop(visit: &Visit, limits: &Limits) -> Step {
+    let mut progress = progress(visit);
+    match settle(visit, &mut progress, limits.cleaning_attempts, limits.task) {
+        Ok(()) => Step::Stop(progress.done),
+        Err(Stuck::Step(step)) => step,
+        Err(Stuck::Failed(reason)) => Step::FailProvision { reason, liars: Vec::new() },
+    }
+}
+
+fn clean(visit: &Visit, limits: &Limits) -> Step {
+    let mut progress = progress(visit);
+    for (node, done) in &progress.done {
+        match done {
+            Done::Evidence { gpu_processes_left: 0, .. } => (),
+            Done::Evidence { gpu_processes_left, .. } => {
+                let reason = format!("{gpu_processes_left} processes are left on the GPUs");
+                progress.failed.push((*node, reason, true));
+            }
+            Done::Proof { .. } | Done::Keys { .. } | Done::Updated { .. } => {
+                progress.failed.push((*node, "the host sent no evidence of cleaning".into(), false));
+            }
+        }
+    }
+    let failed: Vec<NodeId> = progress.failed.iter().map(|(node, ..)| *node).collect();
+    match settle(visit, &mut progress, limits.cleaning_attempts, limits.task) {
+        Ok(()) => Step::Clean(progress.done),
+        Err(Stuck::Step(step)) => step,
+        Err(Stuck::Failed(reason)) => {
+            let cleaned = progress.done.into_iter().filter(|(node, _)| !failed.contains(node)).collect();
+            Step::FailCleaning { cleaned, reason }
+        }
+    }
+}
+
+fn progress(visit: &Visit) -> Progress {
+    let mut progress = Progress::default();
+    for node in visit.nodes() {
+        let order = visit.orders.iter().find(|it| it.node == node && it.version >= visit.version);
+        match order.map(|it| (&it.outcome, it.is_expired)) {
+            None => progress.missing.push(node),
+            Some((None, false)) => progress.waiting = true,
+            Some((None, true)) => progress.failed.push((node, "the host did not answer in time".into(), true)),
+            Some((Some(Outcome::Done { result }), _)) => progress.done.push((node, result.clone())),
+            Some((Some(Outcome::Failed { step, code, detail, retryable }), _)) => {
+                progress.failed.push((node, format!("{step}: {detail} ({code})"), *retryable));
+            }
+            Some((Some(Outcome::Refused { reason }), _)) => {
+                progress.failed.push((node, format!("the host refused the order: {}", reason.name()), true));
+            }
+        }
+    }
+    progress
+}
+
+enum Stuck {
+    Step(Step),
+    Failed(String),
+}
+
+/// Whether every host is done; else what is to do about those that are not.
+fn settle(visit: &Visit, progress: &mut Progress, attempts: i32, task: Duration) -> Result<(), Stuck> {
+    let final_failure = progress.failed.iter().find(|(.., retryable)| !retryable || visit.attempts + 1 >= attempts);
+    if let Some((_, reason, _)) = final_failure {
+        return Err(Stuck::Failed(reason.clone()));
+    }
+    let because = progress.failed.first().map(|(_, reason, _)| reason.clone());
+    let mut nodes = std::mem::take(&mut progress.missing);
+    nodes.extend(progress.failed.iter().map(|(node, ..)| *node));
+    match (nodes.is_empty(), progress.waiting) {
+        (false, _) => Err(Stuck::Step(Step::Order { nodes, because })),
+        (true, true) => Err(Stuck::Step(Step::Wait(task))),
+        (true, false) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,0 +1,157 @@
+use contract::{
+    allocations::AllocationState,
+    id::{AllocationId, NodeId, OrganizationId, SlotId},
+    pools::Isolation,
+    skus::Shape,
+};
+use protocol::{Refusal, SelfTest};
+use uuid::Uuid;
+
+use super::*;
+use crate::{placement::slots::Held, tasks::Ordered};
+
+const LIMITS: Limits = Limits {
+    provision_attempts: 3,
+    cleaning_attempts: 3,
+    retry: Duration::from_secs(60),
+    task: Duration::from_secs(120),
+};
+
+fn node(number: u128) -> NodeId {
+    Uuid::from_u128(number).into()
+}
+
+fn held(number: u128, gpu: &str) -> Held {
+    Held {
+        node: node(number),
+        slot: SlotId::generate(),
+        gpu_uuid: gpu.into(),
+        pci: "0000:01:00.0".into(),
+        isolation: Isolation::UserRevoke,
+    }
+}
+
+/// Two GPUs on node 1 and one on node 2, in its fifth version.
+fn visit(state: AllocationState) -> Visit {
+    Visit {
+        id: AllocationId::generate(),
+        organization: OrganizationId::generate(),
+        state,
+        version: 5,
+        login: "g1".into(),
+        ssh_keys: Vec::new(),
+        shape: Shape::GpuSlice,
+        failure: None,
+        attempts: 0,
+        lease_ends_at: None,
+        now: "2026-01-01T00:00:00Z".parse().unwrap(),
+        held: vec![held(1, "a"), held(1, "b"), held(2, "c")],
+        orders: Vec::new(),
+        request: None,
+    }
+}
+
+fn order(number: u128, version: i64, outcome: Option<Outcome>) -> Ordered {
+    Ordered { id: Uuid::now_v7(), node: node(number), version, is_expired: false, outcome }
+}
+
+fn proof(gpus: &[&str], passed: bool) -> Done {
+    Done::Proof {
+        gpus: gpus.iter().map(|it| (*it).to_owned()).collect(),
+        driver_version: None,
+        self_test: SelfTest { passed, detail: "as told".into() },
+        stages: Vec::new(),
+    }
+}
+
+fn evidence(left: u32) -> Done {
+    Done::Evidence {
+        stages: Vec::new(),
+        processes_killed: 0,
+        home_removed: true,
+        user_removed: true,
+        gpu_processes_left: left,
+    }
+}
+
+fn done(result: Done) -> Option<Outcome> {
+    Some(Outcome::Done { result })
+}
+
+fn failed(retryable: bool) -> Option<Outcome> {
+    Some(Outcome::Failed { step: "user".into(), code: "user".into(), detail: "no".into(), retryable })
+}
+
+#[test]
+fn every_node_is_asked_once_and_then_waited_for() {
+    let mut visit = visit(AllocationState::Provisioning);
+    let both = Step::Order { nodes: vec![node(1), node(2)], because: None };
+    assert_eq!(decide(&visit, &LIMITS), both);
+    visit.orders = vec![order(1, 5, None), order(2, 4, done(proof(&["c"], true)))];
+    let second = Step::Order { nodes: vec![node(2)], because: None };
+    assert_eq!(decide(&visit, &LIMITS), second, "what was done for an earlier version does not count");
+    visit.orders[1] = order(2, 5, None);
+    assert_eq!(decide(&visit, &LIMITS), Step::Wait(LIMITS.task));
+}
+
+#[test]
+fn it_is_active_only_when_every_host_showed_exactly_its_gpus_and_they_work() {
+    let mut visit = visit(AllocationState::Provisioning);
+    visit.orders = vec![order(1, 5, done(proof(&["b", "a"], true))), order(2, 5, done(proof(&["c"], true)))];
+    assert!(matches!(decide(&visit, &LIMITS), Step::Prove(it) if it.len() == 2));
+    let lies = [proof(&["a"], true), proof(&["a", "b", "x"], true), proof(&["a", "a"], true), proof(&["a", "x"], true)];
+    for lie in lies.into_iter().chain([evidence(0)]) {
+        visit.orders[0] = order(1, 5, done(lie.clone()));
+        let step = decide(&visit, &LIMITS);
+        assert!(matches!(step, Step::FailProvision { liars, .. } if liars[0].0 == node(1)), "{lie:?}");
+    }
+    visit.orders[0] = order(1, 5, done(proof(&["a", "b"], false)));
+    let step = decide(&visit, &LIMITS);
+    assert!(matches!(step, Step::FailProvision { liars, .. } if liars.is_empty()), "what is broken is no lie");
+}
+
+#[test]
+fn a_failure_is_tried_again_a_bounded_number_of_times() {
+    let mut visit = visit(AllocationState::Provisioning);
+    visit.orders = vec![order(1, 5, failed(true)), order(2, 5, None)];
+    assert!(matches!(decide(&visit, &LIMITS), Step::Order { nodes, because: Some(_) } if nodes == [node(1)]));
+    visit.attempts = 2;
+    assert!(matches!(decide(&visit, &LIMITS), Step::FailProvision { .. }));
+    visit.attempts = 0;
+    visit.orders[0] = order(1, 5, failed(false));
+    assert!(matches!(decide(&visit, &LIMITS), Step::FailProvision { .. }), "what cannot help is not repeated");
+    visit.orders[0] = order(1, 5, Some(Outcome::Refused { reason: Refusal::Expired }));
+    assert!(matches!(decide(&visit, &LIMITS), Step::Order { .. }));
+    visit.orders[0] = Ordered { is_expired: true, ..order(1, 5, None) };
+    assert!(matches!(decide(&visit, &LIMITS), Step::Order { because: Some(it), .. } if it.contains("did not answer")));
+}
+
+#[test]
+fn slots_are_freed_on_evidence_and_quarantined_without() {
+    let mut visit = visit(AllocationState::Releasing);
+    visit.orders = vec![order(1, 5, done(evidence(0))), order(2, 5, done(evidence(0)))];
+    assert!(matches!(decide(&visit, &LIMITS), Step::Clean(it) if it.len() == 2));
+    visit.orders[1] = order(2, 5, done(evidence(3)));
+    assert!(matches!(decide(&visit, &LIMITS), Step::Order { nodes, .. } if nodes == [node(2)]));
+    visit.attempts = 2;
+    let step = decide(&visit, &LIMITS);
+    assert!(
+        matches!(&step, Step::FailCleaning { cleaned, .. } if cleaned.len() == 1 && cleaned[0].0 == node(1)),
+        "{step:?}"
+    );
+}
+
+#[test]
+fn a_lease_ends_it_and_changed_keys_are_told_to_hosts() {
+    let mut visit = visit(AllocationState::Active);
+    visit.orders = vec![order(1, 4, done(proof(&["a", "b"], true))), order(2, 4, done(proof(&["c"], true)))];
+    assert_eq!(decide(&visit, &LIMITS), Step::Nothing);
+    visit.lease_ends_at = Some(visit.now + Duration::from_secs(30));
+    assert_eq!(decide(&visit, &LIMITS), Step::Wait(Duration::from_secs(30)));
+    visit.version = 6;
+    assert_eq!(decide(&visit, &LIMITS), Step::Order { nodes: vec![node(1), node(2)], because: None });
+    visit.orders = vec![order(1, 6, done(Done::Keys { count: 1 })), order(2, 6, None)];
+    assert_eq!(decide(&visit, &LIMITS), Step::Wait(Duration::from_secs(30)), "no longer than its lease");
+    visit.lease_ends_at = Some(visit.now);
+    assert_eq!(decide(&visit, &LIMITS), Step::EndLease);
+}

@@ -1,0 +1,64 @@
+//! Allocations: GPUs that a project holds for a while. A request waits until it
+//! is placed; hosts prepare and prove it; at its end they clean it, and only
+//! then its slots go back on offer.
+
+mod admission;
+pub mod compensation;
+mod decide;
+mod explain;
+pub mod lifecycle;
+mod orders;
+mod reconcile;
+mod routes;
+mod store;
+mod visits;
+
+pub use reconcile::AllocationReconciler;
+pub use store::{Held, held};
+
+use contract::id::NodeId;
+use kernel::{
+    Tx,
+    machine::{Machine, TransitionError, transition},
+    work,
+};
+
+use lifecycle::{Event, Lifecycle};
+
+/// Looks again at what waits, because something became free or may be used now.
+/// The organizations that hold least come first, each with its oldest request.
+pub async fn capacity_changed(tx: &mut Tx) -> sqlx::Result<()> {
+    // bound: each that is placed brings the next of its organization
+    const AT_ONCE: i64 = 32;
+    for id in store::next_in_turn(tx, AT_ONCE).await? {
+        work::wake(tx, Lifecycle::NAME, id);
+    }
+    Ok(())
+}
+
+/// Ends what is on a node that is to be emptied.
+pub async fn release_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
+    end_on_node(tx, node, Event::ForceReleased, reason, None).await
+}
+
+/// Ends what was on a node that will not answer again.
+pub async fn node_lost(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
+    end_on_node(tx, node, Event::NodeLost, reason, Some(reason)).await
+}
+
+async fn end_on_node(
+    tx: &mut Tx,
+    node: NodeId,
+    event: Event,
+    reason: &str,
+    failure: Option<&str>,
+) -> Result<(), TransitionError> {
+    for found in store::on_node(tx, node).await? {
+        if Lifecycle::next(found.state, event).is_none() {
+            continue;
+        }
+        store::explain(tx, found.id, Some(reason), failure).await?;
+        transition::<Lifecycle>(tx, found, event, reason).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! Drives allocations: places what waits, asks hosts, believes only proof, and
+//! frees slots only on evidence.
+
+use std::time::Duration;
+
+use contract::{id::NodeId, skus::Shape};
+use kernel::{
+    Tx,
+    machine::{Machine, transition},
+    work::{Next, ReconcileError, Reconciler},
+};
+use planner::Denial;
+use protocol::Done;
+use uuid::Uuid;
+
+use super::{
+    decide::{Limits, Step, decide},
+    lifecycle::{Event, Lifecycle},
+    orders, store,
+    visits::{self, Visit},
+};
+use crate::{
+    nodes,
+    placement::{Chosen, Placement, slots},
+    policies::{Policies, keys},
+    tasks::{self, Order, TaskSigner},
+};
+
+// bound: how soon a request that found no room may look again
+const SOONEST: Duration = Duration::from_secs(1);
+
+pub struct AllocationReconciler {
+    pub placement: Placement,
+    pub signer: TaskSigner,
+    pub policies: Policies,
+}
+
+/// What was found out without the database.
+pub enum Found {
+    Placed,
+    Chosen(Box<Chosen>),
+    Denied(Denial),
+    Behind(u32),
+    /// What is free goes to an organization that holds less.
+    NotItsTurn,
+}
+
+pub enum Verdict {
+    Place(Box<Chosen>),
+    Reject(String),
+    KeepWaiting(String),
+    Go(Step),
+}
+
+impl Reconciler for AllocationReconciler {
+    const KIND: &'static str = Lifecycle::NAME;
+    type Seen = Visit;
+    type Found = Found;
+    type Verdict = Verdict;
+    type Error = ReconcileError;
+
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Visit>, ReconcileError> {
+        let visit = visits::load(tx, Self::KIND, id).await?;
+        if visit.as_ref().is_some_and(|it| it.request.is_some()) {
+            self.placement.refresh(tx).await?;
+        }
+        Ok(visit)
+    }
+
+    async fn act(&self, visit: &Visit) -> Result<Found, ReconcileError> {
+        let Some(request) = &visit.request else { return Ok(Found::Placed) };
+        if request.behind > 0 {
+            return Ok(Found::Behind(request.behind));
+        }
+        if request.ahead.iter().any(|it| self.placement.has_room(it)) {
+            return Ok(Found::NotItsTurn);
+        }
+        Ok(match self.placement.choose(visit.id, &request.ask) {
+            Ok(chosen) => Found::Chosen(Box::new(chosen)),
+            Err(denial) => Found::Denied(denial),
+        })
+    }
+
+    fn decide(&self, visit: &Visit, found: Found) -> Verdict {
+        match found {
+            Found::Chosen(chosen) => Verdict::Place(chosen),
+            Found::Denied(Denial::Invalid(invalid)) => Verdict::Reject(invalid.to_string()),
+            Found::Denied(denial) => Verdict::KeepWaiting(denial.to_string()),
+            Found::Behind(others) => {
+                Verdict::KeepWaiting(format!("{others} older requests of the organization wait for the same"))
+            }
+            Found::NotItsTurn => Verdict::KeepWaiting("organizations that hold less come first".into()),
+            Found::Placed => Verdict::Go(decide(visit, &self.limits())),
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx, visit: Visit, verdict: Verdict) -> Result<Next, ReconcileError> {
+        match verdict {
+            Verdict::Place(chosen) => self.place(tx, visit, &chosen).await,
+            Verdict::Reject(reason) => {
+                transition::<Lifecycle>(tx, visit.row(), Event::Rejected, &reason).await?;
+                visits::finish(tx, visit.id, Some(&reason)).await?;
+                Ok(Next::Done)
+            }
+            Verdict::KeepWaiting(reason) => {
+                let request = visit.request.as_ref().filter(|it| it.behind == 0);
+                for node in match request {
+                    Some(request) => slots::idle_elsewhere(tx, visit.organization, &request.ask).await?,
+                    None => Vec::new(),
+                } {
+                    nodes::request_sanitizing(tx, node, "another organization waits for it").await?;
+                }
+                visits::wait(tx, visit.id, &reason).await?;
+                // What becomes free at this very moment may wake only those that it saw
+                // waiting: a young request looks again soon, an old one now and then.
+                let age = visit.request.as_ref().map_or(SOONEST, |it| it.age.max(SOONEST));
+                Ok(Next::After(self.limits().retry.min(age)))
+            }
+            Verdict::Go(step) => self.go(tx, visit, step).await,
+        }
+    }
+
+    async fn overdue(&self, tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
+        store::overdue(tx, limit).await
+    }
+}
+
+impl AllocationReconciler {
+    fn limits(&self) -> Limits {
+        let count = |key| i32::try_from(self.policies.number(key)).unwrap_or(i32::MAX);
+        Limits {
+            provision_attempts: count(keys::PROVISION_ATTEMPTS),
+            cleaning_attempts: count(keys::CLEANING_ATTEMPTS),
+            retry: keys::seconds(self.policies.number(keys::ALLOCATION_RETRY_SECONDS)),
+            task: keys::seconds(self.policies.number(keys::TASK_SECONDS)),
+        }
+    }
+
+    /// Reserves the slots and moves the allocation, together or not at all.
+    async fn place(&self, tx: &mut Tx, mut visit: Visit, chosen: &Chosen) -> Result<Next, ReconcileError> {
+        let Some(held) = slots::reserve(tx, visit.organization, visit.id, &chosen.placement).await? else {
+            // Another replica was faster; look again at once.
+            return Ok(Next::After(Duration::ZERO));
+        };
+        visits::keep_parts(tx, &visit, &held).await?;
+        let was_waiting = visit.request.as_ref().is_some_and(|it| it.is_waiting);
+        if was_waiting {
+            visits::placed(tx, visit.id).await?;
+        }
+        let moved = transition::<Lifecycle>(tx, visit.row(), Event::Placed, "").await?;
+        (visit.state, visit.version, visit.held) = (moved.state, moved.version, held);
+        let nodes = visit.nodes();
+        if was_waiting {
+            super::capacity_changed(tx).await?;
+        }
+        self.order(tx, &visit, &nodes).await
+    }
+
+    async fn go(&self, tx: &mut Tx, visit: Visit, step: Step) -> Result<Next, ReconcileError> {
+        match step {
+            Step::Nothing => Ok(Next::Done),
+            Step::Wait(rest) => Ok(Next::After(rest)),
+            Step::Order { nodes, because } => {
+                if let Some(reason) = because {
+                    visits::attempt(tx, visit.id, &reason).await?;
+                }
+                self.order(tx, &visit, &nodes).await
+            }
+            Step::Prove(done) => {
+                visits::note_done(tx, visit.id, &done).await?;
+                let lease = visits::activate(tx, visit.id).await?;
+                transition::<Lifecycle>(tx, visit.row(), Event::Proven, "").await?;
+                Ok(lease.map_or(Next::Done, Next::After))
+            }
+            Step::Stop(done) => {
+                visits::note_done(tx, visit.id, &done).await?;
+                transition::<Lifecycle>(tx, visit.row(), Event::Stopped, "").await?;
+                Ok(Next::Done)
+            }
+            Step::FailProvision { reason, liars } => {
+                // Nodes before allocations, as everywhere, so that nobody waits in a circle.
+                for (node, lie) in &liars {
+                    nodes::caught_lying(tx, *node, lie).await?;
+                }
+                store::explain(tx, visit.id.uuid(), Some(&reason), Some(&reason)).await?;
+                transition::<Lifecycle>(tx, visit.row(), Event::ProvisionFailed, &reason).await?;
+                Ok(Next::Done)
+            }
+            Step::EndLease => {
+                store::explain(tx, visit.id.uuid(), Some("its lease ended"), None).await?;
+                transition::<Lifecycle>(tx, visit.row(), Event::LeaseEnded, "its lease ended").await?;
+                Ok(Next::Done)
+            }
+            Step::Clean(done) => self.clean(tx, visit, done).await,
+            Step::FailCleaning { cleaned, reason } => self.give_up(tx, visit, cleaned, &reason).await,
+        }
+    }
+
+    async fn order(&self, tx: &mut Tx, visit: &Visit, nodes: &[NodeId]) -> Result<Next, ReconcileError> {
+        let lifetime = self.limits().task;
+        for node in nodes {
+            let Some(verb) = orders::verb(visit, *node) else { continue };
+            let order = Order {
+                node: *node,
+                kind: Self::KIND,
+                subject: visit.id.uuid(),
+                resource: visit.id.to_string(),
+                version: visit.version,
+                verb,
+                lifetime,
+            };
+            tasks::order(tx, &self.signer, visit.now, order).await.map_err(sqlx::Error::from)?;
+        }
+        // A report wakes it earlier; a host that stays silent is noticed then.
+        Ok(Next::After(lifetime))
+    }
+
+    async fn clean(&self, tx: &mut Tx, visit: Visit, done: Vec<(NodeId, Done)>) -> Result<Next, ReconcileError> {
+        visits::note_done(tx, visit.id, &done).await?;
+        for node in visit.nodes() {
+            slots::clean(tx, visit.id, node).await?;
+        }
+        let event = if visit.failure.is_some() { Event::Compensated } else { Event::Cleaned };
+        visits::finish(tx, visit.id, None).await?;
+        transition::<Lifecycle>(tx, visit.row(), event, "").await?;
+        for node in slots::vacated(tx, &visit.nodes(), visit.shape == Shape::Baremetal).await? {
+            nodes::request_sanitizing(tx, node, "an allocation left it").await?;
+        }
+        super::capacity_changed(tx).await?;
+        Ok(Next::Done)
+    }
+
+    /// Frees what was cleaned, quarantines the rest, and asks for a person.
+    async fn give_up(
+        &self,
+        tx: &mut Tx,
+        visit: Visit,
+        cleaned: Vec<(NodeId, Done)>,
+        reason: &str,
+    ) -> Result<Next, ReconcileError> {
+        visits::note_done(tx, visit.id, &cleaned).await?;
+        for (node, _) in &cleaned {
+            slots::clean(tx, visit.id, *node).await?;
+        }
+        slots::quarantine(tx, visit.id, reason).await?;
+        visits::need_attention(tx, visit.id, reason).await?;
+        transition::<Lifecycle>(tx, visit.row(), Event::CleaningFailed, reason).await?;
+        tracing::error!(allocation = %visit.id, reason, "an allocation could not be cleaned: see docs/runbooks/release-failed.md");
+        super::capacity_changed(tx).await?;
+        Ok(Next::Done)
+    }
+}

@@ -1,0 +1,71 @@
+//! What a visit of an allocation reads and writes.
+
+mod store;
+
+pub use store::{activate, attempt, finish, keep_parts, load, need_attention, note_done, placed, request, wait};
+
+use std::time::Duration;
+
+use contract::{
+    Timestamp,
+    allocations::AllocationState,
+    id::{AllocationId, NodeId, OrganizationId},
+    skus::Shape,
+};
+use kernel::machine::Versioned;
+
+use crate::{placement::slots::Held, tasks::Ordered};
+
+/// An allocation as a visit finds it.
+#[derive(Debug, Clone)]
+pub struct Visit {
+    pub id: AllocationId,
+    pub organization: OrganizationId,
+    pub state: AllocationState,
+    pub version: i64,
+    pub login: String,
+    pub ssh_keys: Vec<String>,
+    pub shape: Shape,
+    /// Set when it ends failed, not released.
+    pub failure: Option<String>,
+    pub attempts: i32,
+    pub lease_ends_at: Option<Timestamp>,
+    pub now: Timestamp,
+    /// What it holds.
+    pub held: Vec<Held>,
+    /// The newest order to each of its nodes.
+    pub orders: Vec<Ordered>,
+    /// What is needed to place it, while it waits.
+    pub request: Option<Request>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub ask: planner::Ask,
+    /// Older requests of the same organization for the same, which found no room.
+    pub behind: u32,
+    /// Whether it found no room before.
+    pub is_waiting: bool,
+    /// How long ago it was asked for.
+    pub age: Duration,
+    /// What other organizations wait for whose turn comes first.
+    pub ahead: Vec<planner::Ask>,
+}
+
+impl Visit {
+    pub fn row(&self) -> Versioned<AllocationState> {
+        let organization = Some(self.organization.uuid());
+        Versioned { id: self.id.uuid(), organization, state: self.state, version: self.version }
+    }
+
+    /// Its nodes, each once.
+    pub fn nodes(&self) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = self.held.iter().map(|it| it.node).collect();
+        nodes.dedup();
+        nodes
+    }
+
+    pub fn held_on(&self, node: NodeId) -> impl Iterator<Item = &Held> {
+        self.held.iter().filter(move |it| it.node == node)
+    }
+}

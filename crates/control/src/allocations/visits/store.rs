@@ -1,0 +1,296 @@
+//! The rows that a visit reads and writes.
+
+use std::time::Duration;
+
+use contract::{
+    id::{AllocationId, NodeId},
+    skus::Shape,
+};
+use kernel::Tx;
+use planner::{Ask, NodeKey, OrganizationKey, SameFabric, SkuShape};
+use protocol::Done;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use super::{Request, Visit};
+use crate::{
+    placement::slots::{self, Held},
+    tasks,
+};
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Uuid,
+    project_id: Uuid,
+    state: String,
+    version: i64,
+    gpus: i32,
+    nodes: i32,
+    region: Option<String>,
+    same_fabric: bool,
+    apart: Option<String>,
+    login: String,
+    ssh_keys: Vec<String>,
+    failure: Option<String>,
+    attempts: i32,
+    lease_ends_at: Option<jiff_sqlx::Timestamp>,
+    now: jiff_sqlx::Timestamp,
+    shape: String,
+    gpu_model: Option<String>,
+    gpu_counts: Vec<i32>,
+    numa_bound: bool,
+    is_waiting: bool,
+    age_s: f64,
+}
+
+async fn row(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Row>> {
+    sqlx::query_as(
+        "SELECT a.id, a.organization_id, a.project_id, a.state, a.version, a.gpus, a.nodes, r.name AS region, a.same_fabric, a.apart,
+                a.login, a.ssh_keys, a.failure, a.attempts, a.lease_ends_at, app_now() AS now,
+                s.shape, s.gpu_model, s.gpu_counts, s.numa_bound, a.reason IS NOT NULL AS is_waiting,
+                extract(epoch FROM app_now() - a.created_at)::float8 AS age_s
+         FROM allocations a JOIN skus s ON s.id = a.sku_id LEFT JOIN regions r ON r.id = a.region_id WHERE a.id = $1",
+    )
+    .bind(id)
+    .fetch_optional(tx.conn())
+    .await
+}
+
+/// What a waiting one asks for.
+pub async fn request(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Request>> {
+    let Some(row) = row(tx, id.uuid()).await? else { return Ok(None) };
+    let shape = crate::rows::known(&row.shape)?;
+    wish(tx, &row, shape).await.map(Some)
+}
+
+pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visit>> {
+    let Some(row) = row(tx, id).await? else { return Ok(None) };
+    let mut visit = Visit {
+        id: row.id.into(),
+        organization: row.organization_id.into(),
+        state: crate::rows::known(&row.state)?,
+        version: row.version,
+        login: row.login.clone(),
+        ssh_keys: row.ssh_keys.clone(),
+        shape: crate::rows::known(&row.shape)?,
+        failure: row.failure.clone(),
+        attempts: row.attempts,
+        lease_ends_at: row.lease_ends_at.map(|it| it.to_jiff()),
+        now: row.now.to_jiff(),
+        held: Vec::new(),
+        orders: Vec::new(),
+        request: None,
+    };
+    match row.state.as_str() {
+        "requested" => visit.request = Some(wish(tx, &row, visit.shape).await?),
+        "released" | "failed" => (),
+        _ => {
+            visit.held = slots::held(tx, visit.id).await?;
+            visit.orders = tasks::latest(tx, kind, id).await?;
+        }
+    }
+    Ok(Some(visit))
+}
+
+async fn wish(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Request> {
+    let (behind, others): (i64, i64) = sqlx::query_as(
+        "SELECT count(*) FILTER (WHERE other.organization_id = own.organization_id AND (other.created_at, other.id) < (own.created_at, own.id)),
+                count(*) FILTER (WHERE other.organization_id <> own.organization_id)
+         FROM allocations other JOIN allocations own ON own.id = $1
+         WHERE other.state = 'requested' AND other.sku_id = own.sku_id
+           AND other.region_id IS NOT DISTINCT FROM own.region_id AND other.reason IS NOT NULL",
+    )
+    .bind(row.id)
+    .fetch_one(tx.conn())
+    .await?;
+    let ahead = if others > 0 && behind == 0 { ahead(tx, row).await? } else { Vec::new() };
+    let ask = ask_of(tx, row, shape).await?;
+    Ok(Request {
+        ask,
+        behind: u32::try_from(behind).unwrap_or(u32::MAX),
+        is_waiting: row.is_waiting,
+        age: Duration::from_secs_f64(row.age_s.max(0.0)),
+        ahead,
+    })
+}
+
+/// What the oldest waiting requests of other organizations for the same ask
+/// for, where the organization holds less, or as much and asked earlier.
+async fn ahead(tx: &mut Tx, own: &Row) -> sqlx::Result<Vec<Ask>> {
+    // bound: each is planned for; who is further back finds these gone before
+    const MOST: i64 = 8;
+    let heads: Vec<Uuid> = sqlx::query_scalar(
+        "WITH heads AS (
+           SELECT DISTINCT ON (other.organization_id) other.id, other.organization_id, other.created_at
+           FROM allocations other JOIN allocations own ON own.id = $1
+           WHERE other.state = 'requested' AND other.sku_id = own.sku_id
+             AND other.region_id IS NOT DISTINCT FROM own.region_id AND (other.reason IS NOT NULL OR other.id = own.id)
+           ORDER BY other.organization_id, other.created_at, other.id),
+         turns AS (
+           SELECT heads.*, (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held WHERE held.organization_id = heads.organization_id
+             AND held.state NOT IN ('requested', 'released', 'failed')) AS holds FROM heads)
+         SELECT turns.id FROM turns JOIN turns mine ON mine.id = $1
+         WHERE (turns.holds, turns.created_at, turns.id) < (mine.holds, mine.created_at, mine.id)
+         ORDER BY turns.holds, turns.created_at, turns.id LIMIT $2",
+    )
+    .bind(own.id)
+    .bind(MOST)
+    .fetch_all(tx.conn())
+    .await?;
+    let mut asks = Vec::with_capacity(heads.len());
+    for head in heads {
+        if let Some(row) = row(tx, head).await? {
+            let shape = crate::rows::known(&row.shape)?;
+            asks.push(ask_of(tx, &row, shape).await?);
+        }
+    }
+    Ok(asks)
+}
+
+async fn ask_of(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Ask> {
+    let avoid: Vec<Uuid> = match &row.apart {
+        None => Vec::new(),
+        Some(word) => {
+            sqlx::query_scalar(
+                "SELECT DISTINCT p.node_id FROM allocation_parts p JOIN allocations a ON a.id = p.allocation_id
+                 WHERE a.project_id = $1 AND a.apart = $2 AND a.id <> $3 AND a.state NOT IN ('released', 'failed')",
+            )
+            .bind(row.project_id)
+            .bind(word)
+            .bind(row.id)
+            .fetch_all(tx.conn())
+            .await?
+        }
+    };
+    Ok(ask(row, shape, avoid))
+}
+
+fn ask(row: &Row, shape: Shape, avoid: Vec<Uuid>) -> Ask {
+    let shape = match shape {
+        Shape::Baremetal => planner::Shape::Baremetal,
+        Shape::GpuSlice => planner::Shape::GpuSlice,
+        // The profile is the model's name until SKUs carry it apart.
+        Shape::MigSlice => planner::Shape::MigSlice { profile: row.gpu_model.as_deref().unwrap_or_default().into() },
+        Shape::Container => planner::Shape::Container,
+    };
+    let sku = SkuShape {
+        model: row.gpu_model.as_deref().map(Into::into),
+        min_memory_bytes: 0,
+        numa_bound: row.numa_bound,
+        shape,
+    };
+    let count = |number: i32| u32::try_from(number).unwrap_or(0);
+    let mut ask = Ask::new(OrganizationKey(row.organization_id.as_u128()), sku, count(row.gpus));
+    ask.nodes = count(row.nodes);
+    ask.region = row.region.as_deref().map(Into::into);
+    ask.same_fabric = if row.same_fabric { SameFabric::Required } else { SameFabric::Preferred };
+    ask.anti_affinity = avoid.into_iter().map(|it| NodeKey(it.as_u128())).collect();
+    ask.allowed_gpus = row.gpu_counts.iter().map(|it| count(*it)).collect();
+    ask
+}
+
+/// Says what it waits for.
+pub async fn wait(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
+    sqlx::query(
+        "UPDATE allocations SET reason = left($2, 500) WHERE id = $1 AND reason IS DISTINCT FROM left($2, 500)",
+    )
+    .bind(id.uuid())
+    .bind(reason)
+    .execute(tx.conn())
+    .await?;
+    Ok(())
+}
+
+/// Writes down where it is.
+pub async fn keep_parts(tx: &mut Tx, visit: &Visit, held: &[Held]) -> sqlx::Result<()> {
+    let nodes: Vec<Uuid> = held.iter().map(|it| it.node.uuid()).collect();
+    let gpus: Vec<String> = held.iter().map(|it| it.gpu_uuid.clone()).collect();
+    let slots: Vec<Uuid> = held.iter().map(|it| it.slot.uuid()).collect();
+    sqlx::query(
+        "INSERT INTO allocation_parts (organization_id, allocation_id, node_id, gpus, slots)
+         SELECT $1, $2, node_id, array_agg(gpu), array_agg(slot)
+         FROM unnest($3::uuid[], $4::text[], $5::uuid[]) AS taken (node_id, gpu, slot) GROUP BY node_id",
+    )
+    .bind(visit.organization.uuid())
+    .bind(visit.id.uuid())
+    .bind(nodes)
+    .bind(gpus)
+    .bind(slots)
+    .execute(tx.conn())
+    .await?;
+    Ok(())
+}
+
+/// Forgets what it waited for.
+pub async fn placed(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET reason = NULL, attempts = 0 WHERE id = $1")
+        .bind(id.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Counts one more try.
+pub async fn attempt(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET attempts = attempts + 1, reason = left($2, 500) WHERE id = $1")
+        .bind(id.uuid())
+        .bind(reason)
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Starts its time: the lease counts from here. Answers how long it lasts, if not for ever.
+pub async fn activate(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Duration>> {
+    let left: Option<f64> = sqlx::query_scalar(
+        "UPDATE allocations SET active_at = coalesce(active_at, app_now()), reason = NULL, attempts = 0,
+           lease_ends_at = coalesce(lease_ends_at, app_now() + make_interval(mins => lease_minutes)) WHERE id = $1
+         RETURNING extract(epoch FROM lease_ends_at - app_now())::float8",
+    )
+    .bind(id.uuid())
+    .fetch_one(tx.conn())
+    .await?;
+    Ok(left.map(|it| Duration::from_secs_f64(it.max(0.0))))
+}
+
+/// Ends its time.
+pub async fn finish(tx: &mut Tx, id: AllocationId, reason: Option<&str>) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET ended_at = app_now(), reason = coalesce(left($2, 500), reason), needs_attention = false WHERE id = $1")
+        .bind(id.uuid())
+        .bind(reason)
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+pub async fn need_attention(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET needs_attention = true, reason = left($2, 500) WHERE id = $1")
+        .bind(id.uuid())
+        .bind(reason)
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Keeps a host's proof or evidence, and the last stage that it finished.
+pub async fn note_done(tx: &mut Tx, id: AllocationId, done: &[(NodeId, Done)]) -> sqlx::Result<()> {
+    for (node, done) in done {
+        let (column, stages) = match done {
+            Done::Proof { stages, .. } => ("proof", stages),
+            Done::Evidence { stages, .. } => ("evidence", stages),
+            Done::Keys { .. } | Done::Updated { .. } => continue,
+        };
+        let statement = format!(
+            "UPDATE allocation_parts SET {column} = $3, stage = coalesce($4, stage) WHERE allocation_id = $1 AND node_id = $2"
+        );
+        sqlx::query(sqlx::AssertSqlSafe(statement))
+            .bind(id.uuid())
+            .bind(node.uuid())
+            .bind(Json(done))
+            .bind(stages.last().map(|it| it.name.as_str()))
+            .execute(tx.conn())
+            .await?;
+    }
+    Ok(())
+}

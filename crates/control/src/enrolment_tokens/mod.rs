@@ -1,0 +1,25 @@
+//! Enrolment tokens: what a new host shows once to become a node of a pool.
+//! Only their hashes are kept.
+
+mod routes;
+mod store;
+
+pub use store::{Spent, made, revoke, spend, spent_on};
+
+use contract::{Timestamp, enrolment_tokens::EnrolmentToken, id::PoolId};
+use kernel::{
+    Tx,
+    secrets::{hash_token, random_token},
+};
+
+/// What enrolment tokens begin with.
+pub const PREFIX: &str = "gpn";
+
+/// Makes a token for a pool; none when there is no such pool. Its secret is
+/// given away once, here.
+pub async fn mint(tx: &mut Tx, pool: PoolId, expires_at: Timestamp) -> sqlx::Result<Option<(EnrolmentToken, String)>> {
+    let secret = random_token(PREFIX);
+    let text = secret.expose_text().expect("tokens are text").to_owned();
+    let token = store::insert(tx, pool, &hash_token(&text), expires_at).await?;
+    Ok(token.map(|it| (it, text)))
+}

@@ -1,0 +1,136 @@
+//! The rows of `enrolment_tokens`.
+
+use contract::{
+    Timestamp, Word,
+    enrolment_tokens::{EnrolmentToken, EnrolmentTokenFilter, EnrolmentTokenStatus},
+    id::{EnrolmentTokenId, NodeId, PoolId},
+};
+use kernel::{Tx, clock, secrets::TokenHash};
+use uuid::Uuid;
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    pool_id: Uuid,
+    status: String,
+    created_at: jiff_sqlx::Timestamp,
+    expires_at: jiff_sqlx::Timestamp,
+    node_id: Option<Uuid>,
+}
+
+const STATUS: &str = "CASE WHEN used_at IS NOT NULL THEN 'used' WHEN revoked_at IS NOT NULL THEN 'revoked'
+        WHEN expires_at <= app_now() THEN 'expired' ELSE 'unused' END";
+
+fn columns() -> String {
+    format!("id, pool_id, {STATUS} AS status, created_at, expires_at, node_id")
+}
+
+pub async fn insert(
+    tx: &mut Tx,
+    pool: PoolId,
+    hash: &TokenHash,
+    expires_at: Timestamp,
+) -> sqlx::Result<Option<EnrolmentToken>> {
+    let statement = format!(
+        "INSERT INTO enrolment_tokens (id, hash, pool_id, expires_at) SELECT $1, $2, id, $4 FROM pools WHERE id = $3
+         RETURNING {}",
+        columns()
+    );
+    let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
+        .bind(EnrolmentTokenId::generate().uuid())
+        .bind(&hash.as_bytes()[..])
+        .bind(pool.uuid())
+        .bind(clock::bind(expires_at))
+        .fetch_optional(tx.conn())
+        .await?;
+    row.map(token).transpose()
+}
+
+pub async fn list(tx: &mut Tx, filter: &EnrolmentTokenFilter) -> sqlx::Result<Vec<EnrolmentToken>> {
+    let statement = format!(
+        "SELECT {} FROM enrolment_tokens WHERE ($1::text IS NULL OR {STATUS} = $1) AND ($2::uuid IS NULL OR pool_id = $2)
+           AND ($3::uuid IS NULL OR id < $3) ORDER BY id DESC LIMIT $4",
+        columns()
+    );
+    let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
+        .bind(filter.status.map(|it| it.as_str()))
+        .bind(filter.pool_id.map(|it| it.uuid()))
+        .bind(filter.cursor.map(|it| it.0))
+        .bind(filter.limit.probe())
+        .fetch_all(tx.conn())
+        .await?;
+    rows.into_iter().map(token).collect()
+}
+
+/// `None` when there is no such token, else what it was before.
+pub async fn revoke(tx: &mut Tx, id: EnrolmentTokenId) -> sqlx::Result<Option<EnrolmentTokenStatus>> {
+    let statement = format!(
+        "WITH mine AS (SELECT id, {STATUS} AS status FROM enrolment_tokens WHERE id = $1 FOR UPDATE),
+         gone AS (UPDATE enrolment_tokens SET revoked_at = app_now() FROM mine
+                  WHERE enrolment_tokens.id = mine.id AND mine.status IN ('unused', 'expired'))
+         SELECT status FROM mine"
+    );
+    let status: Option<String> =
+        sqlx::query_scalar(sqlx::AssertSqlSafe(statement)).bind(id.uuid()).fetch_optional(tx.conn()).await?;
+    status.map(|it| crate::rows::known(&it)).transpose()
+}
+
+/// What showing a token came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spent {
+    /// It works, and no longer does after the commit.
+    On {
+        id: EnrolmentTokenId,
+        pool: PoolId,
+    },
+    Unknown,
+    Before,
+    Revoked,
+    Expired,
+}
+
+/// Spends a token. Of two hosts that show it at once, one waits for the other.
+pub async fn spend(tx: &mut Tx, hash: &TokenHash) -> sqlx::Result<Spent> {
+    let statement = format!("SELECT id, pool_id, {STATUS} FROM enrolment_tokens WHERE hash = $1 FOR UPDATE");
+    let row: Option<(Uuid, Uuid, String)> =
+        sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(&hash.as_bytes()[..]).fetch_optional(tx.conn()).await?;
+    let Some((id, pool, status)) = row else { return Ok(Spent::Unknown) };
+    match crate::rows::known(&status)? {
+        EnrolmentTokenStatus::Used => return Ok(Spent::Before),
+        EnrolmentTokenStatus::Revoked => return Ok(Spent::Revoked),
+        EnrolmentTokenStatus::Expired => return Ok(Spent::Expired),
+        EnrolmentTokenStatus::Unused => (),
+    }
+    sqlx::query("UPDATE enrolment_tokens SET used_at = app_now() WHERE id = $1").bind(id).execute(tx.conn()).await?;
+    Ok(Spent::On { id: id.into(), pool: pool.into() })
+}
+
+/// Notes which node a token made.
+pub async fn spent_on(tx: &mut Tx, id: EnrolmentTokenId, node: NodeId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE enrolment_tokens SET node_id = $2 WHERE id = $1")
+        .bind(id.uuid())
+        .bind(node.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// The node that a token made, once it was spent.
+pub async fn made(tx: &mut Tx, id: EnrolmentTokenId) -> sqlx::Result<Option<NodeId>> {
+    let node: Option<Option<Uuid>> = sqlx::query_scalar("SELECT node_id FROM enrolment_tokens WHERE id = $1")
+        .bind(id.uuid())
+        .fetch_optional(tx.conn())
+        .await?;
+    Ok(node.flatten().map(Into::into))
+}
+
+fn token(row: Row) -> sqlx::Result<EnrolmentToken> {
+    Ok(EnrolmentToken {
+        id: row.id.into(),
+        pool_id: row.pool_id.into(),
+        status: crate::rows::word(&row.status)?,
+        created_at: row.created_at.to_jiff(),
+        expires_at: row.expires_at.to_jiff(),
+        node_id: row.node_id.map(Into::into),
+    })
+}

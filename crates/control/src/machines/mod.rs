@@ -1,0 +1,17 @@
+//! Machines: bare hosts of a MAAS server on their way to being nodes and back.
+//!
+//! What is to happen is written before MAAS is asked for it, and MAAS is looked
+//! at before it is asked, so every step can be repeated after a crash without a
+//! second machine being taken or one being lost. `docs/guides/maas.md` draws it.
+
+mod decide;
+pub mod lifecycle;
+mod reconcile;
+mod routes;
+mod store;
+mod supply;
+mod user_data;
+
+pub use reconcile::{MachineError, MachineReconciler};
+pub use store::{enrolled_with, rewrap, serving};
+pub use supply::{Listed, retire_all, take_in, want};

@@ -1,0 +1,62 @@
+//! Which moves a maintenance window may make.
+
+use contract::{
+    Word,
+    id::MaintenanceWindowId,
+    maintenance_windows::MaintenanceWindowState::{self, Active, Cancelled, Over, Planned},
+};
+use kernel::machine::Machine;
+use uuid::Uuid;
+
+pub struct Lifecycle;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    Started,
+    Ended,
+    Cancelled,
+}
+
+impl Machine for Lifecycle {
+    const NAME: &'static str = "maintenance_window";
+    const TABLE: &'static str = "maintenance_windows";
+    type State = MaintenanceWindowState;
+    type Event = Event;
+    const STATES: &'static [MaintenanceWindowState] = MaintenanceWindowState::ALL;
+    const EVENTS: &'static [Event] = &[Event::Started, Event::Ended, Event::Cancelled];
+    const INITIAL: MaintenanceWindowState = Planned;
+
+    fn is_driven(state: MaintenanceWindowState) -> bool {
+        match state {
+            Planned | Active => true,
+            Over | Cancelled => false,
+        }
+    }
+
+    fn next(from: MaintenanceWindowState, event: Event) -> Option<MaintenanceWindowState> {
+        match (from, event) {
+            (Planned, Event::Started) => Some(Active),
+            // Nobody was there to start it: what it was planned for is past.
+            (Planned | Active, Event::Ended) => Some(Over),
+            (Planned | Active, Event::Cancelled) => Some(Cancelled),
+            (Active, Event::Started) => None,
+            (Over | Cancelled, Event::Started | Event::Ended | Event::Cancelled) => None,
+        }
+    }
+
+    fn label(state: MaintenanceWindowState) -> &'static str {
+        state.as_str()
+    }
+
+    fn event_name(event: Event) -> &'static str {
+        match event {
+            Event::Started => "started",
+            Event::Ended => "ended",
+            Event::Cancelled => "cancelled",
+        }
+    }
+
+    fn text_id(id: Uuid) -> String {
+        MaintenanceWindowId::from(id).to_string()
+    }
+}

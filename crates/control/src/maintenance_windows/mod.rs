@@ -1,0 +1,10 @@
+//! Maintenance windows: nodes that are out of service by plan. Affected
+//! projects are told beforehand; at the start the nodes are emptied, at the end
+//! those that were go back into service.
+
+pub mod lifecycle;
+mod reconcile;
+mod routes;
+mod store;
+
+pub use reconcile::MaintenanceWindowReconciler;

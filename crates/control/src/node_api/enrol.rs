@@ -1,0 +1,121 @@
+//! Enrolment: a token is spent, a host becomes a node and gets its first
+//! certificate, all in one transaction or not at all.
+
+use contract::id::NodeId;
+use kernel::{Access, Actor, Scope, Tx, audit, machine::Machine, secrets::hash_token, work};
+use protocol::{EnrollAnswer, EnrollRequest, PROTOCOL};
+use serde_json::json;
+
+use super::{NodeApi, refusal::Refusal};
+use crate::{
+    ca::{self, CsrError, Issued, Validity},
+    enrolment_tokens::{self, Spent},
+    machines,
+    nodes::{self, EnrolError},
+    policies::keys,
+    pools,
+};
+
+pub async fn enrol(api: &NodeApi, request: EnrollRequest) -> Result<EnrollAnswer, Refusal> {
+    match try_enrol(api, &request).await {
+        Ok(answer) => Ok(answer),
+        Err(refusal) => {
+            note_refusal(api, &refusal).await;
+            Err(refusal)
+        }
+    }
+}
+
+async fn try_enrol(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnswer, Refusal> {
+    let app = &api.app;
+    // Before the token: a host whose request is refused may try again with it.
+    let key = ca::read_request(&request.csr, None)?;
+    let name = request.hostname.to_ascii_lowercase().parse();
+    let name = name.map_err(|_| Refusal::Malformed("the host's name is not one".into()))?;
+    let cause = format!("enrol:{}", uuid::Uuid::now_v7());
+    let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, Actor::system("enrolment"), cause.into()).await?;
+    let (token, pool) = match enrolment_tokens::spend(&mut tx, &hash_token(&request.token)).await? {
+        Spent::On { id, pool } => (id, pool),
+        Spent::Unknown => return Err(Refusal::WrongToken),
+        Spent::Before => return Err(Refusal::ReplayedToken),
+        Spent::Revoked => return Err(Refusal::RevokedToken),
+        Spent::Expired => return Err(Refusal::ExpiredToken),
+    };
+    let pool = pools::get(&mut tx, pool).await?.ok_or(Refusal::WrongToken)?;
+    let enrolled = nodes::enrol(&mut tx, &pool, &name, &request.inventory).await?;
+    enrolment_tokens::spent_on(&mut tx, token, enrolled.node).await?;
+    if let Some(machine) = machines::enrolled_with(&mut tx, token).await? {
+        work::wake(&mut tx, machines::lifecycle::Lifecycle::NAME, machine);
+    }
+    let issued = issue(api, &key, enrolled.node)?;
+    nodes::renew_certificate(&mut tx, enrolled.node, &issued).await?;
+    let entry = audit::NewEntry {
+        action: "node.enrol".into(),
+        organization: None,
+        resource: Some(enrolled.node.to_string()),
+        outcome: "done",
+        detail: json!({ "token": token.to_string(), "serial": issued.serial, "is_back": enrolled.is_back }),
+    };
+    audit::record(&mut tx, entry);
+    tx.commit().await?;
+    let authority = app.ca.authority();
+    Ok(EnrollAnswer {
+        protocol: PROTOCOL,
+        node_id: enrolled.node.to_string(),
+        certificate: issued.chain,
+        roots: authority.roots_pem().to_owned(),
+        task_keys: app.signer.keys(),
+        epoch: i64::from(app.db.epoch()),
+        now: app.db.clock.estimate(),
+    })
+}
+
+/// A certificate for a node, by policy.
+pub fn issue(api: &NodeApi, key: &rcgen::PublicKey, node: NodeId) -> Result<Issued, Refusal> {
+    let life = keys::hours(api.app.policies.number(keys::NODE_CERTIFICATE_HOURS));
+    let ca = &api.app.ca;
+    let issued = ca.authority().issue_to_node(key, &ca::node_uri(node), Validity::starting(ca.now(), life));
+    issued.map_err(|error| {
+        tracing::error!(%error, "a certificate could not be made");
+        Refusal::Internal
+    })
+}
+
+/// Refused attempts are kept in the audit log, in a transaction of their own.
+async fn note_refusal(api: &NodeApi, refusal: &Refusal) {
+    let noted = async {
+        let mut tx = Tx::system(&api.app.db, "enrolment", Access::Write).await?;
+        let entry = audit::NewEntry {
+            action: "node.enrol".into(),
+            organization: None,
+            resource: None,
+            outcome: "refused",
+            detail: json!({ "code": refusal.code() }),
+        };
+        audit::record(&mut tx, entry);
+        tx.commit().await
+    };
+    if let Err(error) = noted.await {
+        tracing::warn!(%error, code = refusal.code(), "a refused enrolment could not be put into the audit log");
+    }
+}
+
+impl From<CsrError> for Refusal {
+    fn from(error: CsrError) -> Self {
+        match error {
+            CsrError::ForeignName => Refusal::ForeignName,
+            CsrError::Unreadable | CsrError::Key => Refusal::BadCsr(error.to_string()),
+        }
+    }
+}
+
+impl From<EnrolError> for Refusal {
+    fn from(error: EnrolError) -> Self {
+        match error {
+            EnrolError::NameTaken { name } => Refusal::NameTaken(name.to_string()),
+            EnrolError::WrongDriver { .. } => Refusal::WrongPool(error.to_string()),
+            EnrolError::Lie(lie) => Refusal::Lying(lie),
+            EnrolError::Database(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The node API: where hosts enrol, renew their certificates and poll, on a
+//! listener of its own that knows them by certificate. One poll is heartbeat,
+//! telemetry and the delivery of tasks; an idle one costs no look at the
+//! database.
+
+mod agents;
+mod dispatcher;
+mod enrol;
+mod intake;
+mod listener;
+mod poll;
+mod pulse;
+mod refusal;
+mod renew;
+mod requests;
+mod samples;
+mod sessions;
+mod standings;
+mod tls;
+
+pub use agents::AgentFile;
+pub use samples::{Measured, Samples};
+pub use standings::Standings;
+
+use std::sync::Arc;
+
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use agents::Agents;
+use intake::Intake;
+use pulse::Pulse;
+use sessions::Sessions;
+
+/// What the requests of this process share.
+pub struct NodeApi {
+    app: Arc<App>,
+    sessions: Sessions,
+    pulse: Pulse,
+    intake: Intake,
+    agents: Agents,
+}
+
+/// Serves hosts until stopped, then answers those who wait.
+pub async fn run(app: Arc<App>, listener: TcpListener, stop: CancellationToken) {
+    let (intake, parcels) = intake::open();
+    let api = Arc::new(NodeApi {
+        sessions: Sessions::default(),
+        pulse: Pulse::default(),
+        intake,
+        agents: Agents::new(app.config.node.agents_dir.clone()),
+        app,
+    });
+    let mut tasks = JoinSet::new();
+    // Ends when the listener has: requests that finish still hand in reports.
+    let finished = CancellationToken::new();
+    tasks.spawn(intake::run(api.app.db.clone(), parcels, finished.clone()));
+    tasks.spawn(crate::samples::run_writer(api.app.clone(), finished.clone()));
+    tasks.spawn(pulse::run(api.clone(), finished.clone()));
+    tasks.spawn(dispatcher::run(api.clone(), stop.clone()));
+    tasks.spawn(standings::run(api.app.clone(), stop.clone()));
+    match listener::serve(api, listener, stop).await {
+        Ok(()) => (),
+        Err(error) => tracing::error!(%error, "the node listener cannot run"),
+    }
+    finished.cancel();
+    while tasks.join_next().await.is_some() {}
+}

@@ -1,0 +1,175 @@
+//! Why a host was not answered as it wished. Every kind is counted by its code.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use protocol::{Problem, codes};
+
+use super::requests::Body;
+use crate::nodes::Lie;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    NoCertificate,
+    NotANode,
+    Revoked,
+    Expired,
+    UnknownNode,
+    BadCsr(String),
+    ForeignName,
+    WrongToken,
+    ReplayedToken,
+    RevokedToken,
+    ExpiredToken,
+    NameTaken(String),
+    WrongPool(String),
+    Lying(Lie),
+    Malformed(String),
+    WrongProtocol(u16),
+    TooLarge,
+    TooOften(Duration),
+    NoSuchAgent,
+    NotFound,
+    Unavailable,
+    Internal,
+}
+
+/// What is the same for every refusal of a kind.
+struct Kind {
+    status: u16,
+    code: &'static str,
+    title: &'static str,
+    advice: &'static str,
+}
+
+const fn kind(status: u16, code: &'static str, title: &'static str, advice: &'static str) -> Kind {
+    Kind { status, code, title, advice }
+}
+
+const NEW_TOKEN: &str = "make a new token with `gpuaas enrolment-tokens create` and enrol with that";
+const ENROL_AGAIN: &str = "make a token with `gpuaas enrolment-tokens create` and run `gpuaas-node enroll` again";
+const TRY_LATER: &str = "try again later";
+const UPDATE: &str = "install an agent of the release that the control plane runs, or of the one before";
+
+impl Refusal {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::NoCertificate => kind(401, "no_certificate", "a client certificate is needed", ENROL_AGAIN),
+            Self::NotANode => kind(403, "not_a_node", "the certificate names no node", ENROL_AGAIN),
+            Self::Revoked => kind(403, codes::CERTIFICATE_REVOKED, "the certificate was revoked", ENROL_AGAIN),
+            Self::Expired => kind(
+                403,
+                codes::CERTIFICATE_EXPIRED,
+                "the certificate has expired",
+                "renew it; when `nodes.renew_window_hours` are over too, enrol again",
+            ),
+            Self::UnknownNode => kind(403, codes::UNKNOWN_NODE, "no such node is known", ENROL_AGAIN),
+            Self::BadCsr(_) => {
+                kind(400, "bad_csr", "the signing request is not accepted", "make a new key and request")
+            }
+            Self::ForeignName => kind(
+                403,
+                "foreign_name",
+                "the signing request asks for a name that is not its own",
+                "send a request without names: the control plane says who a node is",
+            ),
+            Self::WrongToken => kind(401, "wrong_token", "the enrolment token is not known", NEW_TOKEN),
+            Self::ReplayedToken => kind(409, "replayed_token", "the enrolment token was used before", NEW_TOKEN),
+            Self::RevokedToken => kind(403, "revoked_token", "the enrolment token was revoked", NEW_TOKEN),
+            Self::ExpiredToken => kind(403, "expired_token", "the enrolment token has expired", NEW_TOKEN),
+            Self::NameTaken(_) => kind(
+                409,
+                "name_taken",
+                "the pool has a node of that name",
+                "retire that node with `gpuaas nodes retire`, or give this host another name",
+            ),
+            Self::WrongPool(_) => {
+                kind(409, "wrong_pool", "the pool takes other hosts", "make a token for a pool of the right provider")
+            }
+            Self::Lying(_) => kind(
+                409,
+                "impossible_inventory",
+                "the inventory cannot be true",
+                "retire the node that has these GPUs, or put it into maintenance with `gpuaas nodes drain`",
+            ),
+            Self::Malformed(_) => kind(400, "malformed", "the request cannot be read", UPDATE),
+            Self::WrongProtocol(_) => kind(400, "wrong_protocol", "that version is not spoken here", UPDATE),
+            Self::TooLarge => kind(413, "too_large", "the request is too large", "send less at once"),
+            Self::TooOften(_) => kind(429, "too_often", "too many requests", TRY_LATER),
+            Self::NoSuchAgent => kind(
+                404,
+                "no_such_agent",
+                "there is no agent of that version for that platform",
+                "put it into `node.agents_dir` as version/target/gpuaas-node",
+            ),
+            Self::NotFound => kind(404, "not_found", "nothing is served here", UPDATE),
+            Self::Unavailable => kind(503, "unavailable", "the control plane cannot answer now", TRY_LATER),
+            Self::Internal => kind(500, "internal", "the control plane failed", TRY_LATER),
+        }
+    }
+
+    fn detail(&self) -> String {
+        match self {
+            Self::BadCsr(why) | Self::Malformed(why) | Self::WrongPool(why) => why.clone(),
+            Self::NameTaken(name) => format!("a node named {name} is there and its certificate works"),
+            Self::Lying(lie) => lie.to_string(),
+            Self::WrongProtocol(version) => {
+                format!("version {version} came, {:?} are understood", protocol::SUPPORTED)
+            }
+            Self::TooOften(wait) => format!("the next one may come in {} ms", wait.as_millis()),
+            _ => self.kind().title.to_owned(),
+        }
+    }
+
+    /// The name under which it is counted.
+    pub fn code(&self) -> &'static str {
+        self.kind().code
+    }
+
+    /// Counts it and writes it as a problem.
+    pub fn answer(self) -> Response<Body> {
+        let Kind { status, code, title, advice } = self.kind();
+        count(code);
+        let problem = Problem { code: code.into(), title: title.into(), detail: self.detail(), advice: advice.into() };
+        let bytes = Bytes::from(serde_json::to_vec(&problem).unwrap_or_default());
+        let mut response = Response::new(Full::new(bytes).map_err(|never| match never {}).boxed_unsync());
+        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Self::TooOften(wait) = self {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
+        }
+        response
+    }
+}
+
+/// Counts a refusal; also those that have no answer, because the connection ends.
+pub fn count(code: &'static str) {
+    metrics::counter!("gpuaas_node_refusals_total", "kind" => code).increment(1);
+}
+
+impl From<sqlx::Error> for Refusal {
+    fn from(error: sqlx::Error) -> Self {
+        if kernel::tx::is_unavailable(&error) {
+            tracing::warn!(%error, "the database is away; hosts are asked to come again");
+            return Self::Unavailable;
+        }
+        tracing::error!(%error, "a statement failed");
+        Self::Internal
+    }
+}
+
+impl From<kernel::machine::TransitionError> for Refusal {
+    fn from(error: kernel::machine::TransitionError) -> Self {
+        match error {
+            kernel::machine::TransitionError::Database(error) => error.into(),
+            // Somebody else moved the node a moment ago; the host's next word finds it so.
+            other => {
+                tracing::warn!(error = %other, "a node moved while it spoke");
+                Self::Unavailable
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Which request goes where, who may make it, and how bodies are read.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, header};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::UnsyncBoxBody};
+use hyper::body::Incoming;
+use protocol::{limits::MAX_BODY_BYTES, paths};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{NodeApi, enrol, listener::Caller, poll, refusal::Refusal, renew};
+use crate::{ca::Peer, policies::keys};
+
+pub type Body = UnsyncBoxBody<Bytes, std::io::Error>;
+
+// bound: a body of the largest size comes within this even over a slow line
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Answers one request.
+pub async fn answer(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Response<Body> {
+    let path = request.uri().path();
+    let operation = match path {
+        paths::ENROLL => "enroll",
+        paths::RENEW => "renew",
+        paths::POLL => "poll",
+        _ => "agents",
+    };
+    let outcome = route(api, caller, request).await;
+    let response = outcome.unwrap_or_else(|refusal| {
+        tracing::info!(operation, code = refusal.code(), node = caller.name(), "a host was refused");
+        refusal.answer()
+    });
+    metrics::counter!("gpuaas_node_requests_total", "operation" => operation, "status" => response.status().as_str().to_owned())
+        .increment(1);
+    response
+}
+
+async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+    let (parts, body) = request.into_parts();
+    match (&parts.method, parts.uri.path()) {
+        (&Method::POST, paths::ENROLL) => {
+            let per_minute = api.app.policies.number(keys::RATE_ENROL);
+            admit(api, "enrol", &caller.address.to_string(), per_minute).await?;
+            json(&enrol::enrol(api, read(body).await?).await?)
+        }
+        (&Method::POST, paths::RENEW) => {
+            let peer = known(api, caller, true).await?;
+            json(&renew::renew(api, peer, read(body).await?).await?)
+        }
+        (&Method::POST, paths::POLL) => {
+            let peer = known(api, caller, false).await?;
+            json(&poll::poll(api, peer, caller.connection, read(body).await?).await?)
+        }
+        (&Method::GET, path) => {
+            let Some((version, target)) = agent(path) else { return Err(Refusal::NotFound) };
+            known(api, caller, false).await?;
+            api.agents.serve(&api.app.signer, version, target).await
+        }
+        _ => Err(Refusal::NotFound),
+    }
+}
+
+fn agent(path: &str) -> Option<(&str, &str)> {
+    path.strip_prefix(paths::AGENTS)?.strip_prefix('/')?.split_once('/')
+}
+
+/// The node that asks, if its certificate works now. One that has expired may
+/// only be renewed, and only for a while.
+async fn known<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<&'a Peer, Refusal> {
+    let (peer, held) = caller.node.as_ref().ok_or(Refusal::NoCertificate)?;
+    held.as_ref().map_err(Clone::clone)?.check()?;
+    let now = api.app.db.clock.estimate();
+    let window = keys::hours(api.app.policies.number(keys::NODE_RENEW_WINDOW_HOURS));
+    if peer.is_expired(now) && !(renews && now < peer.expires_at + window) {
+        return Err(Refusal::Expired);
+    }
+    let per_minute = api.app.policies.number(keys::RATE_NODE);
+    admit(api, "node", &peer.serial, per_minute).await?;
+    Ok(peer)
+}
+
+async fn admit(api: &NodeApi, lane: &str, who: &str, per_minute: u64) -> Result<(), Refusal> {
+    api.app.limiter.admit(lane, who, per_minute).await.map_err(Refusal::TooOften)
+}
+
+impl Caller {
+    fn name(&self) -> String {
+        self.node.as_ref().map(|(peer, _)| peer.node.to_string()).unwrap_or_default()
+    }
+}
+
+/// Read before the message itself: another version may have another form.
+#[derive(serde::Deserialize)]
+struct Envelope {
+    protocol: u16,
+}
+
+async fn read<T: DeserializeOwned>(body: Incoming) -> Result<T, Refusal> {
+    let collected = tokio::time::timeout(BODY_PATIENCE, Limited::new(body, MAX_BODY_BYTES).collect()).await;
+    let collected = collected.map_err(|_| Refusal::Malformed("the body did not come in time".into()))?;
+    let bytes = match collected {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => return Err(Refusal::TooLarge),
+        Err(error) => return Err(Refusal::Malformed(error.to_string())),
+    };
+    parse(&bytes)
+}
+
+/// Reads a message. A null character is refused: no honest text has one, and
+/// the database cannot store it.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    const NULL: &[u8] = b"\\u0000";
+    let wrong = |error: serde_json::Error| Refusal::Malformed(error.to_string());
+    let envelope: Envelope = serde_json::from_slice(bytes).map_err(wrong)?;
+    if !protocol::is_supported(envelope.protocol) {
+        return Err(Refusal::WrongProtocol(envelope.protocol));
+    }
+    if bytes.windows(NULL.len()).any(|it| it == NULL) {
+        return Err(Refusal::Malformed("a text holds a null character".into()));
+    }
+    serde_json::from_slice(bytes).map_err(wrong)
+}
+
+fn json(message: &impl Serialize) -> Result<Response<Body>, Refusal> {
+    let bytes = serde_json::to_vec(message).map_err(|error| {
+        tracing::error!(%error, "an answer could not be written");
+        Refusal::Internal
+    })?;
+    let mut response = Response::new(Full::new(Bytes::from(bytes)).map_err(|never| match never {}).boxed_unsync());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::RenewRequest;
+
+    use super::*;
+
+    #[test]
+    fn messages_of_other_versions_and_null_characters_are_refused() {
+        let text = |protocol: u16, csr: &str| format!(r#"{{"protocol":{protocol},"csr":"{csr}"}}"#);
+        assert!(parse::<RenewRequest>(text(1, "x").as_bytes()).is_ok());
+        let later = parse::<RenewRequest>(br#"{"protocol":9,"other":true}"#);
+        assert_eq!(later.unwrap_err(), Refusal::WrongProtocol(9));
+        let null = parse::<RenewRequest>(text(1, "a\\u0000b").as_bytes());
+        assert_eq!(null.unwrap_err().code(), "malformed");
+        assert_eq!(parse::<RenewRequest>(b"[]").unwrap_err().code(), "malformed");
+    }
+
+    #[test]
+    fn an_agent_is_addressed_by_version_and_target() {
+        assert_eq!(agent("/node/v1/agents/0.2.0/x86_64"), Some(("0.2.0", "x86_64")));
+        assert_eq!(agent("/node/v1/agents/0.2.0"), None);
+        assert_eq!(agent("/other"), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! What happens to nodes besides their moves: joining, certificates, being
+//! told to wipe.
+
+use contract::{
+    id::NodeId,
+    nodes::{HostName, NodeCertificatesRevoked, NodeCreated, NodeHealth, NodeState, SlotConditionChanged},
+    pools::{Pool, Provider},
+};
+use kernel::{
+    Tx,
+    machine::{TransitionError, transition},
+};
+use protocol::{DriverKind, Inventory};
+
+use super::{
+    inventory::{self, Lie},
+    lifecycle::{Event, Lifecycle},
+    store::{self, Known, certificates, heartbeats, slots},
+};
+use crate::{allocations, ca::Issued, events::emit};
+
+#[derive(Debug)]
+pub struct Enrolled {
+    pub node: NodeId,
+    /// Whether the host was a node before and came back.
+    pub is_back: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum EnrolError {
+    #[error("the pool has a node named {name} whose certificate works")]
+    NameTaken { name: HostName },
+    #[error("the pool takes hosts of provider {provider} only")]
+    WrongDriver { provider: Provider },
+    #[error("the inventory cannot be true: {0}")]
+    Lie(#[from] Lie),
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
+}
+
+/// Makes a host a node of the pool. A host that was one before, and whose
+/// certificates no longer work, is the same node again.
+pub async fn enrol(tx: &mut Tx, pool: &Pool, name: &HostName, inventory: &Inventory) -> Result<Enrolled, EnrolError> {
+    let provider = crate::rows::known::<Provider>(pool.provider.as_str())?;
+    let fits = match inventory.driver {
+        DriverKind::Sim => provider == Provider::Sim,
+        DriverKind::Linux => provider != Provider::Sim,
+    };
+    if !fits {
+        return Err(EnrolError::WrongDriver { provider });
+    }
+    let before = store::lock_named(tx, pool.id, name).await?;
+    if let Some(before) = &before {
+        let is_ghost = before.state == NodeState::Enrolling && !heartbeats::ever(tx, before.id).await?;
+        if !is_ghost && certificates::any_works(tx, before.id).await? {
+            return Err(EnrolError::NameTaken { name: name.clone() });
+        }
+    }
+    let state = before.as_ref().map_or(NodeState::Enrolling, |it| it.state);
+    let known = match &before {
+        Some(before) => slots::known(tx, before.id).await?,
+        None => Vec::new(),
+    };
+    inventory::judge(&known, state, inventory)?;
+    if let Some(uuid) = slots::elsewhere(tx, before.as_ref().map(|it| it.id), inventory).await? {
+        return Err(Lie::Elsewhere { uuid }.into());
+    }
+    let is_back = before.is_some();
+    let node = match before {
+        Some(Known { id, .. }) => {
+            revoke_certificates(tx, id).await?;
+            id
+        }
+        None => {
+            let inserted = store::insert(tx, pool, name).await?;
+            let id = inserted.ok_or_else(|| EnrolError::NameTaken { name: name.clone() })?;
+            emit(tx, None, id, &NodeCreated { id, pool_id: pool.id, name: name.to_string() });
+            id
+        }
+    };
+    write_inventory(tx, node, inventory).await?;
+    Ok(Enrolled { node, is_back })
+}
+
+/// Writes an inventory that was found to be possible.
+pub(super) async fn write_inventory(tx: &mut Tx, node: NodeId, inventory: &Inventory) -> sqlx::Result<()> {
+    slots::upsert(tx, node, inventory).await?;
+    let missing = slots::miss(tx, node, inventory).await?;
+    tell(tx, node, missing);
+    store::set_inventory(tx, node, inventory).await
+}
+
+pub(super) fn tell(tx: &mut Tx, node: NodeId, changed: Vec<slots::Changed>) {
+    for (slot_id, condition) in changed {
+        emit(tx, None, node, &SlotConditionChanged { id: node, slot_id, condition: condition.into() });
+    }
+}
+
+/// Notes a certificate that was issued to a node.
+pub async fn renew_certificate(tx: &mut Tx, node: NodeId, issued: &Issued) -> sqlx::Result<()> {
+    certificates::insert(tx, node, &issued.serial, issued.expires_at).await
+}
+
+/// What a node is known by stops working; live connections are cut within a second.
+pub async fn revoke_certificates(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
+    if certificates::revoke_all(tx, node).await? > 0 {
+        emit(tx, None, node, &NodeCertificatesRevoked { id: node });
+    }
+    Ok(())
+}
+
+/// A node that enrolled showed that it holds its key: it can be used.
+pub async fn first_word(tx: &mut Tx, known: &Known) -> Result<(), TransitionError> {
+    if known.state == NodeState::Enrolling {
+        transition::<Lifecycle>(tx, known.versioned(), Event::Enrolled, "").await?;
+        allocations::capacity_changed(tx).await?;
+    }
+    Ok(())
+}
+
+/// Asks for a node to be wiped before it serves another organization. Nothing
+/// may hold a slot of it any more. Whether it is being wiped now.
+pub async fn request_sanitizing(tx: &mut Tx, node: NodeId, reason: &str) -> Result<bool, TransitionError> {
+    let Some(known) = store::lock(tx, node).await? else { return Ok(false) };
+    if known.state == NodeState::Sanitizing {
+        return Ok(true);
+    }
+    match transition::<Lifecycle>(tx, known.versioned(), Event::SanitizeRequested, reason).await {
+        Ok(_) => Ok(true),
+        // A node that is drained is wiped when it comes back.
+        Err(TransitionError::Illegal { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The host was wiped: it may serve anyone, and what was used is clean.
+pub(super) async fn sanitized(tx: &mut Tx, known: &Known, reason: &str) -> Result<(), TransitionError> {
+    store::serve_anyone(tx, known.id).await?;
+    let cleaned = slots::clean_used(tx, known.id).await?;
+    tell(tx, known.id, cleaned);
+    if known.health == NodeHealth::Lying {
+        store::set_health(tx, known.id, NodeHealth::Unknown, None).await?;
+    }
+    transition::<Lifecycle>(tx, known.versioned(), Event::Sanitized, reason).await?;
+    allocations::capacity_changed(tx).await?;
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! Nodes: the hosts of the fleet and the GPUs on them. What hosts report is
+//! believed only where it agrees with what is known; what they are, what is
+//! observed of them and what people want of them are kept apart.
+
+mod changes;
+mod health;
+mod inventory;
+mod leaving;
+pub mod lifecycle;
+mod maintenance;
+mod reconcile;
+mod routes;
+mod store;
+
+pub use changes::{
+    EnrolError, Enrolled, enrol, first_word, renew_certificate, request_sanitizing, revoke_certificates,
+};
+pub use health::{Judged, caught_lying, give_up_lost, heard, judge_silence, report_health, report_inventory};
+pub use inventory::Lie;
+pub use leaving::{Leaving, fail, leave, leaving, place_nothing_new, reimaged};
+pub use maintenance::{empty_for, give_back};
+pub use reconcile::NodeReconciler;
+pub use store::{
+    certificates::{Standing, forget_old as forget_old_certificates, revoked_since, standing, working},
+    count_in,
+    heartbeats::Heartbeat,
+    known,
+};

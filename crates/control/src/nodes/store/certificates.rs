@@ -1,0 +1,95 @@
+//! The rows of `node_certificates`: what was issued, and what of it was revoked.
+
+use std::time::Duration;
+
+use contract::{Timestamp, id::NodeId};
+use kernel::{Tx, clock};
+use uuid::Uuid;
+
+/// What is known of a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    pub node: NodeId,
+    pub is_revoked: bool,
+}
+
+// bound: a node uses the newest; the others are for answers that were lost
+const KEPT: i64 = 4;
+
+/// Notes a new certificate and forgets all but the newest of the node's, so
+/// that a node cannot fill the table. What is forgotten no longer works.
+pub async fn insert(tx: &mut Tx, node: NodeId, serial: &str, expires_at: Timestamp) -> sqlx::Result<()> {
+    sqlx::query(
+        "DELETE FROM node_certificates WHERE node_id = $1 AND revoked_at IS NULL AND serial NOT IN (
+           SELECT serial FROM node_certificates WHERE node_id = $1 AND revoked_at IS NULL ORDER BY issued_at DESC, serial LIMIT $2)",
+    )
+    .bind(node.uuid())
+    .bind(KEPT - 1)
+    .execute(tx.conn())
+    .await?;
+    sqlx::query("INSERT INTO node_certificates (serial, node_id, expires_at) VALUES ($1, $2, $3)")
+        .bind(serial)
+        .bind(node.uuid())
+        .bind(clock::bind(expires_at))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+pub async fn standing(tx: &mut Tx, serial: &str) -> sqlx::Result<Option<Standing>> {
+    let row: Option<(Uuid, bool)> =
+        sqlx::query_as("SELECT node_id, revoked_at IS NOT NULL FROM node_certificates WHERE serial = $1")
+            .bind(serial)
+            .fetch_optional(tx.conn())
+            .await?;
+    Ok(row.map(|(node, is_revoked)| Standing { node: node.into(), is_revoked }))
+}
+
+/// Whether the node holds a certificate that works.
+pub async fn any_works(tx: &mut Tx, node: NodeId) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "SELECT EXISTS (SELECT FROM node_certificates WHERE node_id = $1 AND revoked_at IS NULL AND expires_at > app_now())",
+    )
+    .bind(node.uuid())
+    .fetch_one(tx.conn())
+    .await
+}
+
+/// Revokes every certificate of a node; how many still worked.
+pub async fn revoke_all(tx: &mut Tx, node: NodeId) -> sqlx::Result<u64> {
+    let done =
+        sqlx::query("UPDATE node_certificates SET revoked_at = app_now() WHERE node_id = $1 AND revoked_at IS NULL")
+            .bind(node.uuid())
+            .execute(tx.conn())
+            .await?;
+    Ok(done.rows_affected())
+}
+
+/// Certificates that were revoked since then.
+pub async fn revoked_since(tx: &mut Tx, since: Timestamp) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar("SELECT serial FROM node_certificates WHERE revoked_at > $1")
+        .bind(clock::bind(since))
+        .fetch_all(tx.conn())
+        .await
+}
+
+/// Forgets certificates that ended so long ago that they cannot be renewed either.
+pub async fn forget_old(tx: &mut Tx, after: Duration, bite: i64) -> sqlx::Result<u64> {
+    let done = sqlx::query(
+        "DELETE FROM node_certificates WHERE serial IN (
+           SELECT serial FROM node_certificates WHERE expires_at < app_now() - make_interval(secs => $1) LIMIT $2)",
+    )
+    .bind(after.as_secs_f64())
+    .bind(bite)
+    .execute(tx.conn())
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Which of these still work; those that were forgotten do not.
+pub async fn working(tx: &mut Tx, serials: &[String]) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar("SELECT serial FROM node_certificates WHERE serial = ANY($1) AND revoked_at IS NULL")
+        .bind(serials)
+        .fetch_all(tx.conn())
+        .await
+}

@@ -1,0 +1,87 @@
+//! Placement: this process's picture of the fleet, and the planner over it. The
+//! picture is brought up to date by reading what changed, never as a whole; a
+//! choice counts only once its slots are reserved in the database.
+
+pub mod slots;
+mod store;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use contract::id::AllocationId;
+use kernel::Tx;
+use planner::{AllocationKey, Fleet};
+pub use planner::{Ask, Denial, Explanation};
+
+/// Shared by every visit of this process.
+#[derive(Clone, Default)]
+pub struct Placement {
+    picture: Arc<Mutex<Picture>>,
+    /// Held while changes are read, so that an older answer never replaces a newer one.
+    reading: Arc<tokio::sync::Mutex<Option<store::Seen>>>,
+}
+
+#[derive(Default)]
+struct Picture {
+    fleet: Fleet,
+    /// Choices on their way into the database, which do not show there yet.
+    pending: Vec<(AllocationId, planner::Placement, Ask)>,
+}
+
+/// A choice that nobody else in this process makes until it is dropped.
+pub struct Chosen {
+    pub placement: planner::Placement,
+    allocation: AllocationId,
+    picture: Arc<Mutex<Picture>>,
+}
+
+impl Placement {
+    /// Reads what changed since the last time.
+    pub async fn refresh(&self, tx: &mut Tx) -> sqlx::Result<()> {
+        let mut seen = self.reading.lock().await;
+        let (now, nodes) = store::changes(tx, seen.as_ref()).await?;
+        let mut picture = self.picture();
+        for node in nodes {
+            picture.fleet.upsert(node);
+        }
+        let Picture { fleet, pending } = &mut *picture;
+        for (allocation, placement, ask) in pending.iter() {
+            fleet.reserve(placement, ask, key(*allocation));
+        }
+        *seen = Some(now);
+        Ok(())
+    }
+
+    /// The best place for it, kept from others while the answer lives.
+    pub fn choose(&self, allocation: AllocationId, ask: &Ask) -> Result<Chosen, Denial> {
+        let mut picture = self.picture();
+        let placement = planner::plan(&picture.fleet, ask)?;
+        picture.fleet.reserve(&placement, ask, key(allocation));
+        picture.pending.push((allocation, placement.clone(), ask.clone()));
+        Ok(Chosen { placement, allocation, picture: self.picture.clone() })
+    }
+
+    /// Whether it could be placed now.
+    pub fn has_room(&self, ask: &Ask) -> bool {
+        planner::plan(&self.picture().fleet, ask).is_ok()
+    }
+
+    /// Why it cannot be placed, or nothing when by now it could.
+    pub fn explain(&self, ask: &Ask) -> Option<Box<Explanation>> {
+        planner::explain(&self.picture().fleet, ask).err()
+    }
+
+    fn picture(&self) -> MutexGuard<'_, Picture> {
+        self.picture.lock().expect("no code panics while it holds this lock")
+    }
+}
+
+impl Drop for Chosen {
+    fn drop(&mut self) {
+        let mut picture = self.picture.lock().expect("no code panics while it holds this lock");
+        picture.pending.retain(|(allocation, ..)| *allocation != self.allocation);
+    }
+}
+
+fn key(allocation: AllocationId) -> AllocationKey {
+    AllocationKey(allocation.uuid().as_u128())
+}

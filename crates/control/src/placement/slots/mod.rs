@@ -1,0 +1,22 @@
+//! Who holds which slot. A slot is dirty from the moment it is held: whatever
+//! happens later, it is not given out again before somebody cleaned it.
+
+mod store;
+
+pub use store::{abandon, clean, held, idle_elsewhere, quarantine, reserve, vacated};
+
+use contract::{
+    id::{NodeId, SlotId},
+    pools::Isolation,
+};
+
+/// A held slot as its holder needs to know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    pub node: NodeId,
+    pub slot: SlotId,
+    pub gpu_uuid: String,
+    pub pci: String,
+    /// How its node is cleaned.
+    pub isolation: Isolation,
+}

@@ -1,0 +1,4 @@
+//! What the control plane needs of the outside world, as traits; `adapters`
+//! has what really does it.
+
+pub mod metal;

@@ -1,0 +1,7 @@
+//! Prices: what a GPU of a SKU costs. Rows are only ever added; which one
+//! applies at a time is decided by `in_force`.
+
+mod routes;
+mod store;
+
+pub use store::{in_force, insert as add};

@@ -1,0 +1,64 @@
+//! Setting, unsetting and listing quotas.
+
+use contract::{
+    Code, Nothing, Page,
+    quotas::{ListQuotas, Quota, QuotaPath, QuotaSet, QuotaUnset, SetQuota, UnsetQuota},
+};
+
+use super::store;
+use crate::{
+    app::App,
+    events::emit,
+    http::{Call, Failure, Handle, Request, Trouble},
+    organizations, skus,
+};
+
+// bound: what the contract's schema says of `gpus`
+const MOST_GPUS: u32 = 1_000_000;
+
+impl Handle<SetQuota> for App {
+    async fn handle(&self, call: &mut Call, request: Request<SetQuota>) -> Result<Quota, Failure> {
+        let gpus = request.body.gpus;
+        if gpus > MOST_GPUS {
+            let detail = format!("a quota is at most {MOST_GPUS} GPUs");
+            return Err(Trouble::new(Code::InvalidValue, detail).at("gpus").into());
+        }
+        let QuotaPath { organization_id, sku_id } = known(call, request.path).await?;
+        let set = store::set(&mut call.tx, organization_id, sku_id, gpus).await?;
+        let quota = set.ok_or_else(|| Failure::not_found("SKU"))?;
+        call.note("gpus", gpus);
+        emit(&mut call.tx, Some(organization_id), quota.id, &QuotaSet { sku_id, gpus });
+        Ok(quota)
+    }
+}
+
+impl Handle<UnsetQuota> for App {
+    async fn handle(&self, call: &mut Call, request: Request<UnsetQuota>) -> Result<Nothing, Failure> {
+        let QuotaPath { organization_id, sku_id } = known(call, request.path).await?;
+        // Unsetting again changes nothing and tells nobody.
+        if store::unset(&mut call.tx, organization_id, sku_id).await? {
+            emit(&mut call.tx, Some(organization_id), sku_id, &QuotaUnset { sku_id });
+        }
+        Ok(Nothing {})
+    }
+}
+
+impl Handle<ListQuotas> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ListQuotas>) -> Result<Page<Quota>, Failure> {
+        let organization = call.organization();
+        let rows = store::list(&mut call.tx, organization, &request.query).await?;
+        Ok(Page::cut(rows, request.query.limit, |it| it.id.uuid()))
+    }
+}
+
+/// What the path names, when all of it exists. The organization can then read of it in its audit log.
+async fn known(call: &mut Call, path: QuotaPath) -> Result<QuotaPath, Failure> {
+    if organizations::store::get(&mut call.tx, path.organization_id).await?.is_none() {
+        return Err(Failure::not_found("organization"));
+    }
+    if skus::get(&mut call.tx, path.sku_id).await?.is_none() {
+        return Err(Failure::not_found("SKU"));
+    }
+    call.about_organization(path.organization_id);
+    Ok(path)
+}

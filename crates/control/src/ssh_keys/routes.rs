@@ -1,0 +1,66 @@
+//! A person's own public keys.
+
+use contract::{
+    Code, Nothing, Page,
+    id::UserId,
+    ssh_keys::{AddSshKey, ListSshKeys, RemoveSshKey, SshKey, SshKeyAdded, SshKeyRemoved},
+};
+
+use super::{
+    blob,
+    store::{self, Inserted},
+};
+use crate::{
+    app::App,
+    events::emit,
+    http::{Call, Failure, Handle, Request, Trouble},
+    policies::{self, keys},
+    users,
+};
+
+impl Handle<AddSshKey> for App {
+    async fn handle(&self, call: &mut Call, request: Request<AddSshKey>) -> Result<SshKey, Failure> {
+        let (user, spec) = (person(call), request.body);
+        let unfit = |detail: String| Failure::from(Trouble::new(Code::InvalidValue, detail).at("public_key"));
+        let fingerprint = blob::fingerprint(spec.public_key.as_str())
+            .map_err(|error| unfit(format!("this is not a usable public key: {error}")))?;
+        // Additions of one person take turns, or two at once could pass the limit.
+        users::lock(&mut call.tx, user).await?;
+        let most = policies::number_in(&mut call.tx, keys::SSH_KEYS_MAX, None, None).await?;
+        if store::count(&mut call.tx, user).await? as u64 >= most {
+            let detail = format!("you have {most} keys, the limit; remove one first");
+            return Err(Failure::new(Code::LimitReached, detail));
+        }
+        let key = match store::insert(&mut call.tx, user, &spec, &fingerprint).await? {
+            Inserted::Key(key) => key,
+            Inserted::NameTaken => return Err(Failure::new(Code::NameTaken, "another of your keys has this name")),
+            Inserted::Present(name) => return Err(unfit(format!("you have this key already, as `{name}`"))),
+        };
+        call.about(key.id);
+        emit(&mut call.tx, None, key.id, &SshKeyAdded { id: key.id });
+        Ok(key)
+    }
+}
+
+impl Handle<ListSshKeys> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ListSshKeys>) -> Result<Page<SshKey>, Failure> {
+        let user = person(call);
+        let rows = store::list(&mut call.tx, user, &request.query).await?;
+        Ok(Page::cut(rows, request.query.limit, |it| it.id.uuid()))
+    }
+}
+
+impl Handle<RemoveSshKey> for App {
+    async fn handle(&self, call: &mut Call, request: Request<RemoveSshKey>) -> Result<Nothing, Failure> {
+        let (user, id) = (person(call), request.path.ssh_key_id);
+        if !store::delete(&mut call.tx, user, id).await? {
+            return Err(Failure::not_found("SSH key"));
+        }
+        emit(&mut call.tx, None, id, &SshKeyRemoved { id });
+        Ok(Nothing {})
+    }
+}
+
+fn person(call: &Call) -> UserId {
+    call.caller.user().expect("the gates let only people through")
+}

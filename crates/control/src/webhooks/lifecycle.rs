@@ -1,0 +1,60 @@
+//! Which moves a webhook may make.
+
+use contract::{
+    Word,
+    id::WebhookId,
+    webhooks::WebhookState::{self, Active, Deleted, Disabled},
+};
+use kernel::machine::Machine;
+use uuid::Uuid;
+
+pub struct Lifecycle;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    Disabled,
+    Enabled,
+    Deleted,
+}
+
+impl Machine for Lifecycle {
+    const NAME: &'static str = "webhook";
+    const TABLE: &'static str = "webhooks";
+    type State = WebhookState;
+    type Event = Event;
+    const STATES: &'static [WebhookState] = WebhookState::ALL;
+    const EVENTS: &'static [Event] = &[Event::Disabled, Event::Enabled, Event::Deleted];
+    const INITIAL: WebhookState = Active;
+
+    fn is_driven(state: WebhookState) -> bool {
+        match state {
+            Active | Disabled | Deleted => false,
+        }
+    }
+
+    fn next(from: WebhookState, event: Event) -> Option<WebhookState> {
+        match (from, event) {
+            (Active, Event::Disabled) => Some(Disabled),
+            (Disabled, Event::Enabled) => Some(Active),
+            (Active | Disabled, Event::Deleted) => Some(Deleted),
+            (Active, Event::Enabled) | (Disabled, Event::Disabled) => None,
+            (Deleted, Event::Disabled | Event::Enabled | Event::Deleted) => None,
+        }
+    }
+
+    fn label(state: WebhookState) -> &'static str {
+        state.as_str()
+    }
+
+    fn event_name(event: Event) -> &'static str {
+        match event {
+            Event::Disabled => "disabled",
+            Event::Enabled => "enabled",
+            Event::Deleted => "deleted",
+        }
+    }
+
+    fn text_id(id: Uuid) -> String {
+        WebhookId::from(id).to_string()
+    }
+}

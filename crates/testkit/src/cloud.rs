@@ -1,0 +1,244 @@
+//! Allocations from end to end: simulated hosts that enrol and speak the real
+//! protocol, tenants who ask for their GPUs, and an operator who looks on.
+
+use std::time::Duration;
+
+use agent::sim::{self, NodeHandle, SimConfig, Tokens};
+use client::{Client, ClientError};
+use contract::{
+    Nothing,
+    allocations::{
+        Allocation, AllocationPath, AllocationSpec, AllocationState, AnyAllocationPath, CreateAllocation,
+        ExplainAllocation, Explanation, ForceReleaseAllocation, GetAllocation, ReleaseAllocation,
+    },
+    id::{AllocationId, NodeId, OrganizationId, PoolId, ProjectId},
+    nodes::Slot,
+    organizations::Because,
+    projects::ProjectPath,
+    skus::{CreateSku, Shape, Sku, SkuSpec},
+    ssh_keys::{AddSshKey, SshKey, SshKeySpec},
+};
+
+use crate::{Fleet, Member, Server, World, fleet::issue_tokens, server::eventually};
+
+/// The one SKU on offer: slices of 1, 2, 4 or 8 GPUs of any model.
+pub const SKU: &str = "slice";
+
+/// A server, a SKU, and hosts with GPUs.
+pub struct Cloud {
+    pub fleet: Fleet,
+    pub sku: Sku,
+    pub hosts: sim::Handle,
+}
+
+/// Somebody who asks for GPUs.
+#[derive(Clone)]
+pub struct Tenant {
+    pub organization: OrganizationId,
+    pub project: ProjectId,
+    pub owner: Member,
+    pub client: Client,
+}
+
+/// What the tests ask for unless they say otherwise.
+pub fn ask(gpus: u16) -> AllocationSpec {
+    AllocationSpec {
+        name: None,
+        sku: SKU.parse().unwrap(),
+        gpus: contract::Within::new(u64::from(gpus)).unwrap(),
+        nodes: contract::Within::new(1).unwrap(),
+        region: None,
+        same_fabric: false,
+        apart: None,
+        lease_minutes: None,
+        tags: Default::default(),
+        ssh_keys: Some(vec![]),
+    }
+}
+
+pub fn because() -> Because {
+    Because { reason: "test".parse().unwrap() }
+}
+
+pub async fn add_sku(operator: &Client) -> Sku {
+    let spec = SkuSpec {
+        name: SKU.parse().unwrap(),
+        shape: Shape::GpuSlice,
+        gpu_model: None,
+        gpu_counts: vec![1, 2, 4, 8],
+        numa_bound: false,
+    };
+    operator.call::<CreateSku>(Nothing {}, Default::default(), spec).await.unwrap()
+}
+
+/// Hosts of a pool that are in this process and connect to a node listener.
+pub async fn hosts(fleet: &Fleet, pool: PoolId, url: String, nodes: usize, gpus: u32) -> sim::Handle {
+    let tokens = Tokens::List(issue_tokens(&fleet.operator, pool, nodes).await);
+    let roots = fleet.world.server.app.ca.authority().roots_pem().to_owned();
+    let mut config = SimConfig::new(url, roots, tokens).heartbeat(Duration::from_millis(500));
+    (config.nodes, config.gpus_per_node, config.name) = (nodes, gpus, format!("sim-{}", pool.uuid().simple()));
+    sim::Fleet::start(config).await.unwrap()
+}
+
+impl Cloud {
+    pub async fn new(nodes: usize, gpus: u32) -> Cloud {
+        Cloud::on(Server::start().await, nodes, gpus).await
+    }
+
+    pub async fn on(server: Server, nodes: usize, gpus: u32) -> Cloud {
+        let fleet = Fleet::on(server).await;
+        let url = format!("https://{}", fleet.world.server.node_address.unwrap());
+        let hosts = hosts(&fleet, fleet.pool, url, nodes, gpus).await;
+        let sku = add_sku(&fleet.operator).await;
+        let cloud = Cloud { fleet, sku, hosts };
+        cloud.has_free(nodes * gpus as usize).await;
+        cloud
+    }
+
+    pub fn world(&self) -> &World {
+        &self.fleet.world
+    }
+
+    pub async fn tenant(&self) -> Tenant {
+        Tenant::new(self.world()).await
+    }
+
+    /// A public key of the tenant's owner.
+    pub async fn add_key(&self, tenant: &Tenant, name: &str, public_key: &str) -> SshKey {
+        add_key(self.world(), tenant, name, public_key).await
+    }
+
+    pub fn id_of(&self, host: &NodeHandle) -> NodeId {
+        host.id().expect("it is enrolled").parse().unwrap()
+    }
+
+    /// Every slot of every host.
+    pub async fn slots(&self) -> Vec<(NodeId, Slot)> {
+        let mut all = Vec::new();
+        for host in self.hosts.nodes() {
+            let id = self.id_of(&host);
+            all.extend(self.fleet.node(id).await.slots.into_iter().map(|it| (id, it)));
+        }
+        all
+    }
+
+    /// Waits until so many GPUs can be given out.
+    pub async fn has_free(&self, count: usize) {
+        eventually(&format!("{count} free GPUs"), || async {
+            let mut free = 0;
+            for host in self.hosts.nodes() {
+                free += self.fleet.node(self.id_of(&host)).await.node.gpus_free as usize;
+            }
+            free == count
+        })
+        .await;
+    }
+
+    /// How many logins there are on all hosts together.
+    pub fn logins(&self) -> usize {
+        self.hosts.nodes().map(|it| it.logins().len()).sum()
+    }
+
+    pub async fn force_release(&self, id: AllocationId) -> Result<Allocation, ClientError> {
+        force_release(&self.fleet.operator, id).await
+    }
+
+    /// What a statement about one allocation answers.
+    pub async fn asked<T>(&self, statement: &'static str, id: AllocationId) -> T
+    where
+        T: Send + Unpin + for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+    {
+        let mut above = self.world().server.database.superuser().await;
+        sqlx::query_scalar(statement).bind(id.uuid()).fetch_one(&mut above).await.unwrap()
+    }
+
+    /// What hosts said when they cleaned an allocation, one for each of its nodes.
+    pub async fn evidence(&self, id: AllocationId) -> Vec<Option<serde_json::Value>> {
+        let mut above = self.world().server.database.superuser().await;
+        sqlx::query_scalar("SELECT evidence FROM allocation_parts WHERE allocation_id = $1")
+            .bind(id.uuid())
+            .fetch_all(&mut above)
+            .await
+            .unwrap()
+    }
+}
+
+pub async fn add_key(world: &World, tenant: &Tenant, name: &str, public_key: &str) -> SshKey {
+    let spec = SshKeySpec { name: name.parse().unwrap(), public_key: public_key.parse().unwrap() };
+    let session = world.signed_in(tenant.owner.id).await;
+    session.call::<AddSshKey>(Nothing {}, Default::default(), spec).await.unwrap()
+}
+
+pub async fn force_release(operator: &Client, id: AllocationId) -> Result<Allocation, ClientError> {
+    let path = AnyAllocationPath { allocation_id: id };
+    operator.call::<ForceReleaseAllocation>(path, Default::default(), because()).await
+}
+
+impl Tenant {
+    pub async fn new(world: &World) -> Tenant {
+        let (organization, owner) = world.organization().await;
+        let project = world.project(organization).await;
+        let client = world.as_(&owner);
+        Tenant { organization, project, owner, client }
+    }
+
+    pub async fn try_ask(&self, spec: AllocationSpec) -> Result<Allocation, ClientError> {
+        let path = ProjectPath { project_id: self.project };
+        self.client.call::<CreateAllocation>(path, Default::default(), spec).await
+    }
+
+    pub async fn ask(&self, spec: AllocationSpec) -> AllocationId {
+        self.try_ask(spec).await.unwrap().id
+    }
+
+    /// Asks and waits until it runs.
+    pub async fn get_one(&self, spec: AllocationSpec) -> Allocation {
+        let id = self.ask(spec).await;
+        self.reaches(id, AllocationState::Active).await
+    }
+
+    fn at(&self, id: AllocationId) -> AllocationPath {
+        AllocationPath { project_id: self.project, allocation_id: id }
+    }
+
+    pub async fn get(&self, id: AllocationId) -> Allocation {
+        self.client.call::<GetAllocation>(self.at(id), Default::default(), Nothing {}).await.unwrap()
+    }
+
+    pub async fn why(&self, id: AllocationId) -> Explanation {
+        self.client.call::<ExplainAllocation>(self.at(id), Default::default(), Nothing {}).await.unwrap()
+    }
+
+    pub async fn release(&self, id: AllocationId) -> Result<Allocation, ClientError> {
+        self.client.call::<ReleaseAllocation>(self.at(id), Default::default(), Nothing {}).await
+    }
+
+    /// Waits until it is in that state.
+    pub async fn reaches(&self, id: AllocationId, state: AllocationState) -> Allocation {
+        let mut looked = 0;
+        loop {
+            let seen = self.get(id).await;
+            if seen.state == state {
+                return seen;
+            }
+            looked += 1;
+            assert!(looked < 1500, "waited half a minute for {id} to be {state}: {seen:?}, {:?}", self.why(id).await);
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until it says what it waits for.
+    pub async fn waits(&self, id: AllocationId) -> Allocation {
+        eventually(&format!("{id} to wait"), || async {
+            let seen = self.get(id).await;
+            seen.state == AllocationState::Requested && seen.reason.is_some()
+        })
+        .await;
+        self.get(id).await
+    }
+
+    pub async fn gives_back(&self, id: AllocationId) -> Allocation {
+        self.release(id).await.unwrap();
+        self.reaches(id, AllocationState::Released).await
+    }
+}

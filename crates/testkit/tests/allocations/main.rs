@@ -1,0 +1,7 @@
+//! Allocations on a simulated fleet, from the request to the slot that is free
+//! again: what goes well, what fails at which step, who waits, who is refused.
+
+mod failures;
+mod life;
+mod refusals;
+mod waiting;

@@ -1,0 +1,166 @@
+//! Who waits for what, in which order, and what they are told.
+
+use contract::{
+    allocations::{AllocationSpec, AllocationState},
+    nodes::{CordonNode, NodePath},
+    pools::{CreatePool, Isolation, PoolSpec, Provider},
+    regions::{CreateRegion, RegionSpec},
+};
+use control::roles::Role;
+use testkit::{
+    Cloud, Server, Tenant,
+    cloud::{ask, because, hosts},
+    rounds,
+    server::eventually,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_servers_that_race_for_the_last_slot_one_gets_it_and_one_waits() {
+    let cloud = Cloud::new(1, 1).await;
+    let tenant = cloud.tenant().await;
+    let second = Server::with(cloud.world().server.database.clone(), &Role::ALL, |_| ()).await;
+    let there = Tenant { client: second.client(Some(&tenant.owner.token)), ..tenant.clone() };
+    let races = rounds(100);
+    for _ in 0..races {
+        let (a, b) = tokio::join!(tenant.ask(ask(1)), there.ask(ask(1)));
+        let (winner, loser) = first_active(&tenant, a, b).await;
+        tenant.waits(loser).await;
+        let held: i64 =
+            cloud.asked("SELECT count(*) FROM slots WHERE held_by IS NOT NULL AND $1 IS NOT NULL", winner).await;
+        assert_eq!(held, 1);
+        tenant.gives_back(winner).await;
+        tenant.reaches(loser, AllocationState::Active).await;
+        tenant.gives_back(loser).await;
+    }
+    assert_eq!(cloud.logins(), 0);
+    println!(
+        "{races} races of two servers for the last slot: each had one winner, and the other got it after the release"
+    );
+    second.stop().await;
+}
+
+type Id = contract::id::AllocationId;
+
+async fn first_active(tenant: &Tenant, a: Id, b: Id) -> (Id, Id) {
+    let is_active = async |id| tenant.get(id).await.state == AllocationState::Active;
+    eventually("one of the two to run", || async { is_active(a).await || is_active(b).await }).await;
+    if is_active(a).await { (a, b) } else { (b, a) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_of_one_organization_are_served_in_the_order_in_which_they_came() {
+    let cloud = Cloud::new(1, 2).await;
+    let tenant = cloud.tenant().await;
+    let mut running = tenant.get_one(ask(2)).await.id;
+    let mut queue = Vec::new();
+    for _ in 0..4 {
+        let id = tenant.ask(ask(2)).await;
+        tenant.waits(id).await;
+        queue.push(id);
+    }
+    assert_eq!(tenant.why(queue[3]).await.waits_behind, Some(3));
+    assert_eq!(tenant.why(queue[3]).await.rule, "3 older requests of the organization wait for the same");
+    let cancelled = queue.remove(0);
+    tenant.gives_back(cancelled).await;
+    assert_eq!(tenant.why(queue[2]).await.waits_behind, Some(2));
+    for next in queue {
+        tenant.gives_back(running).await;
+        tenant.reaches(next, AllocationState::Active).await;
+        running = next;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waited_behind_one_that_is_cancelled_is_looked_at_at_once() {
+    let cloud = Cloud::new(1, 2).await;
+    let tenant = cloud.tenant().await;
+    let large = tenant.ask(ask(4)).await;
+    tenant.waits(large).await;
+    let small = tenant.ask(ask(1)).await;
+    tenant.waits(small).await;
+    tenant.gives_back(large).await;
+    tenant.reaches(small, AllocationState::Active).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_organizations_the_one_that_holds_least_comes_first() {
+    let cloud = Cloud::new(1, 1).await;
+    let (pool, url) = (shared_pool(&cloud).await, format!("https://{}", cloud.world().server.node_address.unwrap()));
+    let shared = hosts(&cloud.fleet, pool, url, 1, 4).await;
+    let path = NodePath { node_id: cloud.id_of(&cloud.hosts.node(0)) };
+    cloud.fleet.operator.call::<CordonNode>(path, Default::default(), because()).await.unwrap();
+    let (rich, poor) = (cloud.tenant().await, cloud.tenant().await);
+    let mut turns = 0;
+    for _ in 0..5 {
+        let (first, second) = (rich.get_one(ask(2)).await, rich.get_one(ask(2)).await);
+        let greedy = rich.ask(ask(2)).await;
+        rich.waits(greedy).await;
+        let modest = poor.ask(ask(2)).await;
+        poor.waits(modest).await;
+        rich.gives_back(first.id).await;
+        eventually("one of the two to run", || async {
+            rich.get(greedy).await.state != AllocationState::Requested
+                || poor.get(modest).await.state != AllocationState::Requested
+        })
+        .await;
+        turns += usize::from(poor.get(modest).await.state != AllocationState::Requested);
+        for (who, id) in [(&rich, second.id), (&rich, greedy), (&poor, modest)] {
+            who.reaches(id, AllocationState::Active).await;
+            who.gives_back(id).await;
+        }
+    }
+    drop(shared);
+    assert_eq!(turns, 5, "the organization that held nothing came first in {turns} of 5 turns");
+}
+
+/// A pool whose nodes serve several organizations at once.
+async fn shared_pool(cloud: &Cloud) -> contract::id::PoolId {
+    let operator = &cloud.fleet.operator;
+    let region = RegionSpec { name: "shared".parse().unwrap() };
+    let region = operator.call::<CreateRegion>(Default::default(), Default::default(), region).await.unwrap();
+    let spec = PoolSpec {
+        name: "shared".parse().unwrap(),
+        region_id: region.id,
+        provider: Provider::Sim,
+        isolation: Isolation::UserRevoke,
+        isolates_vms: true,
+    };
+    operator.call::<CreatePool>(Default::default(), Default::default(), spec).await.unwrap().id
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_serves_one_organization_at_a_time_and_the_others_are_told() {
+    let cloud = Cloud::new(1, 4).await;
+    let (one, other) = (cloud.tenant().await, cloud.tenant().await);
+    let first = one.get_one(ask(1)).await;
+    let stranger = other.ask(ask(1)).await;
+    other.waits(stranger).await;
+    let why = other.why(stranger).await;
+    assert_eq!(why.rule, "every node that would do serves another organization");
+    assert_eq!(why.rejected.iter().map(|it| it.nodes).sum::<u32>(), 1);
+    assert!(!format!("{why:?}").contains(cloud.hosts.node(0).name()), "nodes are no business of a tenant: {why:?}");
+    one.gives_back(first.id).await;
+    other.waits(stranger).await;
+    other.gives_back(stranger).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn why_names_the_rule_and_the_smallest_change() {
+    let cloud = Cloud::new(2, 2).await;
+    let tenant = cloud.tenant().await;
+    let four = tenant.ask(ask(4)).await;
+    tenant.waits(four).await;
+    let why = tenant.why(four).await;
+    assert_eq!((why.state, why.waits_behind), (AllocationState::Requested.into(), Some(0)));
+    assert_eq!(why.change.as_deref(), Some("ask for 2 GPUs instead of 4"), "{}", why.rule);
+    tenant.gives_back(four).await;
+    assert_eq!(tenant.why(four).await.rule, "it is over: its project gave it back");
+
+    let far = RegionSpec { name: "far".parse().unwrap() };
+    cloud.fleet.operator.call::<CreateRegion>(Default::default(), Default::default(), far).await.unwrap();
+    let there = tenant.ask(AllocationSpec { region: Some("far".parse().unwrap()), ..ask(1) }).await;
+    tenant.waits(there).await;
+    let why = tenant.why(there).await;
+    assert_eq!(why.rule, "no node is in the region");
+    assert_eq!(why.change.as_deref(), Some("another region has room: region-sim-a"));
+}

@@ -1,0 +1,215 @@
+//! A real host: `gpuaas-node` with the driver `linux` as root, and a real sshd.
+//! An allocation is a user who can log in; its release leaves nothing of them.
+
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use contract::{
+    allocations::{AllocationPath, AllocationSpec, AllocationSshKeys, AllocationState, SetAllocationSshKeys},
+    nodes::{ListNodes, NodeState},
+    pools::Provider,
+};
+use testkit::{
+    Fleet, Tenant,
+    cloud::{add_key, add_sku, ask},
+    fleet::add_pool,
+    process::{binary, free_port},
+    server::eventually,
+};
+
+const SSHD: &str = "/usr/sbin/sshd";
+
+/// False, with the reason printed, where users cannot be made.
+fn is_root() -> bool {
+    let is_root = nix::unistd::geteuid().is_root();
+    if !is_root {
+        println!("skipped: making users and running sshd needs root");
+    }
+    is_root
+}
+
+/// A folder that every user may look into, as `/` is.
+struct Host {
+    folder: tempfile::TempDir,
+    port: u16,
+    sshd: Option<tokio::process::Child>,
+    user: Option<String>,
+}
+
+impl Host {
+    fn new() -> Host {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        for name in ["homes", "state"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let settings = format!("simulated_gpus = 2\nhome_root = \"{}\"\n", folder.path().join("homes").display());
+        std::fs::write(folder.path().join("state/agent.toml"), settings).unwrap();
+        Host { folder, port: free_port(), sshd: None, user: None }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A key pair; the private half is the file of that name.
+    fn key(&self, name: &str) -> String {
+        let mut make = Command::new("ssh-keygen");
+        make.args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"]).arg(self.path(name));
+        assert!(make.status().unwrap().success());
+        std::fs::read_to_string(self.path(name).with_extension("pub")).unwrap().trim().to_owned()
+    }
+
+    fn agent(&self, arguments: &[&str]) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(binary("gpuaas-node"));
+        command.args(arguments).arg("--data-dir").arg(self.path("state"));
+        command.stdin(Stdio::null()).env("GPUAAS_NODE_LOG", "warn").kill_on_drop(true);
+        command
+    }
+
+    fn runs(&self) -> tokio::process::Child {
+        self.agent(&["run", "--heartbeat-ms", "500"]).spawn().unwrap()
+    }
+
+    /// Listens on a free port with a configuration of its own.
+    async fn serve_ssh(&mut self) {
+        assert!(Path::new(SSHD).exists(), "sshd is missing: run `scripts/bootstrap.sh --test`");
+        // Where Debian's sshd keeps what it no longer trusts; its service makes it elsewhere.
+        std::fs::create_dir_all("/run/sshd").unwrap();
+        self.key("host-key");
+        let settings = format!(
+            "Port {}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\nUsePAM no\nStrictModes yes\n\
+             PasswordAuthentication no\nKbdInteractiveAuthentication no\nAuthorizedKeysFile .ssh/authorized_keys\n",
+            self.port,
+            self.path("host-key").display()
+        );
+        std::fs::write(self.path("sshd_config"), settings).unwrap();
+        let mut command = tokio::process::Command::new(SSHD);
+        command.args(["-D", "-e", "-f"]).arg(self.path("sshd_config"));
+        let log = std::fs::File::create(self.path("sshd.log")).unwrap();
+        self.sshd = Some(command.stdin(Stdio::null()).stderr(log).kill_on_drop(true).spawn().unwrap());
+        let address = ("127.0.0.1", self.port);
+        eventually("sshd", || async { tokio::net::TcpStream::connect(address).await.is_ok() }).await;
+    }
+
+    /// Logs in with a key and runs a command.
+    async fn ssh(&self, user: &str, key: &str, command: &str) -> Output {
+        let mut ssh = tokio::process::Command::new("ssh");
+        ssh.args(["-F", "none", "-p", &self.port.to_string(), "-i"]).arg(self.path(key));
+        for option in
+            ["BatchMode=yes", "IdentitiesOnly=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
+        {
+            ssh.args(["-o", option]);
+        }
+        ssh.args(["-o", "ConnectTimeout=10", "-q", &format!("{user}@127.0.0.1"), command]);
+        ssh.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap()
+    }
+
+    async fn lets_in(&self, user: &str, key: &str) -> bool {
+        self.ssh(user, key, "true").await.status.success()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // Only what a failed test left behind.
+        if let Some(user) = &self.user
+            && nix::unistd::User::from_name(user).is_ok_and(|it| it.is_some())
+        {
+            let _ = Command::new("userdel").args(["--force", "--remove", user]).output();
+        }
+    }
+}
+
+/// Processes of a user that are not merely waiting to be reaped.
+fn processes_of(uid: u32) -> Vec<String> {
+    let listed = Command::new("ps").args(["-o", "stat=,args=", "-U", &uid.to_string()]).output().unwrap();
+    let text = String::from_utf8(listed.stdout).unwrap();
+    text.lines().filter(|it| !it.starts_with('Z')).map(str::to_owned).collect()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A fleet with the host in it, ready to take work.
+async fn enrolled(host: &Host) -> (Fleet, tokio::process::Child) {
+    let fleet = Fleet::new().await;
+    add_sku(&fleet.operator).await;
+    let pool = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
+    let token = fleet.token_for(pool).await;
+    let url = format!("https://{}", fleet.world.server.node_address.unwrap());
+    let secret = token.secret.expose();
+    let enrol = ["enroll", "--url", &url, "--token", secret, "--ca-fingerprint", &token.ca_fingerprint];
+    let output = host.agent(&enrol).output().await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let agent = host.runs();
+    eventually("the node to be ready", || async {
+        let nodes = fleet.operator.call::<ListNodes>(Default::default(), Default::default(), Default::default()).await;
+        nodes.unwrap().items.iter().any(|it| it.state == NodeState::Ready && it.gpus_free == 2)
+    })
+    .await;
+    (fleet, agent)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allocation_is_a_real_login_and_its_release_leaves_nothing_of_it() {
+    if !is_root() {
+        return;
+    }
+    let mut host = Host::new();
+    host.serve_ssh().await;
+    let (fleet, mut agent) = enrolled(&host).await;
+    let tenant = Tenant::new(&fleet.world).await;
+    let mine = add_key(&fleet.world, &tenant, "mine", &host.key("mine")).await;
+    let second = add_key(&fleet.world, &tenant, "second", &host.key("second")).await;
+    host.key("stranger");
+
+    let active = tenant.get_one(AllocationSpec { ssh_keys: Some(vec![mine.id]), ..ask(1) }).await;
+    let user = active.login.clone();
+    host.user = Some(user.clone());
+    let account = nix::unistd::User::from_name(&user).unwrap().expect("the user is there");
+    let output = host.ssh(&user, "mine", "id -un; bash -lc 'echo $CUDA_VISIBLE_DEVICES'").await;
+    assert_eq!(said(&output), format!("{user}\n{}", active.parts[0].gpus[0]), "{output:?}");
+    assert!(!host.lets_in(&user, "stranger").await, "only the attached key opens");
+
+    let path = AllocationPath { project_id: tenant.project, allocation_id: active.id };
+    let body = AllocationSshKeys { ssh_keys: vec![second.id] };
+    tenant.client.call::<SetAllocationSshKeys>(path, Default::default(), body).await.unwrap();
+    eventually("the other key", || async { host.lets_in(&user, "second").await }).await;
+    assert!(!host.lets_in(&user, "mine").await, "the first key no longer opens");
+
+    let busy = "trap '' HUP TERM; mkdir -p work; echo secret > work/data; (setsid sleep 600 >/dev/null 2>&1 &) ; (nohup sleep 601 >/dev/null 2>&1 &)";
+    assert!(host.ssh(&user, "second", busy).await.status.success());
+    assert!(processes_of(account.uid.as_raw()).len() >= 2);
+    // An agent that dies in between finds everything again.
+    agent.kill().await.unwrap();
+    let _agent = host.runs();
+
+    let released = tenant.gives_back(active.id).await;
+    assert_eq!(released.state, AllocationState::Released);
+    assert!(nix::unistd::User::from_name(&user).unwrap().is_none(), "the user is gone");
+    assert_eq!(processes_of(account.uid.as_raw()), Vec::<String>::new(), "so is what they ran");
+    assert!(!account.dir.exists(), "and their home");
+    assert!(!host.lets_in(&user, "second").await);
+    let mut above = fleet.world.server.database.superuser().await;
+    let evidence: serde_json::Value =
+        sqlx::query_scalar("SELECT evidence FROM allocation_parts WHERE allocation_id = $1")
+            .bind(active.id.uuid())
+            .fetch_one(&mut above)
+            .await
+            .unwrap();
+    assert!(evidence["processes_killed"].as_u64().unwrap() >= 2, "{evidence}");
+    let took = active.active_at.unwrap().duration_since(active.created_at);
+    println!(
+        "user {user} (uid {}) was made in {} ms, logged in through sshd on port {}, and is gone with {} processes and {}",
+        account.uid,
+        took.as_millis(),
+        host.port,
+        evidence["processes_killed"],
+        account.dir.display()
+    );
+}

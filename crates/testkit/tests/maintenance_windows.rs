@@ -1,0 +1,184 @@
+//! Maintenance windows: told beforehand, once; nodes are emptied at the start
+//! and given back at the end, and nobody else's are touched.
+
+use std::{sync::Arc, time::Duration};
+
+use contract::{
+    Code, Nothing,
+    events::{EventFilter, ListEvents},
+    id::{NodeId, OrganizationId, PoolId, ProjectId},
+    maintenance_windows::{
+        AnnouncedWindow, CancelMaintenanceWindow, CreateMaintenanceWindow, ListAnnouncedWindows,
+        ListMaintenanceWindows, MaintenanceWindow, MaintenanceWindowPath, MaintenanceWindowSpec,
+    },
+    nodes::{CordonNode, NodePath},
+    organizations::{Because, OrganizationPath},
+};
+use control::roles::Role;
+use testkit::{Agent, Database, Fleet, Member, Server, server::eventually};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// A fleet in which work happens only when the test settles it.
+async fn fleet() -> Fleet {
+    Fleet::on(Server::with(Arc::new(Database::new().await), &[Role::Api, Role::Nodes], |_| ()).await).await
+}
+
+fn because() -> Because {
+    Because { reason: "test".parse().unwrap() }
+}
+
+fn window(fleet: &Fleet, node_id: Option<NodeId>, pool_id: Option<PoolId>) -> MaintenanceWindowSpec {
+    let now = fleet.world.server.app.db.clock.estimate();
+    let reason = "new driver".parse().unwrap();
+    MaintenanceWindowSpec { node_id, pool_id, starts_at: now + HOUR, ends_at: now + 3 * HOUR, reason }
+}
+
+async fn plan(fleet: &Fleet, spec: MaintenanceWindowSpec) -> MaintenanceWindow {
+    let made = fleet.operator.call::<CreateMaintenanceWindow>(Nothing {}, Nothing {}, spec).await.unwrap();
+    fleet.world.server.settle().await;
+    made
+}
+
+async fn state(fleet: &Fleet) -> String {
+    let page = fleet.operator.call::<ListMaintenanceWindows>(Nothing {}, Default::default(), Nothing {}).await;
+    page.unwrap().items[0].state.as_str().to_owned()
+}
+
+async fn settle_after(fleet: &Fleet, by: Duration) {
+    fleet.advance(by);
+    fleet.world.server.settle().await;
+}
+
+/// An active allocation of the project that holds the node's first slot. How it came to be is not what is tested.
+async fn occupy(fleet: &Fleet, agent: &Agent, organization: OrganizationId, project: ProjectId) {
+    let mut above = fleet.world.server.database.superuser().await;
+    sqlx::raw_sql(
+        "SET session_replication_role = replica;
+         INSERT INTO skus (id, name, shape, gpu_counts, numa_bound) SELECT gen_random_uuid(), 'slice', 'gpu_slice', '{1}', false
+           ON CONFLICT DO NOTHING",
+    )
+    .execute(&mut above)
+    .await
+    .unwrap();
+    sqlx::query(
+        "WITH holder AS (
+           INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state, active_at)
+           SELECT gen_random_uuid(), $2, $3, skus.id, 1, 1, false, 'gtest', '{}', 'test', 'active', app_now() FROM skus RETURNING id),
+         slot AS (
+           UPDATE slots SET held_by = (SELECT id FROM holder) WHERE node_id = $1 AND place = 0 RETURNING id, gpu_uuid)
+         INSERT INTO allocation_parts (organization_id, allocation_id, node_id, gpus, slots)
+         SELECT $2, holder.id, $1, ARRAY[slot.gpu_uuid], ARRAY[slot.id] FROM holder, slot",
+    )
+    .bind(agent.node.uuid())
+    .bind(organization.uuid())
+    .bind(project.uuid())
+    .execute(&mut above)
+    .await
+    .unwrap();
+}
+
+async fn allocation_state(fleet: &Fleet) -> String {
+    let mut above = fleet.world.server.database.superuser().await;
+    sqlx::query_scalar("SELECT state FROM allocations").fetch_one(&mut above).await.unwrap()
+}
+
+async fn announced(fleet: &Fleet, organization: OrganizationId, owner: &Member) -> Vec<AnnouncedWindow> {
+    let path = OrganizationPath { organization_id: organization };
+    let client = fleet.world.as_(owner);
+    client.call::<ListAnnouncedWindows>(path, Default::default(), Nothing {}).await.unwrap().items
+}
+
+async fn announcements(fleet: &Fleet, organization: OrganizationId, owner: &Member) -> usize {
+    let path = OrganizationPath { organization_id: organization };
+    let page = fleet.world.as_(owner).call::<ListEvents>(path, EventFilter::default(), Nothing {}).await.unwrap();
+    page.items.iter().filter(|it| it.subject == "maintenance_window.announced").count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_is_emptied_at_the_start_and_given_back_at_the_end() {
+    let fleet = fleet().await;
+    let (busy, idle, spare) = (fleet.host("busy", 1).await, fleet.host("idle", 1).await, fleet.host("spare", 1).await);
+    let cordon = NodePath { node_id: spare.node };
+    fleet.operator.call::<CordonNode>(cordon, Nothing {}, because()).await.unwrap();
+    let (organization, owner) = fleet.world.organization().await;
+    let project = fleet.world.project(organization).await;
+    occupy(&fleet, &busy, organization, project).await;
+    let (stranger, other) = fleet.world.organization().await;
+
+    let made = plan(&fleet, window(&fleet, None, Some(fleet.pool))).await;
+    settle_after(&fleet, HOUR / 2).await;
+    let told = announced(&fleet, organization, &owner).await;
+    assert_eq!((told.len(), told[0].id, told[0].project_ids.as_slice()), (1, made.id, &[project][..]));
+    assert_eq!(announcements(&fleet, organization, &owner).await, 1, "once, however often it is looked at");
+    assert!(announced(&fleet, stranger, &other).await.is_empty());
+    assert_eq!(announcements(&fleet, stranger, &other).await, 0);
+    assert_eq!(fleet.state(idle.node).await.0, "ready", "nothing happens before the start");
+
+    settle_after(&fleet, HOUR).await;
+    assert_eq!(state(&fleet).await, "active");
+    assert_eq!(fleet.state(busy.node).await.0, "draining");
+    assert_eq!(fleet.state(idle.node).await.0, "maintenance");
+    assert_eq!(allocation_state(&fleet).await, "releasing", "its time is over at the start");
+
+    settle_after(&fleet, 2 * HOUR).await;
+    assert_eq!(state(&fleet).await, "over");
+    for (agent, after) in [(&busy, "ready"), (&idle, "ready"), (&spare, "cordoned")] {
+        assert_eq!(fleet.state(agent.node).await.0, after);
+    }
+    settle_after(&fleet, HOUR).await;
+    assert_eq!(announcements(&fleet, organization, &owner).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_is_called_off_gives_its_node_back_and_touches_no_other() {
+    let fleet = fleet().await;
+    let (planned, beside) = (fleet.host("planned", 1).await, fleet.host("beside", 1).await);
+    let made = plan(&fleet, window(&fleet, Some(planned.node), None)).await;
+    settle_after(&fleet, HOUR + HOUR / 2).await;
+    eventually("the node to be empty", || async {
+        fleet.world.server.settle().await;
+        fleet.state(planned.node).await.0 == "maintenance"
+    })
+    .await;
+    assert_eq!(fleet.state(beside.node).await.0, "ready");
+    let path = || MaintenanceWindowPath { maintenance_window_id: made.id };
+    fleet.operator.call::<CancelMaintenanceWindow>(path(), Nothing {}, because()).await.unwrap();
+    fleet.world.server.settle().await;
+    assert_eq!((state(&fleet).await.as_str(), fleet.state(planned.node).await.0.as_str()), ("cancelled", "ready"));
+    let again = fleet.operator.call::<CancelMaintenanceWindow>(path(), Nothing {}, because()).await;
+    assert!(again.unwrap_err().is(Code::Conflict));
+    settle_after(&fleet, 5 * HOUR).await;
+    assert_eq!(state(&fleet).await, "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_nobody_was_there_to_start_empties_nothing() {
+    let fleet = fleet().await;
+    let agent = fleet.host("a", 1).await;
+    plan(&fleet, window(&fleet, Some(agent.node), None)).await;
+    settle_after(&fleet, 10 * HOUR).await;
+    assert_eq!((state(&fleet).await.as_str(), fleet.state(agent.node).await.0.as_str()), ("over", "ready"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_cannot_be_is_refused() {
+    let fleet = fleet().await;
+    let agent = fleet.host("a", 1).await;
+    let good = window(&fleet, Some(agent.node), None);
+    let wrong = [
+        MaintenanceWindowSpec { pool_id: Some(fleet.pool), ..good.clone() },
+        MaintenanceWindowSpec { node_id: None, ..good.clone() },
+        MaintenanceWindowSpec { node_id: Some(NodeId::generate()), ..good.clone() },
+        MaintenanceWindowSpec { starts_at: good.starts_at - 2 * HOUR, ..good.clone() },
+        MaintenanceWindowSpec { ends_at: good.starts_at, ..good.clone() },
+        MaintenanceWindowSpec { ends_at: good.ends_at + 800 * HOUR, ..good.clone() },
+    ];
+    for spec in wrong {
+        let refused = fleet.operator.call::<CreateMaintenanceWindow>(Nothing {}, Nothing {}, spec).await;
+        assert!(refused.unwrap_err().is(Code::InvalidValue));
+    }
+    let path = MaintenanceWindowPath { maintenance_window_id: contract::id::MaintenanceWindowId::generate() };
+    let refused = fleet.operator.call::<CancelMaintenanceWindow>(path, Nothing {}, because()).await;
+    assert!(refused.unwrap_err().is(Code::NotFound));
+}

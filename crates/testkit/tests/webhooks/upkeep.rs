@@ -1,0 +1,90 @@
+//! What goes with a webhook, limits, and the key that seals secrets.
+
+use std::time::Duration;
+
+use contract::{
+    Code, Nothing,
+    webhook_deliveries::WebhookDeliveryState as State,
+    webhooks::{
+        ChangeWebhook, CreateWebhook, DeleteWebhook, EnableWebhook, RotateWebhookSecret, TestWebhook, WebhookChange,
+        WebhookSpec, WebhookState,
+    },
+};
+use kernel::secrets::Keyring;
+use sqlx::Connection;
+
+use crate::stand::{Stand, spec};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_when_a_webhook_goes_is_given_up() {
+    let stand = Stand::new().await;
+    let (hook, delivery) = stand.one().await;
+    let path = || stand.path(hook.webhook.id);
+    let deleted = stand.owner.call::<DeleteWebhook>(path(), Nothing {}, Nothing {}).await.unwrap();
+    assert_eq!(deleted.state, WebhookState::Deleted);
+    let again = stand.owner.call::<DeleteWebhook>(path(), Nothing {}, Nothing {}).await.unwrap();
+    assert_eq!(again, deleted, "asking again changes nothing");
+    stand.settle().await;
+    assert!(stand.receiver.heard().is_empty());
+    let delivery = stand.look(&delivery).await;
+    assert_eq!(delivery.state, State::Exhausted);
+    assert_eq!(delivery.error.as_deref(), Some("was not sent: the webhook is deleted"));
+    assert!(stand.hooks().await.is_empty());
+    for refused in [
+        stand.owner.call::<TestWebhook>(path(), Nothing {}, Nothing {}).await.err(),
+        stand.owner.call::<RotateWebhookSecret>(path(), Nothing {}, Nothing {}).await.err(),
+        stand.owner.call::<EnableWebhook>(path(), Nothing {}, Nothing {}).await.err(),
+        stand.owner.call::<ChangeWebhook>(path(), Nothing {}, WebhookChange::default()).await.err(),
+        stand.resend(&delivery).await.err(),
+    ] {
+        assert!(refused.unwrap().is(Code::Conflict));
+    }
+
+    // The keeper sweeps both when their time is up, not before.
+    let db = &stand.world.server.app.db;
+    let sweep = async || {
+        let keep = Duration::from_secs(30 * 86_400);
+        let deliveries = control::webhook_deliveries::forget_old(db, keep, 100).await.unwrap();
+        (deliveries, control::webhooks::forget_old(db, keep, 100).await.unwrap())
+    };
+    assert_eq!(sweep().await, (0, 0));
+    stand.advance(31 * 86_400);
+    assert_eq!(sweep().await, (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_limit_and_the_patterns_are_checked() {
+    let stand = Stand::new().await;
+    stand.policy("webhooks.max", "1").await;
+    for events in ["allocations.*", "project.exploded"] {
+        let error = stand.create("https://example.com/", events).await.unwrap_err();
+        assert!(error.is(Code::InvalidValue) && error.to_string().contains(events), "{error}");
+    }
+    let none = WebhookSpec { events: Vec::new(), ..spec("https://example.com/", "*") };
+    let error = stand.owner.call::<CreateWebhook>(stand.at(), Nothing {}, none).await.unwrap_err();
+    assert!(error.is(Code::InvalidValue), "{error}");
+    let first = stand.create("https://example.com/", "*").await.unwrap().webhook;
+    assert!(stand.create("https://example.com/", "*").await.unwrap_err().is(Code::LimitReached));
+    stand.owner.call::<DeleteWebhook>(stand.path(first.id), Nothing {}, Nothing {}).await.unwrap();
+    stand.create("https://example.com/", "*").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_key_that_seals_secrets_can_be_replaced() {
+    let stand = Stand::new().await;
+    stand.hook("*").await;
+    let new = Keyring::generate_entry().expose_text().unwrap().to_owned();
+    let both = Keyring::parse(&format!("{new}\ntest:{}=", "A".repeat(43))).unwrap();
+    let db = &stand.world.server.app.db;
+    let mut tx = kernel::Tx::system(db, "test", kernel::Access::Write).await.unwrap();
+    assert_eq!(control::webhooks::rewrap(&mut tx, &both).await.unwrap(), 1);
+    assert_eq!(control::webhooks::rewrap(&mut tx, &both).await.unwrap(), 0);
+    tx.commit().await.unwrap();
+    let sealed: Vec<u8> = {
+        let mut connection = stand.world.server.database.superuser().await;
+        let sealed = sqlx::query_scalar("SELECT secret FROM webhooks").fetch_one(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        sealed
+    };
+    assert_eq!(kernel::secrets::Sealed::from_bytes(&sealed).unwrap().key_id(), both.active());
+}

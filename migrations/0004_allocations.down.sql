@@ -1,0 +1,1 @@
+DROP TABLE tasks, allocation_parts, allocations;

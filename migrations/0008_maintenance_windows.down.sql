@@ -1,0 +1,1 @@
+DROP TABLE maintenance_notices, maintenance_nodes, maintenance_windows;
