@@ -163,7 +163,7 @@ pub struct AllocationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_minutes: Option<Within<1, 525_600>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 32))]
+    #[schemars(with = "BTreeMap<String, TagValue>", extend("maxProperties" = 32))]
     pub tags: BTreeMap<Label, TagValue>,
     /// The caller's public keys to let in; all of the caller's when not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -238,6 +238,7 @@ pub struct Allocation {
     pub parts: Vec<AllocationPart>,
     /// The user to sign in as.
     pub login: String,
+    #[schemars(with = "BTreeMap<String, TagValue>")]
     pub tags: BTreeMap<Label, TagValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ends_at: Option<Timestamp>,
