@@ -163,8 +163,9 @@ pub struct AllocationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_minutes: Option<Within<1, 525_600>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(with = "BTreeMap<String, TagValue>", extend("maxProperties" = 32))]
-    pub tags: BTreeMap<Label, TagValue>,
+    /// By name; a name is a label.
+    #[schemars(extend("maxProperties" = 32))]
+    pub tags: BTreeMap<String, TagValue>,
     /// The caller's public keys to let in; all of the caller's when not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]

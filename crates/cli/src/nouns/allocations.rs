@@ -198,7 +198,7 @@ impl Create {
             same_fabric: self.same_fabric,
             apart: self.apart,
             lease_minutes: self.lease_minutes,
-            tags: self.tags.into_iter().collect::<BTreeMap<_, _>>(),
+            tags: self.tags.into_iter().map(|(name, value)| (name.into_string(), value)).collect::<BTreeMap<_, _>>(),
             ssh_keys: if self.ssh_keys.is_empty() { None } else { Some(self.ssh_keys) },
         };
         let mut answer = context.create::<CreateAllocation>(&self.once, path, spec).await?;

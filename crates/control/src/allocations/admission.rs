@@ -2,7 +2,7 @@
 //! stays within the limits. Runs in the transaction that writes the request.
 
 use contract::{
-    Code,
+    Code, Label,
     allocations::AllocationSpec,
     id::{OrganizationId, ProjectId, SshKeyId, UserId},
     skus::Sku,
@@ -38,6 +38,9 @@ pub async fn admit(
 ) -> Result<Admitted, Failure> {
     if spec.tags.len() > MOST_TAGS {
         return Err(wrong("tags", format!("an allocation has at most {MOST_TAGS} tags")));
+    }
+    if let Some((name, error)) = spec.tags.keys().find_map(|it| it.parse::<Label>().err().map(|error| (it, error))) {
+        return Err(wrong("tags", format!("the name {name:?} of a tag: {error}")));
     }
     let sku = skus::by_name(tx, &spec.sku).await?.filter(|it| it.retired_at.is_none());
     let sku = sku.ok_or_else(|| wrong("sku", format!("no SKU `{}` is on offer; `skus list` names them", spec.sku)))?;
