@@ -35,6 +35,7 @@ pub fn command(arguments: &[&str], url: &str) -> Command {
         .env("GPUAAS_DATABASE_URL", url)
         .env("GPUAAS_SECRETS_KEYS", secrets_keys())
         .env("GPUAAS_LOG", "warn")
+        .env("GPUAAS_LISTEN", "127.0.0.1:0")
         .env("GPUAAS_NODE_LISTEN", "127.0.0.1:0")
         .stdin(Stdio::null())
         .kill_on_drop(true);

@@ -71,7 +71,16 @@ impl<D: Driver> Shared<D> {
     }
 
     fn conclude(&self, task: &Task, outcome: Outcome) {
-        tracing::info!(task = %task.id, verb = task.verb.name(), resource = task.resource, ?outcome, "did a task");
+        let (task_id, verb) = (task.id, task.verb.name());
+        match &outcome {
+            Outcome::Done { .. } => tracing::info!(%task_id, verb, resource = task.resource, "did a task"),
+            Outcome::Failed { step, code, detail, .. } => {
+                tracing::warn!(%task_id, verb, resource = task.resource, step, code, detail, "could not do a task");
+            }
+            Outcome::Refused { reason } => {
+                tracing::warn!(%task_id, verb, resource = task.resource, reason = reason.name(), "refused a task");
+            }
+        }
         let report = self.report(task, outcome);
         self.keep(report);
         (self.points)("persisted");

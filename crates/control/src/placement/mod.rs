@@ -5,12 +5,21 @@
 pub mod slots;
 mod store;
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
 
 use contract::id::AllocationId;
 use kernel::Tx;
 use planner::{AllocationKey, Fleet};
 pub use planner::{Ask, Denial, Explanation};
+use uuid::Uuid;
+
+// bound: a choice that does not show in the database so long after it was let go
+// was not written; one that is written later than that meets the database's own locks
+const SETTLING: Duration = Duration::from_secs(2);
 
 /// Shared by every visit of this process.
 #[derive(Clone, Default)]
@@ -24,10 +33,19 @@ pub struct Placement {
 struct Picture {
     fleet: Fleet,
     /// Choices on their way into the database, which do not show there yet.
-    pending: Vec<(AllocationId, planner::Placement, Ask)>,
+    pending: Vec<Pending>,
 }
 
-/// A choice that nobody else in this process makes until it is dropped.
+struct Pending {
+    allocation: AllocationId,
+    placement: planner::Placement,
+    ask: Ask,
+    /// When it was let go: it is being committed, or it came to nothing.
+    settles_since: Option<Instant>,
+}
+
+/// A choice that nobody else in this process makes until it shows in the
+/// database, or came to nothing.
 pub struct Chosen {
     pub placement: planner::Placement,
     allocation: AllocationId,
@@ -38,14 +56,18 @@ impl Placement {
     /// Reads what changed since the last time.
     pub async fn refresh(&self, tx: &mut Tx) -> sqlx::Result<()> {
         let mut seen = self.reading.lock().await;
-        let (now, nodes) = store::changes(tx, seen.as_ref()).await?;
+        let (unwritten, again) = self.picture().unwritten();
+        let (now, nodes) = store::changes(tx, seen.as_ref(), &again).await?;
         let mut picture = self.picture();
+        let shown: HashSet<AllocationKey> =
+            nodes.iter().flat_map(|it| &it.slots).filter_map(|slot| slot.held_by).collect();
         for node in nodes {
             picture.fleet.upsert(node);
         }
+        picture.pending.retain(|it| !shown.contains(&key(it.allocation)) && !unwritten.contains(&it.allocation));
         let Picture { fleet, pending } = &mut *picture;
-        for (allocation, placement, ask) in pending.iter() {
-            fleet.reserve(placement, ask, key(*allocation));
+        for it in pending.iter() {
+            fleet.reserve(&it.placement, &it.ask, key(it.allocation));
         }
         *seen = Some(now);
         Ok(())
@@ -56,7 +78,8 @@ impl Placement {
         let mut picture = self.picture();
         let placement = planner::plan(&picture.fleet, ask)?;
         picture.fleet.reserve(&placement, ask, key(allocation));
-        picture.pending.push((allocation, placement.clone(), ask.clone()));
+        let (kept, ask) = (placement.clone(), ask.clone());
+        picture.pending.push(Pending { allocation, placement: kept, ask, settles_since: None });
         Ok(Chosen { placement, allocation, picture: self.picture.clone() })
     }
 
@@ -78,7 +101,19 @@ impl Placement {
 impl Drop for Chosen {
     fn drop(&mut self) {
         let mut picture = self.picture.lock().expect("no code panics while it holds this lock");
-        picture.pending.retain(|(allocation, ..)| *allocation != self.allocation);
+        let own = picture.pending.iter_mut().filter(|it| it.allocation == self.allocation);
+        own.for_each(|it| it.settles_since = Some(Instant::now()));
+    }
+}
+
+impl Picture {
+    /// Choices that came to nothing, and the nodes to read again because of them.
+    fn unwritten(&self) -> (HashSet<AllocationId>, Vec<Uuid>) {
+        let is_over = |it: &&Pending| it.settles_since.is_some_and(|since| since.elapsed() >= SETTLING);
+        let over: Vec<&Pending> = self.pending.iter().filter(is_over).collect();
+        let parts = over.iter().flat_map(|it| &it.placement.parts);
+        let nodes = parts.map(|part| Uuid::from_u128(part.node.0)).collect();
+        (over.iter().map(|it| it.allocation).collect(), nodes)
     }
 }
 

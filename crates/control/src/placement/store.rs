@@ -39,14 +39,16 @@ struct SlotRow {
     held_by: Option<Uuid>,
 }
 
-pub async fn changes(tx: &mut Tx, since: Option<&Seen>) -> sqlx::Result<(Seen, Vec<Node>)> {
-    let (xmin, changed): (i64, Vec<Uuid>) = sqlx::query_as(
+/// Nodes that changed, and those asked for besides.
+pub async fn changes(tx: &mut Tx, since: Option<&Seen>, besides: &[Uuid]) -> sqlx::Result<(Seen, Vec<Node>)> {
+    let (xmin, mut changed): (i64, Vec<Uuid>) = sqlx::query_as(
         "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
                 ARRAY(SELECT node_id FROM node_changes WHERE xid >= $1::bigint::text::xid8)",
     )
     .bind(since.map_or(0, |it| it.0))
     .fetch_one(tx.conn())
     .await?;
+    changed.extend(besides);
     if changed.is_empty() {
         return Ok((Seen(xmin), Vec::new()));
     }

@@ -65,7 +65,7 @@ impl Agents {
         command.arg("sim").args(["--url", &url, "--name", "bench"]).arg("--tokens").arg(&list);
         command.arg("--ca-file").arg(folder.join("sim/roots.pem")).args(["--nodes", &count.to_string()]);
         command.args(["--heartbeat-ms", &HEARTBEAT_MS.to_string()]).arg("--until-stdin-closes");
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).env("GPUAAS_LOG", "error");
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).env("GPUAAS_NODE_LOG", "error");
         let process = command.spawn().map_err(|error| format!("cannot start gpuaas-node: {error}"))?;
         Ok(Self { process })
     }
