@@ -4,4 +4,5 @@
 mod failures;
 mod life;
 mod refusals;
+mod stopping;
 mod waiting;
