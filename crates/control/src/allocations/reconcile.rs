@@ -96,8 +96,9 @@ impl Reconciler for AllocationReconciler {
         if request.behind > 0 {
             return Ok(Found::Behind(request.behind));
         }
-        // What is kept for it is kept from those who hold less, too.
-        if request.kept.is_empty() && request.ahead.iter().any(|it| self.placement.has_room(it)) {
+        // Who waited longest comes before those who hold less, or they could pass for ever.
+        let comes_first = request.leases.is_some() || !request.kept.is_empty();
+        if !comes_first && request.ahead.iter().any(|it| self.placement.has_room(it)) {
             return Ok(Found::NotItsTurn);
         }
         let denial = match self.placement.choose(visit.id, &request.ask, &request.kept) {

@@ -252,9 +252,11 @@ pub async fn placed(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Counts one more try.
+/// Counts one more try, and says why. What is stopped says why it is stopped instead.
 pub async fn attempt(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
-    sqlx::query("UPDATE allocations SET attempts = attempts + 1, reason = left($2, 500) WHERE id = $1")
+    let statement = "UPDATE allocations SET attempts = attempts + 1,
+        reason = CASE WHEN state = 'stopping' THEN reason ELSE left($2, 500) END WHERE id = $1";
+    sqlx::query(statement)
         .bind(id.uuid())
         .bind(reason)
         .execute(tx.conn())
