@@ -25,7 +25,7 @@ const EVERY: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 pub async fn until_active(context: &Context, path: AllocationPath) -> Result<Value, Failure> {
-    until(context, path, |state| match state {
+    until(context, path, |_, state| match state {
         AllocationState::Active => Some(Ok(())),
         AllocationState::Released | AllocationState::Failed | AllocationState::ReleaseFailed => Some(Err(())),
         AllocationState::Requested
@@ -39,7 +39,7 @@ pub async fn until_active(context: &Context, path: AllocationPath) -> Result<Val
 }
 
 pub async fn until_over(context: &Context, path: AllocationPath) -> Result<Value, Failure> {
-    until(context, path, |state| match state {
+    until(context, path, |_, state| match state {
         AllocationState::Released | AllocationState::Failed => Some(Ok(())),
         AllocationState::ReleaseFailed => Some(Err(())),
         AllocationState::Requested
@@ -53,10 +53,45 @@ pub async fn until_over(context: &Context, path: AllocationPath) -> Result<Value
     .await
 }
 
+pub async fn until_stopped(context: &Context, path: AllocationPath) -> Result<Value, Failure> {
+    until(context, path, |allocation, state| match state {
+        AllocationState::Stopped => Some(Ok(())),
+        // Its hosts could not stop it, and a person has to look.
+        AllocationState::Stopping if allocation.needs_attention => Some(Err(())),
+        AllocationState::Stopping => None,
+        AllocationState::Requested
+        | AllocationState::Provisioning
+        | AllocationState::Active
+        | AllocationState::Starting
+        | AllocationState::Releasing
+        | AllocationState::Released
+        | AllocationState::Failed
+        | AllocationState::ReleaseFailed => Some(Err(())),
+    })
+    .await
+}
+
+pub async fn until_started(context: &Context, path: AllocationPath) -> Result<Value, Failure> {
+    until(context, path, |_, state| match state {
+        AllocationState::Active => Some(Ok(())),
+        AllocationState::Starting => None,
+        // A start that fails is stopped again.
+        AllocationState::Stopping
+        | AllocationState::Stopped
+        | AllocationState::Requested
+        | AllocationState::Provisioning
+        | AllocationState::Releasing
+        | AllocationState::Released
+        | AllocationState::Failed
+        | AllocationState::ReleaseFailed => Some(Err(())),
+    })
+    .await
+}
+
 async fn until(
     context: &Context,
     path: AllocationPath,
-    is_over: impl Fn(AllocationState) -> Option<Result<(), ()>>,
+    is_over: impl Fn(&Allocation, AllocationState) -> Option<Result<(), ()>>,
 ) -> Result<Value, Failure> {
     let started = Instant::now();
     let mut line = Line::new(context);
@@ -65,7 +100,7 @@ async fn until(
         let allocation: Allocation = exact::read(&answer)?;
         line.show(started.elapsed(), &stage(&allocation));
         let over = match &allocation.state {
-            Open::Known(state) => is_over(*state),
+            Open::Known(state) => is_over(&allocation, *state),
             Open::Unknown(_) => None,
         };
         match over {

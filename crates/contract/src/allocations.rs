@@ -85,7 +85,41 @@ endpoint! {
 }
 
 endpoint! {
+    /// Stop what runs on an allocation.
+    ///
+    /// Nobody can sign in and what ran is ended; files stay. Its GPUs stay held
+    /// for it: to let others have them, release it.
+    StopAllocation = POST "/v1/projects/{project_id}/allocations/{allocation_id}/stop" {
+        path: AllocationPath,
+        returns: 202 Allocation,
+        auth: Project(AllocationsWrite),
+        lane: Default,
+        idempotency: KeyRequired,
+        audit: Action("allocation.stop"),
+        problems: [NotFound, Conflict, Suspended],
+    }
+}
+
+endpoint! {
+    /// Start a stopped allocation again.
+    ///
+    /// It is `active` when the hosts proved its GPUs anew. A start that fails
+    /// ends `stopped` again, and says why.
+    StartAllocation = POST "/v1/projects/{project_id}/allocations/{allocation_id}/start" {
+        path: AllocationPath,
+        returns: 202 Allocation,
+        auth: Project(AllocationsWrite),
+        lane: Default,
+        idempotency: KeyRequired,
+        audit: Action("allocation.start"),
+        problems: [NotFound, Conflict, Suspended],
+    }
+}
+
+endpoint! {
     /// Choose anew which public keys an allocation lets in.
+    ///
+    /// A stopped one lets them in when it is started.
     SetAllocationSshKeys = PUT "/v1/projects/{project_id}/allocations/{allocation_id}/ssh-keys" {
         path: AllocationPath,
         body: AllocationSshKeys,
@@ -231,7 +265,7 @@ pub struct Allocation {
     pub state: Open<AllocationState>,
     pub version: i64,
     pub state_since: Timestamp,
-    /// What it waits for, or why it failed.
+    /// What it waits for, or why it failed, ended or was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Whether a person has to look.
@@ -368,4 +402,8 @@ moved_event! {
 moved_event! {
     /// Somebody asked for it to be started again.
     AllocationStartRequested = "allocation.start_requested"
+}
+moved_event! {
+    /// A host could not start it; it is stopped again and keeps its slots.
+    AllocationStartFailed = "allocation.start_failed"
 }

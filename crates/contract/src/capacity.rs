@@ -1,16 +1,19 @@
-//! Capacity: how many GPUs there are for a SKU in a region.
+//! Capacity: how much there is for a SKU in a region, counted in what the SKU sells.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Label, Page, endpoint,
+    Label, Open, Page, endpoint,
     id::{RegionId, SkuId},
-    list_query,
+    list_query, words,
 };
 
 endpoint! {
-    /// Show how many GPUs each SKU has in each region.
+    /// Show how much of each SKU there is in each region.
+    ///
+    /// Each line counts what its SKU sells: whole nodes for `baremetal`, GPUs or
+    /// MIG slices otherwise.
     ListCapacity = GET "/v1/capacity" {
         query: CapacityFilter,
         returns: 200 Page<CapacityLine>,
@@ -37,12 +40,16 @@ pub struct CapacityLine {
     pub sku: Label,
     pub region_id: RegionId,
     pub region: Label,
-    /// GPUs that can be taken now.
+    /// What the numbers count.
+    pub unit: Open<CapacityUnit>,
+    /// How many can be taken now.
     pub free: u64,
-    /// GPUs that are being prepared or cleaned.
+    /// How many are being prepared or cleaned.
     pub held: u64,
-    /// GPUs that somebody uses.
+    /// How many somebody uses; a node also when only a part of it is in use.
     pub used: u64,
-    /// GPUs that are quarantined, missing, or on nodes out of service.
+    /// How many are quarantined, missing, or out of service.
     pub broken: u64,
 }
+
+words! { CapacityUnit { Node = "node", Gpu = "gpu", MigSlice = "mig_slice" } }

@@ -71,6 +71,13 @@ impl Fleet {
         }
     }
 
+    /// Keeps nodes free for a request, or lifts that.
+    pub fn keep(&mut self, nodes: &[NodeKey], reserved_for: Option<AllocationKey>) {
+        for node in nodes {
+            self.update(*node, |node| node.reserved_for = reserved_for);
+        }
+    }
+
     pub(crate) fn index(&self) -> &Index {
         &self.index
     }

@@ -135,9 +135,9 @@ fn take_out(rack: &mut Rack, node: &Node, signature: &Signature) {
     }
 }
 
-/// What the node offers, by class; nothing while it is not usable.
+/// What the node offers, by class; nothing while it is not usable or kept free.
 fn offers(node: &Node) -> impl Iterator<Item = (SlotClass, Signature)> {
-    let found = if node.is_usable() { classes(node) } else { Vec::new() };
+    let found = if node.is_usable() && node.reserved_for.is_none() { classes(node) } else { Vec::new() };
     found.into_iter().filter_map(|class| {
         let groups = free_groups(node, &class, |_| true);
         let groups: Vec<u16> =

@@ -33,7 +33,8 @@
 //! 6. A NUMA-bound request fits on one NUMA node. A slot of unknown NUMA node is
 //!    alone, unless no slot of its node has a known one.
 //! 7. With `colocate_fabric`, every slot has a fabric device beside it.
-//! 8. A gang finds all its nodes, in one region, of one model, or takes none; and in
+//! 8. It is not kept free for a request that waited longer.
+//! 9. A gang finds all its nodes, in one region, of one model, or takes none; and in
 //!    one fabric domain where that is required.
 //!
 //! # What is preferred among what is allowed
@@ -47,6 +48,13 @@
 //! else few domains.
 //!
 //! `tests/first_fit.rs` measures these choices against naive first fit.
+//!
+//! # Who waited too long
+//!
+//! [`could_run`] says whether a request would fit if nothing else were there, and
+//! [`soonest`] on which nodes it would fit first if nothing new came there. The caller
+//! decides whose turn that is and sets `reserved_for` of those nodes, which then take
+//! nothing else; [`Fleet::keep`] lifts it for the one that they are kept for.
 //!
 //! # Why it is fast
 //!
@@ -71,6 +79,7 @@ mod judge;
 mod key;
 mod node;
 mod plan;
+mod prospect;
 mod reason;
 
 pub use ask::{Ask, Invalid, SameFabric, Shape, SkuShape};
@@ -80,4 +89,5 @@ pub use groups::SlotClass;
 pub use key::{AllocationKey, Name, NodeKey, OrganizationKey, SlotKey};
 pub use node::{Condition, Health, Node, Slot, SlotKind, State, Unavailable};
 pub use plan::{Denial, Part, Placement, plan};
+pub use prospect::{Ends, could_run, soonest};
 pub use reason::{Occupancy, Reason, Rule};

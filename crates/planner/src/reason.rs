@@ -25,6 +25,7 @@ pub enum Rule {
     Free,
     Numa,
     FabricDevice,
+    Reserved,
     Gang,
     SameFabric,
 }
@@ -68,6 +69,8 @@ pub enum Reason {
         beside: u32,
         wanted: u32,
     },
+    /// It has room, which is kept for a request that waited longer.
+    Reserved,
     /// It would do, but too few others would.
     GangShort {
         fitting: u32,
@@ -106,6 +109,7 @@ impl Reason {
             Self::NotFree { .. } => Rule::Free,
             Self::NumaSplit { .. } => Rule::Numa,
             Self::NoFabricDevice { .. } => Rule::FabricDevice,
+            Self::Reserved => Rule::Reserved,
             Self::GangShort { .. } => Rule::Gang,
             Self::DomainShort { .. } => Rule::SameFabric,
         }
@@ -152,6 +156,7 @@ impl fmt::Display for Reason {
             Self::NoFabricDevice { beside, wanted } => {
                 write!(f, "has {beside} free GPUs beside a fabric device; {wanted} are wanted")
             }
+            Self::Reserved => write!(f, "is kept free for a request that waited longer"),
             Self::GangShort { fitting, wanted } => {
                 write!(f, "has room, but only {fitting} of {wanted} nodes like it do")
             }
@@ -194,6 +199,7 @@ impl fmt::Display for Rule {
             Self::Free => "too few GPUs are free on one node",
             Self::Numa => "too few GPUs are free on one NUMA node",
             Self::FabricDevice => "too few free GPUs have a fabric device beside them",
+            Self::Reserved => "what is free is kept for a request that waited longer",
             Self::Gang => "too few nodes have room at the same time",
             Self::SameFabric => "too few nodes of one fabric domain have room",
         };

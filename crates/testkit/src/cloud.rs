@@ -9,7 +9,8 @@ use contract::{
     Nothing,
     allocations::{
         Allocation, AllocationPath, AllocationSpec, AllocationState, AnyAllocationPath, CreateAllocation,
-        ExplainAllocation, Explanation, ForceReleaseAllocation, GetAllocation, ReleaseAllocation,
+        ExplainAllocation, Explanation, ForceReleaseAllocation, GetAllocation, ReleaseAllocation, StartAllocation,
+        StopAllocation,
     },
     id::{AllocationId, NodeId, OrganizationId, PoolId, ProjectId},
     nodes::Slot,
@@ -211,6 +212,14 @@ impl Tenant {
 
     pub async fn release(&self, id: AllocationId) -> Result<Allocation, ClientError> {
         self.client.call::<ReleaseAllocation>(self.at(id), Default::default(), Nothing {}).await
+    }
+
+    pub async fn stop(&self, id: AllocationId) -> Result<Allocation, ClientError> {
+        self.client.call::<StopAllocation>(self.at(id), Default::default(), Nothing {}).await
+    }
+
+    pub async fn start(&self, id: AllocationId) -> Result<Allocation, ClientError> {
+        self.client.call::<StartAllocation>(self.at(id), Default::default(), Nothing {}).await
     }
 
     /// Waits until it is in that state.

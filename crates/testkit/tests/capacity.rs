@@ -153,6 +153,48 @@ async fn every_slot_is_counted_once_as_what_it_is() {
     assert_eq!(capacity(&robot, Default::default()).await.iter().map(text).collect::<Vec<_>>(), expected);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bare_metal_sku_counts_whole_nodes_and_says_so() {
+    let world = World::new().await;
+    offer(&world, &["north"], &[("slice", Shape::GpuSlice, None), ("mig", Shape::MigSlice, None)]).await;
+    let operator = world.as_(&world.operator().await);
+    for (name, gpu_model, gpu_counts) in
+        [("metal", Some("NVIDIA H200".parse().unwrap()), vec![2, 4]), ("metal-of-two", None, vec![2])]
+    {
+        let spec =
+            SkuSpec { name: name.parse().unwrap(), shape: Shape::Baremetal, gpu_model, gpu_counts, numa_bound: false };
+        operator.call::<CreateSku>(Default::default(), Default::default(), spec).await.unwrap();
+    }
+    let mut above = planting(&world).await;
+    let (clean, h200) = (("clean", None), "NVIDIA H200");
+    for (name, state, slots) in [
+        ("free", "ready", vec![clean, clean]),
+        ("large", "ready", vec![clean; 4]),
+        ("in-part", "ready", vec![clean, ("dirty", Some("active"))]),
+        ("being-cleaned", "ready", vec![clean, ("dirty", Some("releasing"))]),
+        ("quarantined", "ready", vec![clean, ("quarantined", None)]),
+        ("cordoned", "cordoned", vec![clean, clean]),
+        ("of-another-size", "ready", vec![clean; 3]),
+        ("mixed", "ready", vec![clean]),
+        ("retired", "retired", vec![clean, clean]),
+    ] {
+        plant_node(&mut above, "north", name, state, "ok").await;
+        for (condition, held) in slots {
+            plant_slot(&mut above, name, h200, condition, held).await;
+        }
+    }
+    plant_slot(&mut above, "mixed", "NVIDIA L4", "clean", None).await;
+    let lines = capacity(&operator, Default::default()).await;
+    let lines: Vec<String> = lines.iter().map(|it| format!("{} in {}s", text(it), it.unit)).collect();
+    let expected = [
+        "metal north free 2 held 1 used 1 broken 2 in nodes",
+        "metal-of-two north free 1 held 1 used 1 broken 2 in nodes",
+        "mig north free 0 held 0 used 0 broken 0 in mig_slices",
+        "slice north free 14 held 1 used 1 broken 3 in gpus",
+    ];
+    assert_eq!(lines, expected);
+}
+
 /// Ten thousand nodes with eight GPUs each, half of them used, beside as many allocations that ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_fleet_is_counted_in_a_moment() {

@@ -8,7 +8,8 @@ use contract::{
     allocations::{
         AllAllocationsFilter, Allocation, AllocationFilter, AllocationPath, AllocationSpec, AllocationSshKeys,
         AllocationState, AnyAllocationPath, CreateAllocation, ForceReleaseAllocation, GetAllocation,
-        ListAllAllocations, ListAllocations, ReleaseAllocation, SetAllocationSshKeys, TagValue,
+        ListAllAllocations, ListAllocations, ReleaseAllocation, SetAllocationSshKeys, StartAllocation, StopAllocation,
+        TagValue,
     },
     id::{AllocationId, NodeId, SshKeyId},
     organizations::Because,
@@ -32,7 +33,12 @@ Examples:
   gpuaas allocations create --sku h200-slice --gpus 1 --name notebook --tag team=vision
   gpuaas allocations list --state active
   gpuaas allocations telemetry notebook --resolution hour --since 7d
-  gpuaas allocations release notebook --wait --yes";
+  gpuaas allocations stop notebook --wait
+  gpuaas allocations start notebook --wait
+  gpuaas allocations release notebook --wait --yes
+
+A stopped allocation keeps its files and holds its GPUs: nobody else gets them,
+and they count against quotas. Release it to let them go.";
 
 /// Allocations: GPUs that a project holds for a while
 #[derive(Debug, Subcommand)]
@@ -82,7 +88,25 @@ pub enum Allocations {
         #[command(flatten)]
         consent: Consent,
     },
-    /// Choose anew which of your public keys an allocation lets in
+    /// Stop what runs on an allocation; its files stay, and its GPUs stay held for it
+    Stop {
+        /// Id or name
+        #[arg(value_name = "ALLOCATION")]
+        wanted: String,
+        /// Wait until nothing of it runs
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Start a stopped allocation again, once its hosts proved its GPUs anew
+    Start {
+        /// Id or name
+        #[arg(value_name = "ALLOCATION")]
+        wanted: String,
+        /// Wait until it is active, and show how it gets there
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Choose anew which of your public keys an allocation lets in; a stopped one does when it is started
     SetSshKeys {
         /// Id or name
         #[arg(value_name = "ALLOCATION")]
@@ -170,6 +194,16 @@ impl Allocations {
                 prompt::confirm(consent, &what, &wanted).await?;
                 let answer = context.ask::<ReleaseAllocation>(path.clone()).await?;
                 if wait { progress::until_over(context, path).await? } else { answer }
+            }
+            Allocations::Stop { wanted, wait } => {
+                let path = context.allocation_named(&wanted).await?;
+                let answer = context.ask::<StopAllocation>(path.clone()).await?;
+                if wait { progress::until_stopped(context, path).await? } else { answer }
+            }
+            Allocations::Start { wanted, wait } => {
+                let path = context.allocation_named(&wanted).await?;
+                let answer = context.ask::<StartAllocation>(path.clone()).await?;
+                if wait { progress::until_started(context, path).await? } else { answer }
             }
             Allocations::SetSshKeys { wanted, ssh_keys } => {
                 let path = context.allocation_named(&wanted).await?;

@@ -1,4 +1,4 @@
-//! `gpuaas capacity`: how many GPUs there are, and what became of them.
+//! `gpuaas capacity`: how much there is of each SKU, and what became of it.
 
 use clap::Subcommand;
 use contract::{
@@ -19,15 +19,17 @@ Examples:
   gpuaas capacity list --sku h200-slice --region eu-north
   gpuaas capacity list -o json
 
-GPUs are free to be taken, held while they are prepared or cleaned, used by
-somebody, or broken: quarantined, gone, or on a node out of service. A GPU that
-suits several SKUs counts for each of them.";
+Each line counts what its SKU sells: whole nodes for bare metal, GPUs or MIG
+slices otherwise. They are free to be taken, held while they are prepared or
+cleaned, used by somebody, or broken: quarantined, gone, or out of service. What
+suits several SKUs counts for each of them; a node of which a part is in use
+counts as used.";
 
-/// Capacity: how many GPUs each SKU has in each region
+/// Capacity: how much of each SKU there is in each region
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Capacity {
-    /// Show how many GPUs each SKU has in each region
+    /// Show how much of each SKU there is in each region
     List {
         /// Only this SKU
         #[arg(long, value_parser = arguments::text::<Label>)]
@@ -40,7 +42,7 @@ pub enum Capacity {
     },
 }
 
-const COLUMNS: Columns = columns!(CapacityLine: sku, region, free, held, used, broken);
+const COLUMNS: Columns = columns!(CapacityLine: sku, region, unit, free, held, used, broken);
 
 impl Capacity {
     pub async fn run(self, context: &Context) -> Done {

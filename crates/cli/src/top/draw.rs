@@ -68,8 +68,8 @@ fn cut(part: &[String], room: usize) -> Vec<String> {
 
 fn capacity_head() -> String {
     format!(
-        "  {:<20} {:<16} {:<BAR$} {:>6} {:>6} {:>6} {:>6}",
-        "SKU", "REGION", "USED", "FREE", "HELD", "USED", "BROKEN"
+        "  {:<20} {:<16} {:<9} {:<BAR$} {:>6} {:>6} {:>6} {:>6}",
+        "SKU", "REGION", "UNIT", "USED", "FREE", "HELD", "USED", "BROKEN"
     )
 }
 
@@ -77,9 +77,10 @@ fn capacity_line(it: &CapacityLine) -> String {
     let all = it.free + it.held + it.used + it.broken;
     let bar = bar(it.used + it.held, all);
     format!(
-        "  {:<20} {:<16} {bar} {:>6} {:>6} {:>6} {:>6}",
+        "  {:<20} {:<16} {:<9} {bar} {:>6} {:>6} {:>6} {:>6}",
         it.sku.as_str(),
         it.region.as_str(),
+        harmless(it.unit.as_str()),
         it.free,
         it.held,
         it.used,

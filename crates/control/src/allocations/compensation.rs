@@ -17,6 +17,7 @@ use super::{
 const BREAKS: &[Event] = &[
     Event::Rejected,
     Event::ProvisionFailed,
+    Event::StartFailed,
     Event::NodeLost,
     Event::ReleaseRequested,
     Event::LeaseEnded,
@@ -30,7 +31,9 @@ pub fn table() -> String {
     let mut out = String::from(
         "# Compensation\n\nWritten from `crates/control/src/allocations/` and the task catalogue; do not edit.\n\n\
          What happens to an allocation when a step fails or is broken off. Its slots are dirty from the moment they are\n\
-         reserved, and become clean only by a host's evidence; what cannot be cleaned is quarantined and shown.\n\n\
+         reserved, and become clean only by a host's evidence; what cannot be cleaned is quarantined and shown.\n\
+         A start that fails is taken back to `stopped`: nothing that the project keeps there is lost. What hosts cannot\n\
+         stop stays `stopping` and needs attention: `stop` tries again, `release` gives it up.\n\n\
          | in state | hosts are asked to | what breaks it | it goes to | taken back by | and ends |\n|---|---|---|---|---|---|\n",
     );
     for state in Lifecycle::STATES {
@@ -47,7 +50,8 @@ pub fn table() -> String {
         let Some(verb) = orders::verb_name(*state) else { continue };
         let Some(entry) = Verb::CATALOGUE.iter().find(|it| it.name == verb) else { continue };
         let event = failure(*state);
-        let to = event.and_then(|it| Lifecycle::next(*state, it)).map_or("stays", |it| it.as_str());
+        let stays = if *state == AllocationState::Stopping { "stays, and needs attention" } else { "stays" };
+        let to = event.and_then(|it| Lifecycle::next(*state, it)).map_or(stays, |it| it.as_str());
         for (code, meaning) in entry.failures {
             out += &format!("| `{verb}` while {} | `{code}` | {meaning} | {to} |\n", state.as_str());
         }
@@ -60,6 +64,7 @@ fn row(state: AllocationState, event: Event, to: AllocationState) -> String {
     let back = orders::verb_name(to).map_or_else(|| "nothing".to_owned(), |it| format!("`{it}`"));
     let ends = match (to, event) {
         (Releasing, Event::ProvisionFailed | Event::NodeLost) => "`failed`, or `release_failed` with quarantined slots",
+        (AllocationState::Stopping, _) => "`stopped`, with its slots held, or stays and needs attention",
         (Releasing, _) => "`released`, or `release_failed` with quarantined slots",
         (AllocationState::ReleaseFailed, _) => {
             "with `release` again, or `force-release`, which leaves the slots quarantined"
@@ -76,7 +81,8 @@ fn row(state: AllocationState, event: Event, to: AllocationState) -> String {
 
 /// The event that a failure of hosts leads to.
 fn failure(state: AllocationState) -> Option<Event> {
-    [Event::ProvisionFailed, Event::CleaningFailed].into_iter().find(|it| Lifecycle::next(state, *it).is_some())
+    let failures = [Event::ProvisionFailed, Event::StartFailed, Event::CleaningFailed];
+    failures.into_iter().find(|it| Lifecycle::next(state, *it).is_some())
 }
 
 #[cfg(test)]

@@ -27,7 +27,15 @@ pub enum Step {
         because: Option<String>,
     },
     Prove(Vec<(NodeId, Done)>),
-    Stop(Vec<(NodeId, Done)>),
+    /// It is stopped, and its lease goes on for so long.
+    Stop(Vec<(NodeId, Done)>, Option<Duration>),
+    FailStop {
+        reason: String,
+    },
+    FailStart {
+        reason: String,
+        liars: Vec<(NodeId, String)>,
+    },
     FailProvision {
         reason: String,
         /// Nodes that claimed what cannot be true, and what.
@@ -55,13 +63,21 @@ pub fn decide(visit: &Visit, limits: &Limits) -> Step {
         AllocationState::Provisioning | AllocationState::Starting => provision(visit, limits),
         AllocationState::Active => active(visit, limits),
         AllocationState::Stopping => stop(visit, limits),
+        AllocationState::Stopped => match lease_left(visit) {
+            Some(left) if left.is_zero() => Step::EndLease,
+            left => left.map_or(Step::Nothing, Step::Wait),
+        },
         AllocationState::Releasing => clean(visit, limits),
         AllocationState::Requested
-        | AllocationState::Stopped
         | AllocationState::Released
         | AllocationState::Failed
         | AllocationState::ReleaseFailed => Step::Nothing,
     }
+}
+
+/// How much of its lease is left; none when it has no end.
+fn lease_left(visit: &Visit) -> Option<Duration> {
+    visit.lease_ends_at.map(|it| Duration::try_from(it.duration_since(visit.now)).unwrap_or_default())
 }
 
 fn provision(visit: &Visit, limits: &Limits) -> Step {
@@ -80,6 +96,7 @@ fn provision(visit: &Visit, limits: &Limits) -> Step {
     match settle(visit, &mut progress, limits.provision_attempts, limits.task) {
         Ok(()) => Step::Prove(progress.done),
         Err(Stuck::Step(step)) => step,
+        Err(Stuck::Failed(reason)) if visit.state == AllocationState::Starting => Step::FailStart { reason, liars },
         Err(Stuck::Failed(reason)) => Step::FailProvision { reason, liars },
     }
 }
@@ -105,7 +122,7 @@ fn is_proof(visit: &Visit, node: NodeId, done: &Done) -> Result<(), NoProof> {
 }
 
 fn active(visit: &Visit, limits: &Limits) -> Step {
-    let left = visit.lease_ends_at.map(|it| Duration::try_from(it.duration_since(visit.now)).unwrap_or_default());
+    let left = lease_left(visit);
     if left.is_some_and(|it| it.is_zero()) {
         return Step::EndLease;
     }
@@ -126,16 +143,21 @@ fn active(visit: &Visit, limits: &Limits) -> Step {
 }
 
 fn stop(visit: &Visit, limits: &Limits) -> Step {
+    let left = lease_left(visit);
+    if left.is_some_and(|it| it.is_zero()) {
+        return Step::EndLease;
+    }
     let mut progress = progress(visit);
+    doubt(&mut progress);
     match settle(visit, &mut progress, limits.cleaning_attempts, limits.task) {
-        Ok(()) => Step::Stop(progress.done),
+        Ok(()) => Step::Stop(progress.done, left),
         Err(Stuck::Step(step)) => step,
-        Err(Stuck::Failed(reason)) => Step::FailProvision { reason, liars: Vec::new() },
+        Err(Stuck::Failed(reason)) => Step::FailStop { reason },
     }
 }
 
-fn clean(visit: &Visit, limits: &Limits) -> Step {
-    let mut progress = progress(visit);
+/// What a host reports as done counts only as evidence that nothing runs on the GPUs.
+fn doubt(progress: &mut Progress) {
     for (node, done) in &progress.done {
         match done {
             Done::Evidence { gpu_processes_left: 0, .. } => (),
@@ -144,10 +166,15 @@ fn clean(visit: &Visit, limits: &Limits) -> Step {
                 progress.failed.push((*node, reason, true));
             }
             Done::Proof { .. } | Done::Keys { .. } | Done::Updated { .. } => {
-                progress.failed.push((*node, "the host sent no evidence of cleaning".into(), false));
+                progress.failed.push((*node, "the host sent no evidence".into(), false));
             }
         }
     }
+}
+
+fn clean(visit: &Visit, limits: &Limits) -> Step {
+    let mut progress = progress(visit);
+    doubt(&mut progress);
     let failed: Vec<NodeId> = progress.failed.iter().map(|(node, ..)| *node).collect();
     match settle(visit, &mut progress, limits.cleaning_attempts, limits.task) {
         Ok(()) => Step::Clean(progress.done),

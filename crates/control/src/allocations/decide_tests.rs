@@ -48,6 +48,7 @@ fn visit(state: AllocationState) -> Visit {
         held: vec![held(1, "a"), held(1, "b"), held(2, "c")],
         orders: Vec::new(),
         request: None,
+        is_reserved: false,
     }
 }
 
@@ -139,6 +140,36 @@ fn slots_are_freed_on_evidence_and_quarantined_without() {
         matches!(&step, Step::FailCleaning { cleaned, .. } if cleaned.len() == 1 && cleaned[0].0 == node(1)),
         "{step:?}"
     );
+}
+
+#[test]
+fn it_is_stopped_on_evidence_that_nothing_runs_and_else_a_person_is_asked_for() {
+    let mut visit = visit(AllocationState::Stopping);
+    visit.orders = vec![order(1, 5, done(evidence(0))), order(2, 5, done(evidence(0)))];
+    visit.lease_ends_at = Some(visit.now + Duration::from_secs(30));
+    let left = Some(Duration::from_secs(30));
+    assert!(matches!(decide(&visit, &LIMITS), Step::Stop(it, lease) if it.len() == 2 && lease == left));
+    visit.orders[1] = order(2, 5, done(evidence(1)));
+    assert!(matches!(decide(&visit, &LIMITS), Step::Order { nodes, .. } if nodes == [node(2)]));
+    visit.attempts = 2;
+    assert!(matches!(decide(&visit, &LIMITS), Step::FailStop { .. }));
+    visit.lease_ends_at = Some(visit.now);
+    assert_eq!(decide(&visit, &LIMITS), Step::EndLease, "also while hosts cannot stop it");
+}
+
+#[test]
+fn a_failed_start_keeps_what_it_holds_and_a_stopped_one_waits_for_its_lease() {
+    let mut visit = visit(AllocationState::Starting);
+    visit.orders = vec![order(1, 5, failed(false)), order(2, 5, None)];
+    assert!(matches!(decide(&visit, &LIMITS), Step::FailStart { liars, .. } if liars.is_empty()));
+    visit.orders[0] = order(1, 5, done(proof(&["x"], true)));
+    assert!(matches!(decide(&visit, &LIMITS), Step::FailStart { liars, .. } if liars[0].0 == node(1)));
+    visit.state = AllocationState::Stopped;
+    assert_eq!(decide(&visit, &LIMITS), Step::Nothing);
+    visit.lease_ends_at = Some(visit.now + Duration::from_secs(30));
+    assert_eq!(decide(&visit, &LIMITS), Step::Wait(Duration::from_secs(30)));
+    visit.lease_ends_at = Some(visit.now);
+    assert_eq!(decide(&visit, &LIMITS), Step::EndLease);
 }
 
 #[test]

@@ -2,11 +2,23 @@
 
 use contract::allocations::{Allocation, AllocationState, Explanation, Rejection};
 use contract::{Open, id::AllocationId};
-use kernel::Tx;
+use kernel::{Scope, Tx};
 use planner::Audience;
 
 use super::visits;
 use crate::placement::Placement;
+
+pub const NOT_ITS_TURN: &str = "organizations that hold less come first";
+
+/// What a request that found no room does to others.
+pub fn standing(could_run: bool, kept: usize) -> Option<String> {
+    match (could_run, kept) {
+        (false, _) => Some("the nodes in service could not hold it even if they were empty, so nobody waits behind it".into()),
+        (true, 0) => None,
+        (true, 1) => Some("it waited longest, so 1 node takes nothing else until it fits".into()),
+        (true, nodes) => Some(format!("it waited longest, so {nodes} nodes take nothing else until it fits")),
+    }
+}
 
 pub async fn explain(tx: &mut Tx, placement: &Placement, allocation: Allocation) -> sqlx::Result<Explanation> {
     let mut explanation = Explanation {
@@ -20,6 +32,10 @@ pub async fn explain(tx: &mut Tx, placement: &Placement, allocation: Allocation)
     let Open::Known(state) = allocation.state else { return Ok(explanation) };
     let reason = allocation.reason.unwrap_or_default();
     if state == AllocationState::Requested {
+        // A process that places nothing has an old picture of the fleet, or none. What
+        // changed is read as staff see it; of it the tenant is told numbers only.
+        tx.enter(Scope::Operator).await?;
+        placement.refresh(tx).await?;
         waiting(tx, placement, allocation.id, &mut explanation).await?;
         return Ok(explanation);
     }
@@ -42,10 +58,13 @@ async fn waiting(
         explanation.change = Some("release or cancel one of them, or ask in another region or for another SKU".into());
         return Ok(());
     }
-    match placement.explain(&request.ask) {
+    match placement.explain(id, &request.ask) {
+        None if request.ahead.iter().any(|it| placement.has_room(it)) => explanation.rule = NOT_ITS_TURN.into(),
         None => explanation.rule = "there is room; it is about to be placed".into(),
-        Some(found) => {
-            explanation.rule = found.rule.to_string();
+        Some((found, kept)) => {
+            let standing = standing(placement.could_run(&request.ask), kept);
+            explanation.rule =
+                standing.map_or_else(|| found.rule.to_string(), |standing| format!("{}; {standing}", found.rule));
             // What only staff can change names nodes, which are no business of a tenant.
             let changes = std::iter::once(&found.smallest_change).chain(&found.other_changes);
             let own = changes.into_iter().find(|it| it.audience() != Audience::Operator);
@@ -66,7 +85,9 @@ fn plain(state: AllocationState, reason: &str) -> (String, Option<&'static str>)
         AllocationState::Provisioning => (with("its hosts prepare and prove the GPUs"), Some("wait for their reports")),
         AllocationState::Active => ("its hosts proved the GPUs; it runs".into(), None),
         AllocationState::Stopping => (with("its hosts stop what runs"), Some("wait for their reports")),
-        AllocationState::Stopped => ("it is stopped and keeps its GPUs".into(), Some("start it again, or release it")),
+        AllocationState::Stopped => {
+            (with("it is stopped and its GPUs stay held for it"), Some("start it again, or release it"))
+        }
         AllocationState::Starting => (with("its hosts start it again"), Some("wait for their reports")),
         AllocationState::Releasing => (with("its hosts clean it"), Some("wait for their evidence")),
         AllocationState::Released => (with("it is over"), Some("ask for a new one")),

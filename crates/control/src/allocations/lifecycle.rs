@@ -38,6 +38,8 @@ pub enum Event {
     StopRequested,
     Stopped,
     StartRequested,
+    /// A host could not start it again; it is stopped once more and keeps what it holds.
+    StartFailed,
 }
 
 impl Machine for Lifecycle {
@@ -63,6 +65,7 @@ impl Machine for Lifecycle {
         Event::StopRequested,
         Event::Stopped,
         Event::StartRequested,
+        Event::StartFailed,
     ];
     const INITIAL: AllocationState = Requested;
 
@@ -89,8 +92,10 @@ impl Machine for Lifecycle {
                 Requested | Active | Stopping | Stopped | Releasing | Released | Failed | ReleaseFailed => None,
             },
             Event::ProvisionFailed => match from {
-                Provisioning | Starting => Some(Releasing),
-                Requested | Active | Stopping | Stopped | Releasing | Released | Failed | ReleaseFailed => None,
+                Provisioning => Some(Releasing),
+                Requested | Active | Stopping | Stopped | Starting | Releasing | Released | Failed | ReleaseFailed => {
+                    None
+                }
             },
             Event::Rejected => match from {
                 Requested => Some(Failed),
@@ -132,10 +137,10 @@ impl Machine for Lifecycle {
                     None
                 }
             },
+            // One that hosts could not stop may be tried again.
             Event::StopRequested => match from {
-                Active => Some(Stopping),
-                Requested | Provisioning | Stopping | Stopped | Starting | Releasing | Released | Failed
-                | ReleaseFailed => None,
+                Active | Stopping => Some(Stopping),
+                Requested | Provisioning | Stopped | Starting | Releasing | Released | Failed | ReleaseFailed => None,
             },
             Event::Stopped => match from {
                 Stopping => Some(Stopped),
@@ -145,6 +150,11 @@ impl Machine for Lifecycle {
             Event::StartRequested => match from {
                 Stopped => Some(Starting),
                 Requested | Provisioning | Active | Stopping | Starting | Releasing | Released | Failed
+                | ReleaseFailed => None,
+            },
+            Event::StartFailed => match from {
+                Starting => Some(Stopping),
+                Requested | Provisioning | Active | Stopping | Stopped | Releasing | Released | Failed
                 | ReleaseFailed => None,
             },
         }
@@ -172,6 +182,7 @@ impl Machine for Lifecycle {
             Event::StopRequested => "stop_requested",
             Event::Stopped => "stopped",
             Event::StartRequested => "start_requested",
+            Event::StartFailed => "start_failed",
         }
     }
 

@@ -10,6 +10,7 @@ pub mod lifecycle;
 mod orders;
 mod reconcile;
 mod routes;
+mod stop;
 mod store;
 mod visits;
 

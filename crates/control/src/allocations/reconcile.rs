@@ -9,19 +9,20 @@ use kernel::{
     machine::{Machine, transition},
     work::{Next, ReconcileError, Reconciler},
 };
-use planner::Denial;
+use planner::{Denial, NodeKey};
 use protocol::Done;
 use uuid::Uuid;
 
 use super::{
     decide::{Limits, Step, decide},
+    explain,
     lifecycle::{Event, Lifecycle},
     orders, store,
     visits::{self, Visit},
 };
 use crate::{
     nodes,
-    placement::{Chosen, Placement, slots},
+    placement::{Chosen, Placement, reservations, slots},
     policies::{Policies, keys},
     tasks::{self, Order, TaskSigner},
 };
@@ -39,7 +40,13 @@ pub struct AllocationReconciler {
 pub enum Found {
     Placed,
     Chosen(Box<Chosen>),
-    Denied(Denial),
+    Denied {
+        denial: Denial,
+        /// Whether an empty fleet would have room.
+        could_run: bool,
+        /// The nodes that are to be kept free for it.
+        keep: Vec<NodeKey>,
+    },
     Behind(u32),
     /// What is free goes to an organization that holds less.
     NotItsTurn,
@@ -48,8 +55,21 @@ pub enum Found {
 pub enum Verdict {
     Place(Box<Chosen>),
     Reject(String),
-    KeepWaiting(String),
+    KeepWaiting(Wait),
     Go(Step),
+}
+
+/// What is written down about a request that is not placed now.
+pub struct Wait {
+    reason: String,
+    could_run: bool,
+    keep: Vec<NodeKey>,
+}
+
+impl Wait {
+    fn because(reason: String) -> Self {
+        Self { reason, could_run: true, keep: Vec::new() }
+    }
 }
 
 impl Reconciler for AllocationReconciler {
@@ -60,9 +80,13 @@ impl Reconciler for AllocationReconciler {
     type Error = ReconcileError;
 
     async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Visit>, ReconcileError> {
-        let visit = visits::load(tx, Self::KIND, id).await?;
-        if visit.as_ref().is_some_and(|it| it.request.is_some()) {
+        let mut visit = visits::load(tx, Self::KIND, id).await?;
+        if let Some(request) = visit.as_mut().and_then(|it| it.request.as_mut()) {
             self.placement.refresh(tx).await?;
+            let enough = keys::seconds(self.policies.number(keys::RESERVE_AFTER_SECONDS));
+            if request.is_waiting && request.is_eldest && request.age >= enough {
+                request.leases = Some(reservations::leases(tx).await?);
+            }
         }
         Ok(visit)
     }
@@ -72,24 +96,37 @@ impl Reconciler for AllocationReconciler {
         if request.behind > 0 {
             return Ok(Found::Behind(request.behind));
         }
-        if request.ahead.iter().any(|it| self.placement.has_room(it)) {
+        // Who waited longest comes before those who hold less, or they could pass for ever.
+        let comes_first = request.leases.is_some() || !request.kept.is_empty();
+        if !comes_first && request.ahead.iter().any(|it| self.placement.has_room(it)) {
             return Ok(Found::NotItsTurn);
         }
-        Ok(match self.placement.choose(visit.id, &request.ask) {
-            Ok(chosen) => Found::Chosen(Box::new(chosen)),
-            Err(denial) => Found::Denied(denial),
-        })
+        let denial = match self.placement.choose(visit.id, &request.ask, &request.kept) {
+            Ok(chosen) => return Ok(Found::Chosen(Box::new(chosen))),
+            Err(denial) => denial,
+        };
+        let could_run = self.placement.could_run(&request.ask);
+        let keep = match &request.leases {
+            Some(leases) if could_run => self.placement.soonest(visit.id, &request.ask, leases),
+            Some(_) | None => Vec::new(),
+        };
+        Ok(Found::Denied { denial, could_run, keep })
     }
 
     fn decide(&self, visit: &Visit, found: Found) -> Verdict {
         match found {
             Found::Chosen(chosen) => Verdict::Place(chosen),
-            Found::Denied(Denial::Invalid(invalid)) => Verdict::Reject(invalid.to_string()),
-            Found::Denied(denial) => Verdict::KeepWaiting(denial.to_string()),
-            Found::Behind(others) => {
-                Verdict::KeepWaiting(format!("{others} older requests of the organization wait for the same"))
+            Found::Denied { denial: Denial::Invalid(invalid), .. } => Verdict::Reject(invalid.to_string()),
+            Found::Denied { denial, could_run, keep } => {
+                let rule = explain::standing(could_run, keep.len());
+                let reason = rule.map_or_else(|| denial.to_string(), |rule| format!("{denial}; {rule}"));
+                Verdict::KeepWaiting(Wait { reason, could_run, keep })
             }
-            Found::NotItsTurn => Verdict::KeepWaiting("organizations that hold less come first".into()),
+            Found::Behind(others) => {
+                let reason = format!("{others} older requests of the organization wait for the same");
+                Verdict::KeepWaiting(Wait::because(reason))
+            }
+            Found::NotItsTurn => Verdict::KeepWaiting(Wait::because(explain::NOT_ITS_TURN.into())),
             Found::Placed => Verdict::Go(decide(visit, &self.limits())),
         }
     }
@@ -98,24 +135,14 @@ impl Reconciler for AllocationReconciler {
         match verdict {
             Verdict::Place(chosen) => self.place(tx, visit, &chosen).await,
             Verdict::Reject(reason) => {
+                if visit.is_reserved {
+                    reservations::end(tx, visit.id).await?;
+                }
                 transition::<Lifecycle>(tx, visit.row(), Event::Rejected, &reason).await?;
                 visits::finish(tx, visit.id, Some(&reason)).await?;
                 Ok(Next::Done)
             }
-            Verdict::KeepWaiting(reason) => {
-                let request = visit.request.as_ref().filter(|it| it.behind == 0);
-                for node in match request {
-                    Some(request) => slots::idle_elsewhere(tx, visit.organization, &request.ask).await?,
-                    None => Vec::new(),
-                } {
-                    nodes::request_sanitizing(tx, node, "another organization waits for it").await?;
-                }
-                visits::wait(tx, visit.id, &reason).await?;
-                // What becomes free at this very moment may wake only those that it saw
-                // waiting: a young request looks again soon, an old one now and then.
-                let age = visit.request.as_ref().map_or(SOONEST, |it| it.age.max(SOONEST));
-                Ok(Next::After(self.limits().retry.min(age)))
-            }
+            Verdict::KeepWaiting(wait) => self.keep_waiting(tx, visit, wait).await,
             Verdict::Go(step) => self.go(tx, visit, step).await,
         }
     }
@@ -136,12 +163,46 @@ impl AllocationReconciler {
         }
     }
 
+    async fn keep_waiting(&self, tx: &mut Tx, visit: Visit, wait: Wait) -> Result<Next, ReconcileError> {
+        let gives_up = match (wait.keep.is_empty(), visit.is_reserved) {
+            (false, _) => reservations::keep(tx, visit.id, &wait.keep).await?,
+            (true, true) => {
+                reservations::end(tx, visit.id).await?;
+                true
+            }
+            (true, false) => false,
+        };
+        let request = visit.request.as_ref().filter(|it| it.behind == 0);
+        for node in match request {
+            Some(request) => slots::idle_elsewhere(tx, visit.organization, visit.id, &request.ask).await?,
+            None => Vec::new(),
+        } {
+            nodes::request_sanitizing(tx, node, "another organization waits for it").await?;
+        }
+        let steps_aside = visits::wait(tx, visit.id, &wait.reason, wait.could_run).await?;
+        if gives_up || steps_aside {
+            super::capacity_changed(tx).await?;
+        }
+        // What becomes free at this very moment may wake only those that it saw
+        // waiting: a young request looks again soon, an old one now and then.
+        let age = visit.request.as_ref().map_or(SOONEST, |it| it.age.max(SOONEST));
+        Ok(Next::After(self.limits().retry.min(age)))
+    }
+
     /// Reserves the slots and moves the allocation, together or not at all.
     async fn place(&self, tx: &mut Tx, mut visit: Visit, chosen: &Chosen) -> Result<Next, ReconcileError> {
+        if let Some(request) = visit.request.as_ref().filter(|_| visit.is_reserved) {
+            let chosen = chosen.placement.parts.iter().map(|it| it.node);
+            let nodes: Vec<NodeKey> = request.kept.iter().copied().chain(chosen).collect();
+            reservations::lock(tx, &nodes).await?;
+        }
         let Some(held) = slots::reserve(tx, visit.organization, visit.id, &chosen.placement).await? else {
             // Another replica was faster; look again at once.
             return Ok(Next::After(Duration::ZERO));
         };
+        if visit.is_reserved {
+            reservations::end(tx, visit.id).await?;
+        }
         visits::keep_parts(tx, &visit, &held).await?;
         let was_waiting = visit.request.as_ref().is_some_and(|it| it.is_waiting);
         if was_waiting {
@@ -158,6 +219,12 @@ impl AllocationReconciler {
 
     async fn go(&self, tx: &mut Tx, visit: Visit, step: Step) -> Result<Next, ReconcileError> {
         match step {
+            // Cancelled while nodes were kept for it, which are free for others now.
+            Step::Nothing if visit.is_reserved => {
+                reservations::end(tx, visit.id).await?;
+                super::capacity_changed(tx).await?;
+                Ok(Next::Done)
+            }
             Step::Nothing => Ok(Next::Done),
             Step::Wait(rest) => Ok(Next::After(rest)),
             Step::Order { nodes, because } => {
@@ -172,16 +239,26 @@ impl AllocationReconciler {
                 transition::<Lifecycle>(tx, visit.row(), Event::Proven, "").await?;
                 Ok(lease.map_or(Next::Done, Next::After))
             }
-            Step::Stop(done) => {
+            Step::Stop(done, lease) => {
                 visits::note_done(tx, visit.id, &done).await?;
+                visits::attended(tx, visit.id).await?;
                 transition::<Lifecycle>(tx, visit.row(), Event::Stopped, "").await?;
+                Ok(lease.map_or(Next::Done, Next::After))
+            }
+            Step::FailStop { reason } => {
+                visits::need_attention(tx, visit.id, &reason).await?;
+                tracing::error!(allocation = %visit.id, reason, "an allocation could not be stopped: see docs/runbooks/release-failed.md");
+                Ok(Next::Done)
+            }
+            Step::FailStart { reason, liars } => {
+                self.tell_on(tx, &liars).await?;
+                let reason = format!("it could not be started: {reason}");
+                store::explain(tx, visit.id.uuid(), Some(&reason), None).await?;
+                transition::<Lifecycle>(tx, visit.row(), Event::StartFailed, &reason).await?;
                 Ok(Next::Done)
             }
             Step::FailProvision { reason, liars } => {
-                // Nodes before allocations, as everywhere, so that nobody waits in a circle.
-                for (node, lie) in &liars {
-                    nodes::caught_lying(tx, *node, lie).await?;
-                }
+                self.tell_on(tx, &liars).await?;
                 store::explain(tx, visit.id.uuid(), Some(&reason), Some(&reason)).await?;
                 transition::<Lifecycle>(tx, visit.row(), Event::ProvisionFailed, &reason).await?;
                 Ok(Next::Done)
@@ -194,6 +271,14 @@ impl AllocationReconciler {
             Step::Clean(done) => self.clean(tx, visit, done).await,
             Step::FailCleaning { cleaned, reason } => self.give_up(tx, visit, cleaned, &reason).await,
         }
+    }
+
+    /// Nodes before allocations, as everywhere, so that nobody waits in a circle.
+    async fn tell_on(&self, tx: &mut Tx, liars: &[(NodeId, String)]) -> Result<(), ReconcileError> {
+        for (node, lie) in liars {
+            nodes::caught_lying(tx, *node, lie).await?;
+        }
+        Ok(())
     }
 
     async fn order(&self, tx: &mut Tx, visit: &Visit, nodes: &[NodeId]) -> Result<Next, ReconcileError> {

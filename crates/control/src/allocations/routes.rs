@@ -113,8 +113,9 @@ impl Handle<SetAllocationSshKeys> for App {
         let allocation = found(call, project, id).await?;
         let user = call.caller.user();
         let keys = admission::keys_of(&mut call.tx, user, Some(&request.body.ssh_keys)).await?;
-        if allocation.state != AllocationState::Active {
-            let detail = format!("the allocation is {}; keys are chosen while it is active", allocation.state);
+        // A stopped one lets them in when it is started.
+        if allocation.state != AllocationState::Active && allocation.state != AllocationState::Stopped {
+            let detail = format!("the allocation is {}; keys are chosen while it is active or stopped", allocation.state);
             return Err(Failure::new(Code::Conflict, detail));
         }
         if !store::set_keys(&mut call.tx, id, allocation.version, &keys).await? {
@@ -134,7 +135,7 @@ impl Handle<ListAllAllocations> for App {
     }
 }
 
-async fn found(call: &mut Call, project: ProjectId, id: AllocationId) -> Result<Allocation, Failure> {
+pub async fn found(call: &mut Call, project: ProjectId, id: AllocationId) -> Result<Allocation, Failure> {
     let allocation = store::get(&mut call.tx, id).await?;
     // The path's project was authorised; an allocation of another one is not found.
     allocation.filter(|it| it.project_id == project).ok_or_else(|| Failure::not_found("allocation"))

@@ -206,14 +206,25 @@ pub async fn ended(
     Ok(ended_at.map(|it| it.to_jiff()))
 }
 
-/// Who waits and should be looked at first: the oldest of each organization,
-/// those that hold least before the others.
+/// Says that somebody wants it stopped or started, and counts tries anew.
+pub async fn wanted_so(tx: &mut Tx, id: AllocationId, reason: Option<&str>) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET reason = $2, attempts = 0, needs_attention = false WHERE id = $1")
+        .bind(id.uuid())
+        .bind(reason)
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Who waits and should be looked at first: those that nodes are kept for, then
+/// the oldest of each organization, those that hold least before the others. One
+/// that could not run even on an empty fleet is looked at beside, not before.
 pub async fn next_in_turn(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT id FROM (
-           SELECT DISTINCT ON (organization_id, sku_id, region_id) id, organization_id, created_at FROM allocations
-           WHERE state = 'requested' ORDER BY organization_id, sku_id, region_id, created_at) AS heads
-         ORDER BY (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held
+           SELECT DISTINCT ON (organization_id, sku_id, region_id, could_run) id, organization_id, created_at, could_run, reserved_at
+           FROM allocations WHERE state = 'requested' ORDER BY organization_id, sku_id, region_id, could_run, created_at) AS heads
+         ORDER BY reserved_at IS NULL, NOT could_run, (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held
                    WHERE held.organization_id = heads.organization_id AND held.state NOT IN ('requested', 'released', 'failed')), created_at
          LIMIT $1",
     )
@@ -226,7 +237,7 @@ pub async fn next_in_turn(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
 pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT id FROM allocations WHERE state IN ('requested', 'provisioning', 'stopping', 'starting', 'releasing')
-           OR (state = 'active' AND lease_ends_at <= app_now()) LIMIT $1",
+           OR (state IN ('active', 'stopped') AND lease_ends_at <= app_now()) LIMIT $1",
     )
     .bind(limit)
     .fetch_all(tx.conn())

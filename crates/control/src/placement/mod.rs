@@ -2,6 +2,7 @@
 //! picture is brought up to date by reading what changed, never as a whole; a
 //! choice counts only once its slots are reserved in the database.
 
+pub mod reservations;
 pub mod slots;
 mod store;
 
@@ -13,7 +14,7 @@ use std::{
 
 use contract::id::AllocationId;
 use kernel::Tx;
-use planner::{AllocationKey, Fleet};
+use planner::{AllocationKey, Fleet, NodeKey};
 pub use planner::{Ask, Denial, Explanation};
 use uuid::Uuid;
 
@@ -73,10 +74,11 @@ impl Placement {
         Ok(())
     }
 
-    /// The best place for it, kept from others while the answer lives.
-    pub fn choose(&self, allocation: AllocationId, ask: &Ask) -> Result<Chosen, Denial> {
+    /// The best place for it, also where nodes are kept for it; nobody else in
+    /// this process chooses it while the answer lives.
+    pub fn choose(&self, allocation: AllocationId, ask: &Ask, kept: &[NodeKey]) -> Result<Chosen, Denial> {
         let mut picture = self.picture();
-        let placement = planner::plan(&picture.fleet, ask)?;
+        let placement = picture.as_if_free(kept, key(allocation), |fleet| planner::plan(fleet, ask))?;
         picture.fleet.reserve(&placement, ask, key(allocation));
         let (kept, ask) = (placement.clone(), ask.clone());
         picture.pending.push(Pending { allocation, placement: kept, ask, settles_since: None });
@@ -88,13 +90,39 @@ impl Placement {
         planner::plan(&self.picture().fleet, ask).is_ok()
     }
 
-    /// Why it cannot be placed, or nothing when by now it could.
-    pub fn explain(&self, ask: &Ask) -> Option<Box<Explanation>> {
-        planner::explain(&self.picture().fleet, ask).err()
+    /// Whether it could be placed if nothing else were there.
+    pub fn could_run(&self, ask: &Ask) -> bool {
+        planner::could_run(&self.picture().fleet, ask)
+    }
+
+    /// Where it would fit soonest, of the nodes that are not kept for others.
+    pub fn soonest(&self, allocation: AllocationId, ask: &Ask, leases: &reservations::Leases) -> Vec<NodeKey> {
+        let ends = |holder| leases.get(&holder).copied();
+        planner::soonest(&self.picture().fleet, ask, key(allocation), &ends).unwrap_or_default()
+    }
+
+    /// Why it cannot be placed, and how many nodes are kept for it; nothing when
+    /// by now it could.
+    pub fn explain(&self, allocation: AllocationId, ask: &Ask) -> Option<(Box<Explanation>, usize)> {
+        let (mut picture, own) = (self.picture(), key(allocation));
+        let kept = picture.fleet.nodes().filter(|it| it.reserved_for == Some(own)).map(|it| it.key);
+        let kept: Vec<NodeKey> = kept.collect();
+        let why = picture.as_if_free(&kept, own, |fleet| planner::explain(fleet, ask).err())?;
+        Some((why, kept.len()))
     }
 
     fn picture(&self) -> MutexGuard<'_, Picture> {
         self.picture.lock().expect("no code panics while it holds this lock")
+    }
+}
+
+impl Picture {
+    /// Asks something about the fleet for the one that these nodes are kept for.
+    fn as_if_free<T>(&mut self, kept: &[NodeKey], own: AllocationKey, ask: impl FnOnce(&Fleet) -> T) -> T {
+        self.fleet.keep(kept, None);
+        let answer = ask(&self.fleet);
+        self.fleet.keep(kept, Some(own));
+        answer
     }
 }
 

@@ -23,6 +23,7 @@ struct Row {
     health: String,
     health_reason: Option<String>,
     serves: Option<Uuid>,
+    reserved_for: Option<Uuid>,
     isolates_vms: bool,
     slots: Json<Vec<SlotRow>>,
 }
@@ -53,7 +54,7 @@ pub async fn changes(tx: &mut Tx, since: Option<&Seen>, besides: &[Uuid]) -> sql
         return Ok((Seen(xmin), Vec::new()));
     }
     let rows: Vec<Row> = sqlx::query_as(
-        "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, p.isolates_vms,
+        "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, n.reserved_for, p.isolates_vms,
            (SELECT coalesce(json_agg(json_build_object('id', s.id, 'kind', s.kind, 'model', s.model, 'memory_bytes', s.memory_bytes,
               'numa', s.numa, 'fabric', s.fabric, 'condition', s.condition, 'held_by', s.held_by) ORDER BY s.place), '[]')
             FROM slots s WHERE s.node_id = n.id) AS slots
@@ -74,6 +75,7 @@ fn node(row: Row) -> Node {
         other => Health::Bad(row.health_reason.as_deref().unwrap_or(other).into()),
     };
     node.serves = row.serves.map(|it| OrganizationKey(it.as_u128()));
+    node.reserved_for = row.reserved_for.map(|it| AllocationKey(it.as_u128()));
     node.isolates_vms = row.isolates_vms;
     node.slots = row.slots.0.into_iter().map(slot).collect();
     node

@@ -120,6 +120,8 @@ policy_keys! {
     CLEANING_ATTEMPTS = "allocations.cleaning_attempts": number(5, 1, 100) "count", Platform, None;
     /// How often a request that found no room is looked at again, whatever happens.
     ALLOCATION_RETRY_SECONDS = "allocations.retry_seconds": number(60, 1, 3600) "seconds", Platform, None;
+    /// After how long the oldest request that waits for a SKU in a region gets nodes kept free for it.
+    RESERVE_AFTER_SECONDS = "placement.reserve_after_seconds": number(900, 1, 604800) "seconds", Platform, None;
     /// How long orders to hosts are kept after they are over.
     TASKS_DAYS = "tasks.keep_days": number(30, 1, 3650) "days", Platform, None;
     /// The most webhooks that an organization may have.

@@ -13,6 +13,8 @@ pub enum Change {
     WaitForCleaning {
         gpus: u32,
     },
+    /// Let the one that waited longer have what is kept for it.
+    WaitForTurn,
     AllowOtherDomains,
     DropNumaBound,
     DropFabricDevices,
@@ -69,7 +71,7 @@ pub enum Audience {
 impl Change {
     pub fn audience(&self) -> Audience {
         match self {
-            Self::WaitForCleaning { .. } | Self::WaitForRelease { .. } => Audience::Nobody,
+            Self::WaitForCleaning { .. } | Self::WaitForTurn | Self::WaitForRelease { .. } => Audience::Nobody,
             Self::MakeReady { .. } | Self::Repair { .. } | Self::Sanitize { .. } | Self::AddNodes { .. } => {
                 Audience::Operator
             }
@@ -101,6 +103,7 @@ impl Change {
             Self::FewerNodes { to, .. } => changed.nodes = *to,
             Self::Correct(_)
             | Self::WaitForCleaning { .. }
+            | Self::WaitForTurn
             | Self::WaitForRelease { .. }
             | Self::MakeReady { .. }
             | Self::Repair { .. }
@@ -116,6 +119,7 @@ impl fmt::Display for Change {
         match self {
             Self::Correct(invalid) => invalid.fmt(f),
             Self::WaitForCleaning { gpus } => write!(f, "wait: {gpus} GPUs are dirty and will be cleaned"),
+            Self::WaitForTurn => write!(f, "wait: what is free goes to a request that waited longer"),
             Self::AllowOtherDomains => write!(f, "let the nodes lie in several fabric domains"),
             Self::DropNumaBound => write!(f, "drop the NUMA bound"),
             Self::DropFabricDevices => write!(f, "accept GPUs without a fabric device beside them"),

@@ -39,6 +39,7 @@ pub fn changes(fleet: &Fleet, ask: &Ask, denial: Denial, teams: &Teams) -> Vec<C
     found.extend(sanitize(fleet, ask, teams));
     found.extend(repair(fleet, ask, teams));
     found.extend(wait_for_release(fleet, ask));
+    found.extend(wait_for_turn(fleet, ask));
     found
 }
 
@@ -105,6 +106,12 @@ fn wait_for_release(fleet: &Fleet, ask: &Ask) -> Option<Change> {
             node.serves = None;
         });
     runs.then_some(Change::WaitForRelease { gpus })
+}
+
+fn wait_for_turn(fleet: &Fleet, ask: &Ask) -> Option<Change> {
+    let is_kept = fleet.nodes().any(|node| node.reserved_for.is_some());
+    let runs = is_kept && runs_with(fleet, ask, |node| node.reserved_for = None);
+    runs.then_some(Change::WaitForTurn)
 }
 
 fn make_ready(fleet: &Fleet, ask: &Ask, teams: &Teams) -> Option<Change> {

@@ -2,6 +2,8 @@
 //! again: what goes well, what fails at which step, who waits, who is refused.
 
 mod failures;
+mod fairness;
 mod life;
 mod refusals;
+mod stopping;
 mod waiting;

@@ -74,7 +74,8 @@ async fn requests_of_one_organization_are_served_in_the_order_in_which_they_came
 async fn who_waited_behind_one_that_is_cancelled_is_looked_at_at_once() {
     let cloud = Cloud::new(1, 2).await;
     let tenant = cloud.tenant().await;
-    let large = tenant.ask(ask(4)).await;
+    tenant.get_one(ask(1)).await;
+    let large = tenant.ask(ask(2)).await;
     tenant.waits(large).await;
     let small = tenant.ask(ask(1)).await;
     tenant.waits(small).await;
@@ -114,7 +115,7 @@ async fn of_several_organizations_the_one_that_holds_least_comes_first() {
 }
 
 /// A pool whose nodes serve several organizations at once.
-async fn shared_pool(cloud: &Cloud) -> contract::id::PoolId {
+pub async fn shared_pool(cloud: &Cloud) -> contract::id::PoolId {
     let operator = &cloud.fleet.operator;
     let region = RegionSpec { name: "shared".parse().unwrap() };
     let region = operator.call::<CreateRegion>(Default::default(), Default::default(), region).await.unwrap();
@@ -142,6 +143,27 @@ async fn a_node_serves_one_organization_at_a_time_and_the_others_are_told() {
     one.gives_back(first.id).await;
     other.waits(stranger).await;
     other.gives_back(stranger).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn why_is_answered_from_the_fleet_as_it_is_also_where_nothing_is_placed() {
+    let cloud = Cloud::new(1, 2).await;
+    let tenant = cloud.tenant().await;
+    let api = Server::with(cloud.world().server.database.clone(), &[Role::Api], |_| ()).await;
+    let there = Tenant { client: api.client(Some(&tenant.owner.token)), ..tenant.clone() };
+    let first = tenant.get_one(ask(1)).await;
+    let two = tenant.ask(ask(2)).await;
+    tenant.waits(two).await;
+    let why = there.why(two).await;
+    assert_eq!(why.rule, "too few GPUs are free on one node", "a process without a picture of the fleet");
+    assert_eq!(why.change.as_deref(), Some("ask for 1 GPUs instead of 2"));
+    assert_eq!(why, tenant.why(two).await);
+    // What changed since is read, too.
+    let path = NodePath { node_id: cloud.id_of(&cloud.hosts.node(0)) };
+    cloud.fleet.operator.call::<CordonNode>(path, Default::default(), because()).await.unwrap();
+    assert!(there.why(two).await.rule.starts_with("no node that would do is ready"), "{:?}", there.why(two).await);
+    assert_eq!(there.why(first.id).await.rule, "its hosts proved the GPUs; it runs");
+    api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

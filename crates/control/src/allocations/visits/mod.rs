@@ -2,7 +2,7 @@
 
 mod store;
 
-pub use store::{activate, attempt, finish, keep_parts, load, need_attention, note_done, placed, request, wait};
+pub use store::{activate, attempt, attended, finish, keep_parts, load, need_attention, note_done, placed, request, wait};
 
 use std::time::Duration;
 
@@ -14,7 +14,10 @@ use contract::{
 };
 use kernel::machine::Versioned;
 
-use crate::{placement::slots::Held, tasks::Ordered};
+use crate::{
+    placement::{reservations::Leases, slots::Held},
+    tasks::Ordered,
+};
 
 /// An allocation as a visit finds it.
 #[derive(Debug, Clone)]
@@ -37,13 +40,22 @@ pub struct Visit {
     pub orders: Vec<Ordered>,
     /// What is needed to place it, while it waits.
     pub request: Option<Request>,
+    /// Whether nodes are kept free for it.
+    pub is_reserved: bool,
 }
 
 #[derive(Debug, Clone)]
 pub struct Request {
     pub ask: planner::Ask,
-    /// Older requests of the same organization for the same, which found no room.
+    /// Older requests of the same organization for the same, which found no room
+    /// and would with fewer others about.
     pub behind: u32,
+    /// Whether no request of anybody for the same has waited longer, of those that could run.
+    pub is_eldest: bool,
+    /// The nodes that are kept free for it.
+    pub kept: Vec<planner::NodeKey>,
+    /// When leases end, where it is about to get room.
+    pub leases: Option<Leases>,
     /// Whether it found no room before.
     pub is_waiting: bool,
     /// How long ago it was asked for.

@@ -14,7 +14,10 @@ use uuid::Uuid;
 
 use super::{Request, Visit};
 use crate::{
-    placement::slots::{self, Held},
+    placement::{
+        reservations,
+        slots::{self, Held},
+    },
     tasks,
 };
 
@@ -41,6 +44,7 @@ struct Row {
     gpu_counts: Vec<i32>,
     numa_bound: bool,
     is_waiting: bool,
+    is_reserved: bool,
     age_s: f64,
 }
 
@@ -48,7 +52,7 @@ async fn row(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Row>> {
     sqlx::query_as(
         "SELECT a.id, a.organization_id, a.project_id, a.state, a.version, a.gpus, a.nodes, r.name AS region, a.same_fabric, a.apart,
                 a.login, a.ssh_keys, a.failure, a.attempts, a.lease_ends_at, app_now() AS now,
-                s.shape, s.gpu_model, s.gpu_counts, s.numa_bound, a.reason IS NOT NULL AS is_waiting,
+                s.shape, s.gpu_model, s.gpu_counts, s.numa_bound, a.reason IS NOT NULL AS is_waiting, a.reserved_at IS NOT NULL AS is_reserved,
                 extract(epoch FROM app_now() - a.created_at)::float8 AS age_s
          FROM allocations a JOIN skus s ON s.id = a.sku_id LEFT JOIN regions r ON r.id = a.region_id WHERE a.id = $1",
     )
@@ -81,9 +85,16 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
         held: Vec::new(),
         orders: Vec::new(),
         request: None,
+        is_reserved: row.is_reserved,
     };
     match row.state.as_str() {
-        "requested" => visit.request = Some(wish(tx, &row, visit.shape).await?),
+        "requested" => {
+            let mut request = wish(tx, &row, visit.shape).await?;
+            if row.is_reserved {
+                request.kept = reservations::kept(tx, visit.id).await?;
+            }
+            visit.request = Some(request);
+        }
         "released" | "failed" => (),
         _ => {
             visit.held = slots::held(tx, visit.id).await?;
@@ -94,12 +105,13 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
 }
 
 async fn wish(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Request> {
-    let (behind, others): (i64, i64) = sqlx::query_as(
+    let (behind, others, elders): (i64, i64, i64) = sqlx::query_as(
         "SELECT count(*) FILTER (WHERE other.organization_id = own.organization_id AND (other.created_at, other.id) < (own.created_at, own.id)),
-                count(*) FILTER (WHERE other.organization_id <> own.organization_id)
+                count(*) FILTER (WHERE other.organization_id <> own.organization_id),
+                count(*) FILTER (WHERE (other.created_at, other.id) < (own.created_at, own.id))
          FROM allocations other JOIN allocations own ON own.id = $1
          WHERE other.state = 'requested' AND other.sku_id = own.sku_id
-           AND other.region_id IS NOT DISTINCT FROM own.region_id AND other.reason IS NOT NULL",
+           AND other.region_id IS NOT DISTINCT FROM own.region_id AND other.reason IS NOT NULL AND other.could_run",
     )
     .bind(row.id)
     .fetch_one(tx.conn())
@@ -109,6 +121,9 @@ async fn wish(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Request> {
     Ok(Request {
         ask,
         behind: u32::try_from(behind).unwrap_or(u32::MAX),
+        is_eldest: elders == 0,
+        kept: Vec::new(),
+        leases: None,
         is_waiting: row.is_waiting,
         age: Duration::from_secs_f64(row.age_s.max(0.0)),
         ahead,
@@ -125,7 +140,8 @@ async fn ahead(tx: &mut Tx, own: &Row) -> sqlx::Result<Vec<Ask>> {
            SELECT DISTINCT ON (other.organization_id) other.id, other.organization_id, other.created_at
            FROM allocations other JOIN allocations own ON own.id = $1
            WHERE other.state = 'requested' AND other.sku_id = own.sku_id
-             AND other.region_id IS NOT DISTINCT FROM own.region_id AND (other.reason IS NOT NULL OR other.id = own.id)
+             AND other.region_id IS NOT DISTINCT FROM own.region_id
+             AND ((other.reason IS NOT NULL AND other.could_run) OR other.id = own.id)
            ORDER BY other.organization_id, other.created_at, other.id),
          turns AS (
            SELECT heads.*, (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held WHERE held.organization_id = heads.organization_id
@@ -190,16 +206,21 @@ fn ask(row: &Row, shape: Shape, avoid: Vec<Uuid>) -> Ask {
     ask
 }
 
-/// Says what it waits for.
-pub async fn wait(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
-    sqlx::query(
-        "UPDATE allocations SET reason = left($2, 500) WHERE id = $1 AND reason IS DISTINCT FROM left($2, 500)",
+/// Says what it waits for, and whether it could run at all. Whether that holds
+/// up those behind it no longer.
+pub async fn wait(tx: &mut Tx, id: AllocationId, reason: &str, could_run: bool) -> sqlx::Result<bool> {
+    let steps_aside: Option<bool> = sqlx::query_scalar(
+        "WITH was AS (SELECT could_run FROM allocations WHERE id = $1)
+         UPDATE allocations SET reason = left($2, 500), could_run = $3
+         WHERE id = $1 AND (reason IS DISTINCT FROM left($2, 500) OR could_run <> $3)
+         RETURNING (SELECT could_run FROM was) AND NOT $3",
     )
     .bind(id.uuid())
     .bind(reason)
-    .execute(tx.conn())
+    .bind(could_run)
+    .fetch_optional(tx.conn())
     .await?;
-    Ok(())
+    Ok(steps_aside.unwrap_or(false))
 }
 
 /// Writes down where it is.
@@ -231,9 +252,11 @@ pub async fn placed(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Counts one more try.
+/// Counts one more try, and says why. What is stopped says why it is stopped instead.
 pub async fn attempt(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
-    sqlx::query("UPDATE allocations SET attempts = attempts + 1, reason = left($2, 500) WHERE id = $1")
+    let statement = "UPDATE allocations SET attempts = attempts + 1,
+        reason = CASE WHEN state = 'stopping' THEN reason ELSE left($2, 500) END WHERE id = $1";
+    sqlx::query(statement)
         .bind(id.uuid())
         .bind(reason)
         .execute(tx.conn())
@@ -268,6 +291,15 @@ pub async fn need_attention(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx
     sqlx::query("UPDATE allocations SET needs_attention = true, reason = left($2, 500) WHERE id = $1")
         .bind(id.uuid())
         .bind(reason)
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Nobody has to look any longer.
+pub async fn attended(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET needs_attention = false, attempts = 0 WHERE id = $1")
+        .bind(id.uuid())
         .execute(tx.conn())
         .await?;
     Ok(())

@@ -9,7 +9,8 @@ use super::Held;
 type Columns = (Uuid, Uuid, String, String, String);
 
 /// Holds every slot of a choice, or none when one of them is no longer to be
-/// had: another replica was faster, or its node went out of service.
+/// had: another replica was faster, its node went out of service, or it is kept
+/// for another request.
 pub async fn reserve(
     tx: &mut Tx,
     organization: OrganizationId,
@@ -24,6 +25,7 @@ pub async fn reserve(
            SELECT n.id, p.isolates_vms, p.isolation FROM nodes n JOIN pools p ON p.id = n.pool_id
            WHERE n.id = ANY($1) AND n.state = 'ready' AND n.health = 'ok'
              AND (p.isolates_vms OR n.serves IS NULL OR n.serves = $3)
+             AND (n.reserved_for IS NULL OR n.reserved_for = $4)
            ORDER BY n.id FOR NO KEY UPDATE OF n),
          wanted AS MATERIALIZED (
            SELECT s.id FROM slots s JOIN hosts ON hosts.id = s.node_id
@@ -104,11 +106,13 @@ pub async fn vacated(tx: &mut Tx, nodes: &[NodeId], had_whole_host: bool) -> sql
 pub async fn idle_elsewhere(
     tx: &mut Tx,
     organization: OrganizationId,
+    allocation: AllocationId,
     request: &planner::Ask,
 ) -> sqlx::Result<Vec<NodeId>> {
     let found: Vec<Uuid> = sqlx::query_scalar(
         "SELECT n.id FROM nodes n JOIN pools p ON p.id = n.pool_id JOIN regions r ON r.id = n.region_id
          WHERE n.state = 'ready' AND n.health = 'ok' AND NOT p.isolates_vms AND n.serves <> $1
+           AND (n.reserved_for IS NULL OR n.reserved_for = $6)
            AND ($2::text IS NULL OR r.name = $2)
            AND (SELECT count(*) FROM slots s WHERE s.node_id = n.id AND s.condition = 'clean' AND s.held_by IS NULL
                   AND ($3::text IS NULL OR s.model = $3)) >= $4
@@ -120,6 +124,7 @@ pub async fn idle_elsewhere(
     .bind(request.sku.model.as_deref())
     .bind(i64::from(request.gpus_per_node))
     .bind(i64::from(request.nodes))
+    .bind(allocation.uuid())
     .fetch_all(tx.conn())
     .await?;
     Ok(found.into_iter().map(Into::into).collect())
