@@ -1,5 +1,5 @@
 -- What keeps the fleet going: agents that are replaced, what projects were
--- told of maintenance, and the power of machines.
+-- told of maintenance, the power of machines, and which certificates are used.
 
 -- not tenant data: the platform's own hosts
 CREATE TABLE agent_updates (
@@ -29,6 +29,9 @@ GRANT SELECT, INSERT, UPDATE ON agent_updates TO gpuaas_operator, gpuaas_system;
 
 -- Which state of a window its project was last told of.
 ALTER TABLE maintenance_notices ADD COLUMN told text NOT NULL DEFAULT 'planned';
+
+-- When a node was first heard with a certificate; noted while a root is replaced.
+ALTER TABLE node_certificates ADD COLUMN used_at timestamptz;
 
 -- What an operator wants done with a machine's power, and what was last seen of it.
 ALTER TABLE machines

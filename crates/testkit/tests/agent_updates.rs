@@ -1,30 +1,20 @@
 //! Replacing agents: the real program is given a real new one, or one that does
 //! not reach us and is rolled back; and a pool is updated a few nodes at a time.
 
-use std::{
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::Stdio,
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use contract::{
     Code, Nothing,
     agents::{AgentUpdateSpec, AgentUpdateState, ListAgents, StopPoolUpdate, UpdateNode, UpdatePool},
     id::NodeId,
-    nodes::{ListNodes, Node, NodePath, NodeState},
+    nodes::{Node, NodePath},
     organizations::Because,
     policies::{PlatformPolicyPath, PolicyValue, SetPlatformPolicy},
-    pools::{PoolPath, Provider},
+    pools::PoolPath,
 };
 use control::roles::Role;
 use protocol::{Done, Outcome, Task, Verb, agent_binary::AgentBinary};
-use testkit::{
-    Agent, Database, Fleet, Server,
-    fleet::add_pool,
-    process::binary,
-    server::eventually,
-};
+use testkit::{Agent, Database, Fleet, Server, host::Host, process::binary, server::eventually};
 
 const TARGET: &str = agent::TARGET;
 const OLD: &str = agent::VERSION;
@@ -58,53 +48,6 @@ async fn order(fleet: &Fleet, node_id: NodeId, version: Option<&str>) -> Result<
     fleet.operator.call::<UpdateNode>(NodePath { node_id }, Nothing {}, spec(version)).await
 }
 
-/// A host with the real agent, in a folder that an update may write to.
-struct Host {
-    folder: tempfile::TempDir,
-    child: Option<tokio::process::Child>,
-    node: NodeId,
-}
-
-impl Host {
-    async fn enrolled(fleet: &Fleet) -> Host {
-        let folder = tempfile::tempdir().unwrap();
-        let mut host = Host { folder, child: None, node: NodeId::generate() };
-        std::fs::copy(binary("gpuaas-node"), host.binary()).unwrap();
-        std::fs::create_dir(host.state()).unwrap();
-        std::fs::write(host.state().join("agent.toml"), "simulated_gpus = 1\n").unwrap();
-        let pool = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
-        let token = fleet.token_for(pool).await;
-        let url = format!("https://{}", fleet.world.server.node_address.unwrap());
-        let enrol = ["enroll", "--url", &url, "--token", token.secret.expose(), "--ca-fingerprint", &token.ca_fingerprint];
-        let output = host.agent(&enrol).output().await.unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        host.child = Some(host.agent(&["run", "--heartbeat-ms", "300", "--prove-within-ms", "4000"]).spawn().unwrap());
-        eventually("the node to be ready", || async {
-            let nodes = fleet.operator.call::<ListNodes>(Nothing {}, Default::default(), Nothing {}).await.unwrap();
-            nodes.items.iter().any(|it| it.state == NodeState::Ready)
-        })
-        .await;
-        let nodes = fleet.operator.call::<ListNodes>(Nothing {}, Default::default(), Nothing {}).await.unwrap();
-        host.node = nodes.items[0].id;
-        host
-    }
-
-    fn binary(&self) -> PathBuf {
-        self.folder.path().join("gpuaas-node")
-    }
-
-    fn state(&self) -> PathBuf {
-        self.folder.path().join("state")
-    }
-
-    fn agent(&self, arguments: &[&str]) -> tokio::process::Command {
-        let mut command = tokio::process::Command::new(self.binary());
-        command.args(arguments).arg("--data-dir").arg(self.state());
-        command.stdin(Stdio::null()).env("GPUAAS_NODE_LOG", "warn").kill_on_drop(true);
-        command
-    }
-}
-
 /// The same program under another version of the same length.
 fn another_version(version: &str) -> Vec<u8> {
     assert_eq!(version.len(), OLD.len());
@@ -133,7 +76,7 @@ fn lost_version(version: &str, identity: &Path, port: u16) -> Vec<u8> {
 async fn an_operator_replaces_the_agent_of_a_real_host_and_one_that_is_lost_comes_back() {
     let shelf = Shelf::new();
     let fleet = shelf.fleet(&Role::ALL).await;
-    let host = Host::enrolled(&fleet).await;
+    let host = Host::enrolled(&fleet, &["--prove-within-ms", "4000"]).await;
     let new = "0.1.9";
     shelf.put(new, TARGET, &another_version(new));
     shelf.put("9.9.9", "riscv64-unknown-linux-gnu", b"for others");
@@ -255,7 +198,10 @@ async fn updates_that_have_not_begun_can_be_called_off_or_replaced() {
     assert!(other.is(Code::Conflict), "{other}");
     // One node may be given something else instead.
     let one = order(&fleet, hosts[0].node, Some("0.3.0")).await.unwrap();
-    assert_eq!((one.agent_wanted.as_deref(), one.agent_update), (Some("0.3.0"), Some(AgentUpdateState::Waiting.into())));
+    assert_eq!(
+        (one.agent_wanted.as_deref(), one.agent_update),
+        (Some("0.3.0"), Some(AgentUpdateState::Waiting.into()))
+    );
     let because = Because { reason: "test".parse().unwrap() };
     fleet.operator.call::<StopPoolUpdate>(path(), Nothing {}, because).await.unwrap();
     fleet.world.server.settle().await;

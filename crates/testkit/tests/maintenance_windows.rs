@@ -170,7 +170,7 @@ async fn who_is_on_a_node_is_told_that_it_is_emptied_until_when_and_that_it_is_n
     let project = fleet.world.project(organization).await;
     occupy(&fleet, &agent, organization, project).await;
     let path = || NodePath { node_id: agent.node };
-    let drain = |seconds: u32| DrainSpec {
+    let drain = |seconds: u64| DrainSpec {
         deadline_seconds: contract::Within::new(seconds).unwrap(),
         reason: "internal".parse().unwrap(),
     };

@@ -121,8 +121,7 @@ pub struct Why {
     reason: Reason,
 }
 
-const COLUMNS: Columns =
-    columns!(Node: id, name, state, health, gpus, gpus_free, gpu_model, agent_version, agent_wanted, agent_update, last_seen_at, health_reason);
+const COLUMNS: Columns = columns!(Node: id, name, state, health, gpus, gpus_free, gpu_model, agent_version, agent_wanted, agent_update, last_seen_at, health_reason);
 
 impl Nodes {
     pub async fn run(self, context: &Context) -> Done {

@@ -15,8 +15,7 @@ pub fn target<'a>(served: &'a Served, version: &str, said: Option<&str>) -> Opti
 
 /// The newest version that all of these hosts can be given.
 pub fn newest<'a>(served: &'a Served, hosts: &[Option<String>]) -> Option<&'a str> {
-    let fits_all =
-        |version: &str| hosts.iter().all(|said| target(served, version, said.as_deref()).is_some());
+    let fits_all = |version: &str| hosts.iter().all(|said| target(served, version, said.as_deref()).is_some());
     served.iter().map(|(version, _)| version.as_str()).find(|version| fits_all(version))
 }
 

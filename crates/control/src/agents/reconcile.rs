@@ -205,8 +205,8 @@ fn judge(seen: &Seen, patience: Duration) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use contract::id::{AgentUpdateId, NodeId, PoolId};
     use super::*;
+    use contract::id::{AgentUpdateId, NodeId, PoolId};
 
     fn update(state: AgentUpdateState) -> Update {
         Update {

@@ -175,11 +175,10 @@ pub async fn next_in(tx: &mut Tx, pool: PoolId, most: i64) -> sqlx::Result<Vec<U
 /// turn until the commit, or two at once could pass the limit.
 pub async fn updating_in(tx: &mut Tx, pool: PoolId) -> sqlx::Result<u64> {
     sqlx::query("SELECT FROM pools WHERE id = $1 FOR NO KEY UPDATE").bind(pool.uuid()).execute(tx.conn()).await?;
-    let count: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM agent_updates WHERE pool_id = $1 AND state = 'updating'")
-            .bind(pool.uuid())
-            .fetch_one(tx.conn())
-            .await?;
+    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM agent_updates WHERE pool_id = $1 AND state = 'updating'")
+        .bind(pool.uuid())
+        .fetch_one(tx.conn())
+        .await?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
 

@@ -98,10 +98,7 @@ impl Reconciler for MachineReconciler {
             None => None,
         };
         let (node, occupancy) = match held.machine.node_id {
-            Some(node) => (
-                node_need(nodes::leaving(tx, node).await?, held.desired),
-                nodes::occupancy(tx, node).await?,
-            ),
+            Some(node) => (node_need(nodes::leaving(tx, node).await?, held.desired), nodes::occupancy(tx, node).await?),
             None => (NodeNeed::Nothing, None),
         };
         let token = held.open_token(&self.keyring)?;

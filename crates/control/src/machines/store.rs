@@ -199,8 +199,8 @@ pub async fn powered(tx: &mut Tx, id: MachineId, wish: Wish, powered: &Powered) 
     .bind(powered.power.map(|it| power_word(it).as_str()))
     .bind(&powered.trouble)
     .bind(powered.is_over)
-        .execute(tx.conn())
-        .await?;
+    .execute(tx.conn())
+    .await?;
     Ok(())
 }
 

@@ -7,8 +7,8 @@ use contract::{
     Timestamp,
     id::{OrganizationId, ProjectId},
     maintenance_windows::{
-        MaintenanceWindow, MaintenanceWindowAnnounced, MaintenanceWindowCancelAnnounced,
-        MaintenanceWindowEndAnnounced, MaintenanceWindowStartAnnounced, MaintenanceWindowState,
+        MaintenanceWindow, MaintenanceWindowAnnounced, MaintenanceWindowCancelAnnounced, MaintenanceWindowEndAnnounced,
+        MaintenanceWindowStartAnnounced, MaintenanceWindowState,
     },
 };
 use kernel::{

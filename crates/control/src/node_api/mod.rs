@@ -42,12 +42,7 @@ pub struct NodeApi {
 /// Serves hosts until stopped, then answers those who wait.
 pub async fn run(app: Arc<App>, listener: TcpListener, stop: CancellationToken) {
     let (intake, parcels) = intake::open();
-    let api = Arc::new(NodeApi {
-        sessions: Sessions::default(),
-        pulse: Pulse::default(),
-        intake,
-        app,
-    });
+    let api = Arc::new(NodeApi { sessions: Sessions::default(), pulse: Pulse::default(), intake, app });
     let mut tasks = JoinSet::new();
     // Ends when the listener has: requests that finish still hand in reports.
     let finished = CancellationToken::new();

@@ -21,7 +21,10 @@ pub use leaving::{Leaving, Occupancy, fail, leave, leaving, occupancy, place_not
 pub use maintenance::{empty_for, give_back};
 pub use reconcile::NodeReconciler;
 pub use store::{
-    certificates::{Standing, forget_old as forget_old_certificates, revoked_since, standing, working},
+    certificates::{
+        Standing, count_certified, count_certified_before, forget_old as forget_old_certificates, revoked_since,
+        standing, used as certificate_used, working,
+    },
     count_failed, count_in, get,
     heartbeats::Heartbeat,
     known, lock,

@@ -75,6 +75,7 @@ async fn a_wish_waits_while_maas_is_away_and_is_dropped_when_somebody_came_meanw
     assert!(dropped.power_trouble.is_some_and(|it| it.contains("drain the node first")));
     assert!(site.maas.is_on(&machine.system_id), "nothing was switched under somebody");
     let nobody = MachinePath { machine_id: MachineId::generate() };
-    let refused = site.fleet.operator.call::<PowerMachine>(nobody, Nothing {}, wish(MachinePowerAction::On, false)).await;
+    let refused =
+        site.fleet.operator.call::<PowerMachine>(nobody, Nothing {}, wish(MachinePowerAction::On, false)).await;
     assert!(refused.unwrap_err().is(Code::NotFound));
 }
