@@ -339,6 +339,16 @@ event! {
     /// An allocation lets in other public keys.
     AllocationKeysChanged = "allocation.ssh_keys_changed" { id: AllocationId, count: u32 }
 }
+event! {
+    /// A node that it is on is being emptied; at the deadline it is released.
+    AllocationDrainAnnounced = "allocation.drain_announced" {
+        id: AllocationId, project_id: ProjectId, node_id: NodeId, deadline_at: Timestamp
+    }
+}
+event! {
+    /// A node that it is on is no longer being emptied; it stays.
+    AllocationDrainCalledOff = "allocation.drain_called_off" { id: AllocationId, project_id: ProjectId, node_id: NodeId }
+}
 moved_event! {
     /// GPUs are reserved and are being prepared.
     AllocationPlaced = "allocation.placed"

@@ -61,6 +61,7 @@ kinds! {
     Webhook = "webhook",
     WebhookDelivery = "delivery",
     MaintenanceWindow = "maint",
+    AgentUpdate = "update",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -90,6 +91,7 @@ pub type MachineId = Id<Machine>;
 pub type WebhookId = Id<Webhook>;
 pub type WebhookDeliveryId = Id<WebhookDelivery>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
+pub type AgentUpdateId = Id<AgentUpdate>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadId {

@@ -23,6 +23,7 @@ pub mod permission;
 pub mod problem;
 pub mod tables;
 
+pub mod agents;
 pub mod allocations;
 pub mod audit;
 pub mod capacity;

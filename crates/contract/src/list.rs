@@ -6,6 +6,10 @@
 macro_rules! for_each_endpoint {
     ($callback:ident) => {
         $callback! {
+            $crate::agents::ListAgents,
+            $crate::agents::UpdateNode,
+            $crate::agents::UpdatePool,
+            $crate::agents::StopPoolUpdate,
             $crate::allocations::CreateAllocation,
             $crate::allocations::ListAllocations,
             $crate::allocations::GetAllocation,
@@ -45,6 +49,7 @@ macro_rules! for_each_endpoint {
             $crate::machines::RetryMachine,
             $crate::machines::RetireMachine,
             $crate::machines::AbandonMachine,
+            $crate::machines::PowerMachine,
             $crate::members::ListMembers,
             $crate::members::ChangeMember,
             $crate::members::RemoveMember,
@@ -161,8 +166,17 @@ macro_rules! for_each_channel {
 macro_rules! for_each_event {
     ($callback:ident) => {
         $callback! {
+            $crate::agents::NodeUpdateRequested,
+            $crate::agents::PoolUpdateRequested,
+            $crate::agents::AgentUpdateOrdered,
+            $crate::agents::AgentUpdated,
+            $crate::agents::AgentRolledBack,
+            $crate::agents::AgentUpdateFailed,
+            $crate::agents::AgentUpdateStopped,
             $crate::allocations::AllocationCreated,
             $crate::allocations::AllocationKeysChanged,
+            $crate::allocations::AllocationDrainAnnounced,
+            $crate::allocations::AllocationDrainCalledOff,
             $crate::allocations::AllocationPlaced,
             $crate::allocations::AllocationProven,
             $crate::allocations::AllocationProvisionFailed,
@@ -194,6 +208,9 @@ macro_rules! for_each_event {
             $crate::keys::KeyRevoked,
             $crate::maintenance_windows::MaintenanceWindowCreated,
             $crate::maintenance_windows::MaintenanceWindowAnnounced,
+            $crate::maintenance_windows::MaintenanceWindowStartAnnounced,
+            $crate::maintenance_windows::MaintenanceWindowEndAnnounced,
+            $crate::maintenance_windows::MaintenanceWindowCancelAnnounced,
             $crate::maintenance_windows::MaintenanceWindowStarted,
             $crate::maintenance_windows::MaintenanceWindowEnded,
             $crate::maintenance_windows::MaintenanceWindowCancelled,

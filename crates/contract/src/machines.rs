@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Open, Page, Timestamp, endpoint, event,
+    Open, Page, Reason, Timestamp, endpoint, event,
     id::{MachineId, NodeId, PoolId, ProviderId},
     list_query, moved_event,
     organizations::Because,
@@ -83,6 +83,34 @@ endpoint! {
     }
 }
 
+endpoint! {
+    /// Switch a machine on or off, or ask its own controller how it stands.
+    ///
+    /// The answer is at once; `power_wanted` is gone when MAAS did it or refused.
+    /// Switching off is refused while somebody is on the machine's node, unless it is forced.
+    PowerMachine = POST "/v1/platform/machines/{machine_id}/power" {
+        path: MachinePath,
+        body: MachinePowerSpec,
+        returns: 202 Machine,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("machine.power"),
+        problems: [NotFound, Conflict],
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachinePowerSpec {
+    pub action: MachinePowerAction,
+    /// Switch off although somebody is on its node, or may come.
+    #[serde(default)]
+    pub force: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MachinePath {
     pub machine_id: MachineId,
@@ -115,6 +143,17 @@ pub struct Machine {
     pub observed: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_at: Option<Timestamp>,
+    /// How its power was last seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<Open<MachinePower>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_at: Option<Timestamp>,
+    /// What an operator wants done with its power and MAAS was not asked for yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_wanted: Option<Open<MachinePowerAction>>,
+    /// Why that did not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_trouble: Option<String>,
     /// How often its hand-over was begun since it last served.
     pub attempts: i32,
     /// Why the last hand-over was broken off.
@@ -152,6 +191,21 @@ words! {
 words! {
     /// What people want of a machine.
     MachineDesired { Serve = "serve", Retire = "retire" }
+}
+
+words! {
+    /// How the power of a machine stands.
+    MachinePower { On = "on", Off = "off", Unknown = "unknown" }
+}
+
+words! {
+    /// What can be done with the power of a machine.
+    MachinePowerAction {
+        On = "on",
+        Off = "off",
+        /// Only ask how it stands.
+        Query = "query",
+    }
 }
 
 event! {

@@ -147,6 +147,24 @@ event! {
         id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
     }
 }
+event! {
+    /// A project was told of a maintenance window, and it began; what is still on its nodes is released.
+    MaintenanceWindowStartAnnounced = "maintenance_window.start_announced" {
+        id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
+    }
+}
+event! {
+    /// A project was told of a maintenance window, and it is over.
+    MaintenanceWindowEndAnnounced = "maintenance_window.end_announced" {
+        id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
+    }
+}
+event! {
+    /// A project was told of a maintenance window, and it was called off.
+    MaintenanceWindowCancelAnnounced = "maintenance_window.cancel_announced" {
+        id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
+    }
+}
 moved_event! {
     /// A maintenance window began; its nodes are being emptied.
     MaintenanceWindowStarted = "maintenance_window.started"

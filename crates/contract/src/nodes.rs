@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Open, Page, Reason, Timestamp, Within, endpoint, event,
+    Open, Page, Reason, Timestamp, Within,
+    agents::AgentUpdateState,
+    endpoint, event,
     id::{AllocationId, NodeId, OrganizationId, PoolId, RegionId, SlotId},
     list_query, moved_event,
     organizations::Because,
@@ -206,6 +208,14 @@ pub struct Node {
     pub gpu_model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
+    /// The version that its agent was last ordered to be replaced by, and what became of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_wanted: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_update: Option<Open<AgentUpdateState>>,
+    /// Why the agent was not replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_update_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fabric_domain: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

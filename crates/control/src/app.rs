@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     adapters::{maas::MaasConnector, nats, redis_limits::RedisLimits},
+    agents::Agents,
     ca::{Ca, CaError},
     config::Config,
     events::Feed,
@@ -32,6 +33,8 @@ pub struct App {
     pub feed: Feed,
     pub signer: TaskSigner,
     pub ca: Ca,
+    /// The agents that hosts can be given.
+    pub agents: Arc<Agents>,
     /// Whether the certificates of nodes that are connected here still work.
     pub standings: Standings,
     /// What nodes that are connected here measured.
@@ -104,6 +107,7 @@ impl App {
             feed: Feed::default(),
             signer: TaskSigner::load(&db, &keyring).await?,
             ca,
+            agents: Arc::new(Agents::new(config.node.agents_dir.clone())),
             standings: Standings::default(),
             samples: Samples::default(),
             placement: Placement::default(),

@@ -2,6 +2,7 @@
 //! outside world in `adapters`, and the roles that run them.
 
 pub mod adapters;
+pub mod agents;
 pub mod allocations;
 pub mod app;
 pub mod audit;
@@ -14,6 +15,7 @@ pub mod dev;
 pub mod documents;
 pub mod enrolment_tokens;
 pub mod events;
+pub mod gauges;
 pub mod http;
 pub mod identity;
 pub mod invitations;

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     adapters::nats::{self, Nats},
+    agents::AgentUpdateReconciler,
     allocations::AllocationReconciler,
     app::App,
     dead_letters::DeadLetterReconciler,
@@ -55,6 +56,7 @@ impl Role {
 macro_rules! for_each_machine {
     ($callback:ident) => {
         $callback! {
+            $crate::agents::lifecycle::Lifecycle,
             $crate::allocations::lifecycle::Lifecycle,
             $crate::dead_letters::lifecycle::Lifecycle,
             $crate::invitations::lifecycle::Lifecycle,
@@ -107,6 +109,11 @@ pub fn workers(app: &App) -> Workers {
 
 /// Those that wait for nobody outside the platform.
 fn add_inner(workers: &mut Workers, app: &App) {
+    workers.add(AgentUpdateReconciler {
+        agents: app.agents.clone(),
+        signer: app.signer.clone(),
+        policies: app.policies.clone(),
+    });
     workers.add(AllocationReconciler {
         placement: app.placement.clone(),
         signer: app.signer.clone(),
@@ -253,6 +260,7 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
         tasks.spawn(keep_house(app.clone(), stop.clone()));
         tasks.spawn(samples::run_keeper(app.clone(), stop.clone()));
         tasks.spawn(gauges::run(app.db.clone(), MEASURE, stop.clone()));
+        tasks.spawn(crate::gauges::run(app.db.clone(), MEASURE, stop.clone()));
     }
     let max = app.config.http.max_connections;
     // Ends last: while requests finish, readiness says why no new ones are taken.

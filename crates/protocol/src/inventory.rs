@@ -11,6 +11,9 @@ pub struct Inventory {
     pub os: String,
     pub kernel: String,
     pub agent_version: String,
+    /// The platform that the agent was built for; older agents do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_target: Option<String>,
     pub driver: DriverKind,
     pub cpus: u32,
     pub memory_bytes: u64,
@@ -71,6 +74,7 @@ mod tests {
             os: "Debian 12".into(),
             kernel: "6.1".into(),
             agent_version: "0.1.0".into(),
+            agent_target: None,
             driver: DriverKind::Linux,
             cpus: 2,
             memory_bytes: 1,

@@ -149,6 +149,7 @@ pub fn inventory(hostname: &str, gpus: u32) -> Inventory {
         os: "Debian 12".into(),
         kernel: "6.1".into(),
         agent_version: "0.1.0".into(),
+        agent_target: Some("x86_64-unknown-linux-gnu".into()),
         driver: DriverKind::Sim,
         cpus: 64,
         memory_bytes: 1 << 40,

@@ -6,6 +6,7 @@ pub mod bus_conformance;
 pub mod cloud;
 pub mod database;
 pub mod fleet;
+pub mod host;
 pub mod issuer;
 pub mod maas;
 pub mod plant;

@@ -5,13 +5,13 @@ use std::{sync::Arc, time::Duration};
 
 use contract::{
     Code, Nothing,
-    events::{EventFilter, ListEvents},
+    events::{EventFilter, ListEvents, RecordedEvent},
     id::{NodeId, OrganizationId, PoolId, ProjectId},
     maintenance_windows::{
         AnnouncedWindow, CancelMaintenanceWindow, CreateMaintenanceWindow, ListAnnouncedWindows,
         ListMaintenanceWindows, MaintenanceWindow, MaintenanceWindowPath, MaintenanceWindowSpec,
     },
-    nodes::{CordonNode, NodePath},
+    nodes::{CordonNode, DrainNode, DrainSpec, Node, NodePath, UncordonNode},
     organizations::{Because, OrganizationPath},
 };
 use control::roles::Role;
@@ -89,10 +89,20 @@ async fn announced(fleet: &Fleet, organization: OrganizationId, owner: &Member) 
     client.call::<ListAnnouncedWindows>(path, Default::default(), Nothing {}).await.unwrap().items
 }
 
-async fn announcements(fleet: &Fleet, organization: OrganizationId, owner: &Member) -> usize {
+/// What the organization was told of, newest first.
+async fn heard(fleet: &Fleet, organization: OrganizationId, owner: &Member, subject: &str) -> Vec<RecordedEvent> {
     let path = OrganizationPath { organization_id: organization };
-    let page = fleet.world.as_(owner).call::<ListEvents>(path, EventFilter::default(), Nothing {}).await.unwrap();
-    page.items.iter().filter(|it| it.subject == "maintenance_window.announced").count()
+    let query = EventFilter { subject: Some(subject.to_owned()), ..EventFilter::default() };
+    fleet.world.as_(owner).call::<ListEvents>(path, query, Nothing {}).await.unwrap().items
+}
+
+async fn notices(fleet: &Fleet, organization: OrganizationId, owner: &Member) -> Vec<String> {
+    let events = heard(fleet, organization, owner, "maintenance_window.").await;
+    events.into_iter().rev().map(|it| it.subject.replace("maintenance_window.", "")).collect()
+}
+
+async fn announcements(fleet: &Fleet, organization: OrganizationId, owner: &Member) -> usize {
+    heard(fleet, organization, owner, "maintenance_window.announced").await.len()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,7 +137,64 @@ async fn a_pool_is_emptied_at_the_start_and_given_back_at_the_end() {
         assert_eq!(fleet.state(agent.node).await.0, after);
     }
     settle_after(&fleet, HOUR).await;
-    assert_eq!(announcements(&fleet, organization, &owner).await, 1);
+    let told = notices(&fleet, organization, &owner).await;
+    println!("told to the organization: {told:?}");
+    assert_eq!(told, ["announced", "start_announced", "end_announced"], "each once");
+    let start = heard(&fleet, organization, &owner, "maintenance_window.start_announced").await.remove(0);
+    assert_eq!(start.data["project_id"], project.to_string());
+    assert_eq!(start.data["reason"], "new driver");
+    assert!(notices(&fleet, stranger, &other).await.is_empty(), "nobody else is told");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_told_of_a_window_is_told_that_it_was_called_off() {
+    let fleet = fleet().await;
+    let agent = fleet.host("a", 1).await;
+    let (organization, owner) = fleet.world.organization().await;
+    let project = fleet.world.project(organization).await;
+    occupy(&fleet, &agent, organization, project).await;
+    let made = plan(&fleet, window(&fleet, Some(agent.node), None)).await;
+    let path = MaintenanceWindowPath { maintenance_window_id: made.id };
+    fleet.operator.call::<CancelMaintenanceWindow>(path, Nothing {}, because()).await.unwrap();
+    fleet.world.server.settle().await;
+    settle_after(&fleet, 5 * HOUR).await;
+    assert_eq!(notices(&fleet, organization, &owner).await, ["announced", "cancel_announced"]);
+    assert_eq!(allocation_state(&fleet).await, "active");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_on_a_node_is_told_that_it_is_emptied_until_when_and_that_it_is_not() {
+    let fleet = fleet().await;
+    let agent = fleet.host("a", 1).await;
+    let (organization, owner) = fleet.world.organization().await;
+    let project = fleet.world.project(organization).await;
+    occupy(&fleet, &agent, organization, project).await;
+    let path = || NodePath { node_id: agent.node };
+    let drain = |seconds: u64| DrainSpec {
+        deadline_seconds: contract::Within::new(seconds).unwrap(),
+        reason: "internal".parse().unwrap(),
+    };
+    let drained = fleet.operator.call::<DrainNode>(path(), Nothing {}, drain(3600)).await.unwrap();
+    let later = fleet.operator.call::<DrainNode>(path(), Nothing {}, drain(7200)).await.unwrap();
+    fleet.operator.call::<UncordonNode>(path(), Nothing {}, because()).await.unwrap();
+    let told: Vec<(String, serde_json::Value)> = heard(&fleet, organization, &owner, "allocation.drain")
+        .await
+        .into_iter()
+        .rev()
+        .map(|it| (it.subject, it.data["deadline_at"].clone()))
+        .collect();
+    println!("told to the organization: {told:?}");
+    let at = |node: &Node| serde_json::to_value(node.drain_deadline_at).unwrap();
+    assert_eq!(
+        told,
+        [
+            ("allocation.drain_announced".to_owned(), at(&drained)),
+            ("allocation.drain_announced".to_owned(), at(&later)),
+            ("allocation.drain_called_off".to_owned(), serde_json::Value::Null),
+        ]
+    );
+    let event = heard(&fleet, organization, &owner, "allocation.drain").await.remove(0);
+    assert!(!event.data.to_string().contains("internal"), "the operator's reason stays with the operators");
 }
 
 #[tokio::test(flavor = "multi_thread")]

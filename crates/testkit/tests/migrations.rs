@@ -87,6 +87,8 @@ const FLEET: &str = "
     INSERT INTO pools (id, region_id, name, provider, isolation, isolates_vms)
       SELECT gen_random_uuid(), id, 'hosts', 'sim', 'user_revoke', false FROM regions;
     INSERT INTO nodes (id, region_id, pool_id, name, state) SELECT gen_random_uuid(), region_id, id, 'n1', 'ready' FROM pools;
+    INSERT INTO agent_updates (id, node_id, pool_id, rollout_id, agent_version, state)
+      SELECT gen_random_uuid(), id, pool_id, id, '0.2.0', 'updated' FROM nodes;
     INSERT INTO node_heartbeats (node_id, last_seen_at, generation) SELECT id, app_now(), 1 FROM nodes;
     INSERT INTO node_certificates (serial, node_id, expires_at) SELECT '1', id, app_now() FROM nodes;
     INSERT INTO node_changes (node_id, xid) SELECT id, pg_current_xact_id() FROM nodes;

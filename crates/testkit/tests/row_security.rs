@@ -83,6 +83,7 @@ async fn every_table_is_forced_or_says_why_not_and_no_role_owns_one() {
     .unwrap();
     let not_tenant_data = [
         "_sqlx_migrations",
+        "agent_updates",
         "consumed",
         "consumers",
         "enrolment_tokens",

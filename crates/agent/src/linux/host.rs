@@ -1,7 +1,7 @@
 //! What a host is made of and how busy it is, as the kernel tells.
 
 use crate::config::Config;
-use crate::{VERSION, locked};
+use crate::{TARGET, VERSION, locked};
 use protocol::limits::bounded_text;
 use protocol::{DriverKind, Gpu, HostSample, Inventory};
 use std::sync::Mutex;
@@ -21,6 +21,7 @@ impl Host {
             os: os_name(&read("/etc/os-release")),
             kernel: read("/proc/sys/kernel/osrelease"),
             agent_version: VERSION.into(),
+            agent_target: Some(TARGET.into()),
             driver: DriverKind::Linux,
             cpus: cpus.try_into().unwrap_or(u32::MAX),
             memory_bytes: memory(&read("/proc/meminfo"), "MemTotal:"),

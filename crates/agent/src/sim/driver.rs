@@ -3,7 +3,7 @@
 
 use super::script::{Lie, Script};
 use crate::driver::{Allocation, Driver, Failure, Readings, Result, Steps};
-use crate::{VERSION, locked};
+use crate::{TARGET, VERSION, locked};
 use protocol::agent_binary::sha256_hex;
 use protocol::{
     Done, DriverKind, Gpu, GpuRef, GpuSample, HealthEvent, HostSample, Inventory, Isolation, SelfTest, Task, Verb,
@@ -154,6 +154,7 @@ impl Driver for SimDriver {
             os: "Simulated".into(),
             kernel: "0".into(),
             agent_version: VERSION.into(),
+            agent_target: Some(TARGET.into()),
             driver: DriverKind::Sim,
             cpus: 16 * self.host.gpus.max(1),
             memory_bytes: u64::from(self.host.gpus.max(1)) << 37,

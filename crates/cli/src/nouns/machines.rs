@@ -1,20 +1,24 @@
 //! `gpuaas machines`: bare hosts of MAAS servers on their way to being nodes and back.
 
+use std::time::Duration;
+
 use clap::Subcommand;
 use contract::{
     Nothing, Reason,
     id::MachineId,
     machines::{
-        AbandonMachine, GetMachine, ListMachines, Machine, MachineFilter, MachinePath, MachineState, RetireMachine,
-        RetryMachine,
+        AbandonMachine, GetMachine, ListMachines, Machine, MachineFilter, MachinePath, MachinePowerAction,
+        MachinePowerSpec, MachineState, PowerMachine, RetireMachine, RetryMachine,
     },
     organizations::Because,
 };
 
+use serde_json::Value;
+
 use crate::{
     arguments::{self, Consent, Paging},
     context::Context,
-    failure::Done,
+    failure::{Done, Failure},
     prompt,
     table::{Columns, columns},
 };
@@ -24,6 +28,8 @@ Examples, all for platform staff:
   gpuaas machines list --provider hall-a
   gpuaas machines list --state failed
   gpuaas machines show machine-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas machines power machine-01k9z8y7x6w5v4t3s2r1q0p9n8 query
+  gpuaas machines power machine-01k9z8y7x6w5v4t3s2r1q0p9n8 off --reason \"new memory\"
   gpuaas machines retry machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"disk replaced\"
   gpuaas machines retire machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"end of lease\" --yes
   gpuaas machines abandon machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"it is scrap\" --yes";
@@ -48,6 +54,21 @@ pub enum Machines {
         /// Id of the machine
         #[arg(value_name = "ID")]
         id: MachineId,
+    },
+    /// Switch a machine on or off, or ask its controller how it stands
+    Power {
+        /// Id of the machine
+        #[arg(value_name = "ID")]
+        id: MachineId,
+        /// What to do
+        #[arg(value_parser = arguments::word::<MachinePowerAction>())]
+        action: MachinePowerAction,
+        /// Switch off although somebody is on its node, or may come
+        #[arg(long)]
+        force: bool,
+        /// Why; kept in the audit log
+        #[arg(long, value_parser = arguments::text::<Reason>)]
+        reason: Option<Reason>,
     },
     /// Try a failed machine again from the start, or take a retired one back
     Retry {
@@ -83,7 +104,7 @@ pub enum Machines {
 }
 
 const COLUMNS: Columns =
-    columns!(Machine: id, hostname, system_id, state, observed, desired, attempts, node_id, reason);
+    columns!(Machine: id, hostname, system_id, state, observed, power, desired, attempts, node_id, reason);
 
 impl Machines {
     pub async fn run(self, context: &Context) -> Done {
@@ -97,6 +118,9 @@ impl Machines {
                 return context.list::<ListMachines>(Nothing {}, query, paging, COLUMNS).await;
             }
             Machines::Show { id } => context.ask::<GetMachine>(MachinePath { machine_id: id }).await?,
+            Machines::Power { id, action, force, reason } => {
+                power(context, MachinePath { machine_id: id }, MachinePowerSpec { action, force, reason }).await?
+            }
             Machines::Retry { id, reason } => {
                 context.send::<RetryMachine>(MachinePath { machine_id: id }, Because { reason }).await?
             }
@@ -113,4 +137,21 @@ impl Machines {
         };
         context.output.item(&answer)
     }
+}
+
+/// Orders it, and waits a moment for what MAAS says.
+async fn power(context: &Context, path: MachinePath, spec: MachinePowerSpec) -> Result<Value, Failure> {
+    // bound: controllers answer within seconds; `show` has it when it comes later
+    const LOOKS: u32 = 30;
+    const PAUSE: Duration = Duration::from_millis(500);
+    let mut answer = context.send::<PowerMachine>(path.clone(), spec).await?;
+    for _ in 0..LOOKS {
+        if answer["power_wanted"].is_null() {
+            return Ok(answer);
+        }
+        tokio::time::sleep(PAUSE).await;
+        answer = context.ask::<GetMachine>(path.clone()).await?;
+    }
+    context.output.hint("MAAS has not answered yet; `gpuaas machines show` shows what it says.");
+    Ok(answer)
 }

@@ -1,5 +1,6 @@
 //! The commands. A new noun is a file here, its `mod` line and its line in the list.
 
+mod agents;
 mod allocations;
 mod audit;
 mod capacity;
@@ -109,6 +110,8 @@ nouns! {
     Pools(pools::Pools),
     #[command(subcommand)]
     Nodes(nodes::Nodes),
+    #[command(subcommand)]
+    Agents(agents::Agents),
     #[command(subcommand)]
     MaintenanceWindows(maintenance_windows::MaintenanceWindows),
     #[command(subcommand)]

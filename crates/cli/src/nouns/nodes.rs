@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use contract::{
     Nothing, Reason,
+    agents::{AgentUpdateSpec, AgentVersion, UpdateNode},
     id::SlotId,
     nodes::{
         AttestNode, AttestSlot, CordonNode, DrainNode, DrainSpec, GetNode, HostName, ListNodes, Node, NodeFilter,
@@ -29,6 +30,7 @@ Examples:
   gpuaas nodes telemetry gpu-01 --resolution raw --since 10m
   gpuaas nodes cordon gpu-01 --reason \"fans are loud\"
   gpuaas nodes drain gpu-01 --deadline 3600 --reason \"new driver\"
+  gpuaas nodes update gpu-01 --version 0.2.0 --reason \"ticket 42\"
   gpuaas nodes restore gpu-01 --reason \"driver is in\"
   gpuaas nodes attest gpu-01 --reason \"installed anew, ticket 42\"
   gpuaas nodes attest gpu-01 --slot slot-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"GPU was replaced\"
@@ -59,6 +61,7 @@ pub enum Nodes {
         paging: Paging,
     },
     /// Show one node with its slots
+    #[command(visible_alias = "show")]
     Get {
         /// Id or name
         node: String,
@@ -81,6 +84,14 @@ pub enum Nodes {
         /// After so many seconds what still runs is released
         #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=2_592_000))]
         deadline: contract::Within<0, 2_592_000>,
+    },
+    /// Replace the agent of a node; what runs there goes on
+    Update {
+        #[command(flatten)]
+        why: Why,
+        /// The version to give it; the newest that is served when not said
+        #[arg(long, value_parser = arguments::text::<AgentVersion>)]
+        version: Option<AgentVersion>,
     },
     /// Put a node that is in maintenance, or failed, back into service
     Restore(Why),
@@ -110,8 +121,7 @@ pub struct Why {
     reason: Reason,
 }
 
-const COLUMNS: Columns =
-    columns!(Node: id, name, state, health, gpus, gpus_free, gpu_model, agent_version, last_seen_at, health_reason);
+const COLUMNS: Columns = columns!(Node: id, name, state, health, gpus, gpus_free, gpu_model, agent_version, agent_wanted, agent_update, last_seen_at, health_reason);
 
 impl Nodes {
     pub async fn run(self, context: &Context) -> Done {
@@ -143,6 +153,10 @@ impl Nodes {
             Nodes::Drain { why: Why { node, reason }, deadline } => {
                 let spec = DrainSpec { deadline_seconds: deadline, reason };
                 context.send::<DrainNode>(context.node_named(&node).await?, spec).await?
+            }
+            Nodes::Update { why: Why { node, reason }, version } => {
+                let spec = AgentUpdateSpec { version, reason };
+                context.send::<UpdateNode>(context.node_named(&node).await?, spec).await?
             }
             Nodes::Restore(Why { node, reason }) => {
                 context.send::<RestoreNode>(context.node_named(&node).await?, Because { reason }).await?

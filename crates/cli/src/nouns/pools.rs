@@ -2,7 +2,9 @@
 
 use clap::Subcommand;
 use contract::{
-    Label, Nothing,
+    Label, Nothing, Reason,
+    agents::{AgentUpdateSpec, AgentVersion, StopPoolUpdate, UpdatePool},
+    organizations::Because,
     pools::{ChangePool, CreatePool, Isolation, ListPools, Pool, PoolChange, PoolFilter, PoolSpec, Provider},
 };
 
@@ -17,7 +19,13 @@ const EXAMPLES: &str = "\
 Examples, all for platform staff:
   gpuaas pools create hosts --region eu-north --provider enrolled --isolation full_reimage
   gpuaas pools list --region eu-north
-  gpuaas pools change hosts --isolation user_revoke";
+  gpuaas pools change hosts --isolation user_revoke
+  gpuaas pools update hosts --version 0.2.0 --reason \"ticket 42\"
+  gpuaas pools stop-update hosts --reason \"ticket 43\"
+
+An update replaces the agent on every node of the pool, `nodes.update_at_once`
+at a time, and stops when one of them fails. `gpuaas nodes list --pool hosts`
+shows how far it is.";
 
 /// Pools: nodes of one region and provider that are cleaned in one way (platform staff)
 #[derive(Debug, Subcommand)]
@@ -62,6 +70,25 @@ pub enum Pools {
         #[arg(long, value_parser = arguments::word::<Isolation>())]
         isolation: Isolation,
     },
+    /// Replace the agent on every node of a pool, a few nodes at a time
+    Update {
+        /// Id or name
+        pool: String,
+        /// The version to give them; the newest that is served when not said
+        #[arg(long, value_parser = arguments::text::<AgentVersion>)]
+        version: Option<AgentVersion>,
+        /// Why; kept in the audit log
+        #[arg(long, value_parser = arguments::text::<Reason>)]
+        reason: Reason,
+    },
+    /// Call off the updates of a pool that have not begun
+    StopUpdate {
+        /// Id or name
+        pool: String,
+        /// Why; kept in the audit log
+        #[arg(long, value_parser = arguments::text::<Reason>)]
+        reason: Reason,
+    },
 }
 
 const COLUMNS: Columns = columns!(Pool: id, name, region_id, provider, isolation, isolates_vms, created_at);
@@ -85,6 +112,15 @@ impl Pools {
             Pools::Change { pool, isolation } => {
                 let path = context.pool_named(&pool).await?;
                 context.send::<ChangePool>(path, PoolChange { isolation }).await?
+            }
+            Pools::Update { pool, version, reason } => {
+                let path = context.pool_named(&pool).await?;
+                context.send::<UpdatePool>(path, AgentUpdateSpec { version, reason }).await?
+            }
+            Pools::StopUpdate { pool, reason } => {
+                let path = context.pool_named(&pool).await?;
+                let answer = context.send::<StopPoolUpdate>(path, Because { reason }).await?;
+                return context.output.done(&answer, "what had not begun is called off");
             }
         };
         context.output.item(&answer)

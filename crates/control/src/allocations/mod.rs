@@ -15,9 +15,13 @@ mod store;
 mod visits;
 
 pub use reconcile::AllocationReconciler;
-pub use store::{Held, held};
+pub use store::{Held, count_needing_attention, held};
 
-use contract::id::NodeId;
+use contract::{
+    Timestamp,
+    allocations::{AllocationDrainAnnounced, AllocationDrainCalledOff},
+    id::{AllocationId, NodeId},
+};
 use kernel::{
     Tx,
     machine::{Machine, TransitionError, transition},
@@ -25,6 +29,8 @@ use kernel::{
 };
 
 use lifecycle::{Event, Lifecycle};
+
+use crate::events::emit;
 
 /// Looks again at what waits, because something became free or may be used now.
 /// The organizations that hold least come first, each with its oldest request.
@@ -45,6 +51,21 @@ pub async fn release_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> Result<
 /// Ends what was on a node that will not answer again.
 pub async fn node_lost(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
     end_on_node(tx, node, Event::NodeLost, reason, Some(reason)).await
+}
+
+/// Tells those who have something on a node that it is being emptied, or with
+/// no deadline that it no longer is.
+pub async fn tell_of_drain(tx: &mut Tx, node_id: NodeId, deadline: Option<Timestamp>) -> sqlx::Result<()> {
+    for (id, organization, project) in store::holders_on_node(tx, node_id).await? {
+        let (id, organization, project_id) = (AllocationId::from(id), Some(organization.into()), project.into());
+        match deadline {
+            Some(deadline_at) => {
+                emit(tx, organization, id, &AllocationDrainAnnounced { id, project_id, node_id, deadline_at });
+            }
+            None => emit(tx, organization, id, &AllocationDrainCalledOff { id, project_id, node_id }),
+        }
+    }
+    Ok(())
 }
 
 async fn end_on_node(

@@ -291,6 +291,24 @@ pub async fn on_node(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Versioned<Al
     rows.into_iter().map(versioned).collect()
 }
 
+/// What is on a node, with the organization and project of each.
+pub async fn holders_on_node(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<(Uuid, Uuid, Uuid)>> {
+    sqlx::query_as(
+        "SELECT a.id, a.organization_id, a.project_id FROM allocations a JOIN allocation_parts p ON p.allocation_id = a.id
+         WHERE p.node_id = $1 AND a.state NOT IN ('releasing', 'released', 'failed', 'release_failed') ORDER BY a.id",
+    )
+    .bind(node.uuid())
+    .fetch_all(tx.conn())
+    .await
+}
+
+/// How many allocations need a person.
+pub async fn count_needing_attention(tx: &mut Tx) -> sqlx::Result<i64> {
+    sqlx::query_scalar("SELECT count(*) FROM allocations WHERE needs_attention AND state NOT IN ('released', 'failed')")
+        .fetch_one(tx.conn())
+        .await
+}
+
 pub fn versioned(allocation: &Allocation) -> sqlx::Result<Versioned<AllocationState>> {
     Ok(Versioned {
         id: allocation.id.uuid(),

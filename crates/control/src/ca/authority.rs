@@ -37,6 +37,10 @@ pub struct Authority {
     starts_at: Timestamp,
     expires_at: Timestamp,
     fingerprints: Vec<String>,
+    /// SHA-256 of the root that the intermediate is of.
+    root_fingerprint: String,
+    /// Certificates from before this are renewed early.
+    renew_before: Option<Timestamp>,
 }
 
 /// A certificate that was just made.
@@ -56,7 +60,7 @@ pub struct Validity {
 
 // bound: how far a host's clock may be behind ours without distrusting what is new
 const SKEW: Duration = Duration::from_secs(300);
-// bound: a root outlives every machine that pins it; replacing it is a new installation
+// bound: a root outlives every machine that pins it; `gpuaasd ca rotate-root` replaces one
 const ROOT_LIFE: Duration = Duration::from_secs(20 * 365 * 86_400);
 
 impl Validity {
@@ -72,7 +76,12 @@ impl Validity {
 }
 
 impl Authority {
-    pub(super) fn new(roots: Vec<String>, key: &Secret, certificate: &str) -> Result<Self, CaError> {
+    pub(super) fn new(
+        roots: Vec<String>,
+        key: &Secret,
+        certificate: &str,
+        renew_before: Option<Timestamp>,
+    ) -> Result<Self, CaError> {
         let parse = |pem: &String| CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|_| CaError::Unreadable);
         let ders = roots.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let own = CertificateDer::from_pem_slice(certificate.as_bytes()).map_err(|_| CaError::Unreadable)?;
@@ -80,6 +89,8 @@ impl Authority {
         let at = |second: i64| Timestamp::from_second(second).map_err(|_| CaError::Unreadable);
         let starts_at = at(parsed.validity().not_before.timestamp())?;
         let expires_at = at(parsed.validity().not_after.timestamp())?;
+        let root = roots.iter().zip(&ders).find(|(pem, _)| is_signed_by(certificate, pem).unwrap_or(false));
+        let root_fingerprint = root.map(|(_, der)| sha256_hex(der)).ok_or(CaError::Unreadable)?;
         let fingerprints = ders.iter().chain([&own]).map(|it| sha256_hex(it)).collect();
         let issuer = Issuer::from_ca_cert_der(&own, key_pair(key)?)?;
         Ok(Self {
@@ -90,6 +101,8 @@ impl Authority {
             starts_at,
             expires_at,
             fingerprints,
+            root_fingerprint,
+            renew_before,
         })
     }
 
@@ -101,9 +114,19 @@ impl Authority {
         &self.roots_pem
     }
 
-    /// SHA-256 of the newest root, by which a new host recognises us.
+    /// SHA-256 of the root that signs now, by which a new host recognises us.
     pub fn root_fingerprint(&self) -> &str {
-        self.fingerprints.first().map_or("", String::as_str)
+        &self.root_fingerprint
+    }
+
+    /// Whether a root is being replaced.
+    pub fn is_turning(&self) -> bool {
+        self.renew_before.is_some()
+    }
+
+    /// Whether a node should renew early, to learn what to trust from now on.
+    pub fn wants_renewal(&self, issued_at: Timestamp, now: Timestamp) -> bool {
+        self.renew_before.is_some_and(|before| before <= now && issued_at + SKEW < before)
     }
 
     pub(super) fn fingerprints(&self) -> &[String] {
@@ -178,6 +201,15 @@ pub(super) fn belongs(key: &Secret, certificate: &str) -> Result<bool, CaError> 
     let der = CertificateDer::from_pem_slice(certificate.as_bytes()).map_err(|_| CaError::Unreadable)?;
     let (_, parsed) = x509_parser::parse_x509_certificate(&der).map_err(|_| CaError::Unreadable)?;
     Ok(parsed.public_key().raw == key_pair(key)?.subject_public_key_info())
+}
+
+/// Whether the certificate was made by the root: each root has a name of its own.
+pub(super) fn is_signed_by(certificate: &str, root: &str) -> Result<bool, CaError> {
+    let der = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|_| CaError::Unreadable);
+    let (certificate, root) = (der(certificate)?, der(root)?);
+    let (_, certificate) = x509_parser::parse_x509_certificate(&certificate).map_err(|_| CaError::Unreadable)?;
+    let (_, root) = x509_parser::parse_x509_certificate(&root).map_err(|_| CaError::Unreadable)?;
+    Ok(certificate.issuer() == root.subject())
 }
 
 fn key_pair(key: &Secret) -> Result<KeyPair, CaError> {

@@ -5,12 +5,14 @@
 mod authority;
 mod identity;
 mod request;
+mod turnover;
 mod upkeep;
 
 pub use authority::{Authority, CaError, Issued, Validity};
 pub use identity::{Peer, node_uri};
 pub use request::{CsrError, read_request};
-pub use upkeep::{Overview, UpkeepError, export_root, overview, rotate};
+pub use turnover::Turnover;
+pub use upkeep::{Overview, UpkeepError, export_root, overview, rotate, rotate_root};
 
 use std::{
     fmt,
@@ -112,32 +114,44 @@ async fn ensure(db: &Db, keyring: &Keyring, intermediate_for: Duration) -> Resul
     let mut tx = Tx::system(db, "ca", Access::Write).await?;
     vault::lock(&mut tx, ROOT).await?;
     let now = kernel::clock::now(&mut tx).await?;
-    let mut roots = vault::all(&mut tx, keyring, ROOT).await?;
+    let mut roots = turnover::trusted(&mut tx, keyring).await?;
     if roots.is_empty() {
         let (key, certificate) = authority::make_root(now)?;
         vault::put(&mut tx, keyring, ROOT, &key, Some(&certificate)).await?;
-        roots = vault::all(&mut tx, keyring, ROOT).await?;
+        roots = turnover::trusted(&mut tx, keyring).await?;
         tracing::info!("made the CA; keep its root elsewhere with `gpuaasd ca export-root`");
     }
     let intermediates = vault::all(&mut tx, keyring, INTERMEDIATE).await?;
-    let mut authority = match intermediates.first() {
-        Some(newest) => Some(read(&roots, newest)?),
-        None => None,
-    };
-    let wanted = authority.as_ref().is_none_or(|it| it.is_ageing(now));
-    if wanted && let Some(root) = roots.first().filter(|it| !it.secret.expose().is_empty()) {
-        let held =
-            sign_intermediate(&mut tx, keyring, root, &root.secret, Validity::starting(now, intermediate_for)).await?;
-        authority = Some(read(&roots, &held)?);
+    let mut intermediate = intermediates.into_iter().next();
+    let mut signs = roots.first();
+    let mut wanted = true;
+    let mut is_over = false;
+    if let Some(newest) = &intermediate {
+        let turnover = Turnover::of(&roots, newest)?;
+        let goes_on = turnover::may_go_on(&mut tx, turnover, now).await?;
+        let takes_over = goes_on && matches!(turnover, Turnover::Telling { .. });
+        is_over = goes_on && matches!(turnover, Turnover::Signing { .. });
+        if !takes_over {
+            signs = Some(turnover::signing(&roots, newest)?);
+        }
+        wanted = takes_over || read(&roots, newest)?.is_ageing(now);
     }
+    if wanted && let Some(root) = signs.filter(|it| !it.secret.expose().is_empty()) {
+        let life = Validity::starting(now, intermediate_for);
+        intermediate = Some(sign_intermediate(&mut tx, keyring, root, &root.secret, life).await?);
+    } else if is_over {
+        turnover::retire_old(&mut tx, keyring, &mut roots).await?;
+    }
+    let authority = intermediate.map(|it| read(&roots, &it)).transpose()?;
     tx.commit().await?;
     authority.ok_or(CaError::NoIntermediate)
 }
 
 fn read(roots: &[Held], intermediate: &Held) -> Result<Authority, CaError> {
+    let renew_before = Turnover::of(roots, intermediate)?.since();
     let roots = roots.iter().filter_map(|it| it.public.clone()).collect();
     let certificate = intermediate.public.as_deref().ok_or(CaError::NoIntermediate)?;
-    Authority::new(roots, &intermediate.secret, certificate)
+    Authority::new(roots, &intermediate.secret, certificate, renew_before)
 }
 
 async fn sign_intermediate(

@@ -1,5 +1,5 @@
 //! What operators do with the CA at the machine itself: look at it, take the
-//! root elsewhere, replace the intermediate.
+//! root elsewhere, replace the intermediate or the root.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use contract::Timestamp;
 use kernel::{
     Access, Db, Tx, audit, clock,
     secrets::{Keyring, Secret},
-    vault,
+    vault::{self, Held},
 };
 use serde_json::json;
 
-use super::{Authority, CaError, INTERMEDIATE, ROOT, Validity, authority, read, sign_intermediate};
+use super::{Authority, CaError, INTERMEDIATE, ROOT, Turnover, Validity, authority, read, sign_intermediate, turnover};
 
 /// The CA as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,9 @@ pub struct Overview {
     pub intermediate_expires_at: Timestamp,
     /// Intermediates that were replaced; what they signed works until its own end.
     pub replaced: usize,
+    pub turnover: Turnover,
+    /// How many nodes the next step in the replacement of the root waits for.
+    pub behind: i64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +37,10 @@ pub enum UpkeepError {
     NoRootKey,
     #[error("that key is not the key of the root certificate: look for the file that `gpuaasd ca export-root` wrote")]
     WrongRootKey,
+    #[error("the new root signs when every node trusts it, and {behind} do not yet: `gpuaasd ca show` counts them")]
+    TooEarly { behind: i64 },
+    #[error("the root is being replaced already: `gpuaasd ca show` says how far that is")]
+    Turning,
 }
 
 impl From<vault::VaultError> for UpkeepError {
@@ -50,10 +57,13 @@ impl From<sqlx::Error> for UpkeepError {
 
 pub async fn overview(db: &Db, keyring: &Keyring) -> Result<Overview, UpkeepError> {
     let mut tx = Tx::system(db, "ca", Access::Read).await?;
-    let roots = vault::all(&mut tx, keyring, ROOT).await?;
+    let roots = turnover::trusted(&mut tx, keyring).await?;
     let intermediates = vault::all(&mut tx, keyring, INTERMEDIATE).await?;
-    tx.commit().await?;
     let (Some(root), Some(newest)) = (roots.first(), intermediates.first()) else { return Err(UpkeepError::NoCa) };
+    let turnover = Turnover::of(&roots, newest)?;
+    let now = clock::now(&mut tx).await?;
+    let behind = turnover.behind(&mut tx, now).await?;
+    tx.commit().await?;
     let authority: Authority = read(&roots, newest)?;
     Ok(Overview {
         root_fingerprint: authority.root_fingerprint().to_owned(),
@@ -61,6 +71,8 @@ pub async fn overview(db: &Db, keyring: &Keyring) -> Result<Overview, UpkeepErro
         is_root_key_here: !root.secret.expose().is_empty(),
         intermediate_expires_at: authority.expires_at(),
         replaced: intermediates.len() - 1,
+        turnover,
+        behind,
     })
 }
 
@@ -74,7 +86,7 @@ pub async fn export_root(
 ) -> Result<Result<(), std::io::Error>, UpkeepError> {
     let mut tx = Tx::system(db, "ca", Access::Write).await?;
     vault::lock(&mut tx, ROOT).await?;
-    let roots = vault::all(&mut tx, keyring, ROOT).await?;
+    let roots = turnover::trusted(&mut tx, keyring).await?;
     let root = roots.first().ok_or(UpkeepError::NoCa)?;
     let key = root.secret.expose_text().filter(|it| !it.is_empty()).ok_or(UpkeepError::NoRootKey)?;
     let both = format!("{key}{}", root.public.as_deref().unwrap_or_default());
@@ -99,20 +111,54 @@ pub async fn rotate(
 ) -> Result<Overview, UpkeepError> {
     let mut tx = Tx::system(db, "ca", Access::Write).await?;
     vault::lock(&mut tx, ROOT).await?;
-    let roots = vault::all(&mut tx, keyring, ROOT).await?;
-    let root = roots.first().ok_or(UpkeepError::NoCa)?;
+    let roots = turnover::trusted(&mut tx, keyring).await?;
+    let intermediates = vault::all(&mut tx, keyring, INTERMEDIATE).await?;
+    let (Some(newest), Some(intermediate)) = (roots.first(), intermediates.first()) else {
+        return Err(UpkeepError::NoCa);
+    };
+    let signs = turnover::signing(&roots, intermediate)?;
     let key = match root_key {
         Some(given) => given,
-        None if root.secret.expose().is_empty() => return Err(UpkeepError::NoRootKey),
-        None => root.secret.clone(),
+        None if signs.secret.expose().is_empty() => return Err(UpkeepError::NoRootKey),
+        None => signs.secret.clone(),
     };
-    let certificate = root.public.as_deref().ok_or(UpkeepError::NoCa)?;
-    if !authority::belongs(&key, certificate).map_err(|_| UpkeepError::WrongRootKey)? {
-        return Err(UpkeepError::WrongRootKey);
-    }
+    let is_of = |root: &Held| {
+        let certificate = root.public.as_deref().ok_or(UpkeepError::NoCa)?;
+        authority::belongs(&key, certificate).map_err(|_| UpkeepError::WrongRootKey)
+    };
     let now = clock::now(&mut tx).await?;
+    // The key says which root is meant; a new one must be known to every node.
+    let root = match (is_of(signs)?, is_of(newest)?) {
+        (true, _) => signs,
+        (false, false) => return Err(UpkeepError::WrongRootKey),
+        (false, true) => {
+            let turnover = Turnover::of(&roots, intermediate)?;
+            if !turnover::may_go_on(&mut tx, turnover, now).await? {
+                return Err(UpkeepError::TooEarly { behind: turnover.behind(&mut tx, now).await? });
+            }
+            newest
+        }
+    };
     sign_intermediate(&mut tx, keyring, root, &key, Validity::starting(now, life)).await?;
     record(&mut tx, "ca.rotate", json!({}));
+    tx.commit().await?;
+    overview(db, keyring).await
+}
+
+/// Makes a new root. The servers do the rest by themselves: it is told to every
+/// node, signs when all of them trust it, and at last the old one is forgotten.
+pub async fn rotate_root(db: &Db, keyring: &Keyring) -> Result<Overview, UpkeepError> {
+    let mut tx = Tx::system(db, "ca", Access::Write).await?;
+    vault::lock(&mut tx, ROOT).await?;
+    match turnover::trusted(&mut tx, keyring).await?.len() {
+        0 => return Err(UpkeepError::NoCa),
+        1 => (),
+        _ => return Err(UpkeepError::Turning),
+    }
+    let now = clock::now(&mut tx).await?;
+    let (key, certificate) = authority::make_root(now).map_err(UpkeepError::Ca)?;
+    vault::put(&mut tx, keyring, ROOT, &key, Some(&certificate)).await?;
+    record(&mut tx, "ca.rotate_root", json!({}));
     tx.commit().await?;
     overview(db, keyring).await
 }

@@ -1,4 +1,4 @@
-//! `ca show`, `ca export-root` and `ca rotate`: looking after the CA.
+//! `ca show`, `ca export-root`, `ca rotate` and `ca rotate-root`: looking after the CA.
 
 use std::{
     fs::OpenOptions,
@@ -9,7 +9,7 @@ use std::{
 
 use clap::Subcommand;
 use control::{
-    ca,
+    ca::{self, Turnover},
     config::Config,
     policies::{Policies, keys},
 };
@@ -35,6 +35,8 @@ pub enum Action {
         #[arg(long, value_name = "FILE")]
         root_key: Option<PathBuf>,
     },
+    /// Make a new root; every node learns it by itself and then the old one is forgotten.
+    RotateRoot,
 }
 
 pub async fn run(config: &Config, action: Action) -> Result<(), AnyError> {
@@ -67,6 +69,10 @@ pub async fn run(config: &Config, action: Action) -> Result<(), AnyError> {
                 "replicas use the new intermediate within a minute; what the former one signed works until its end"
             );
         }
+        Action::RotateRoot => {
+            show(&ca::rotate_root(&db, &keyring).await?);
+            println!("nodes are told of the new root; `gpuaasd ca show` says how far that is");
+        }
     }
     Ok(())
 }
@@ -76,6 +82,12 @@ fn show(overview: &ca::Overview) {
     println!("root key              {}", if overview.is_root_key_here { "in the database" } else { "kept elsewhere" });
     println!("intermediate until    {}", overview.intermediate_expires_at);
     println!("intermediates before  {}", overview.replaced);
+    let behind = overview.behind;
+    match overview.turnover {
+        Turnover::Settled => (),
+        Turnover::Telling { .. } => println!("new root              told to the nodes, {behind} of them to go"),
+        Turnover::Signing { .. } => println!("old root              trusted until {behind} more nodes have renewed"),
+    }
     print!("{}", overview.roots_pem);
 }
 

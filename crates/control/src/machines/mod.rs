@@ -6,6 +6,7 @@
 
 mod decide;
 pub mod lifecycle;
+mod power;
 mod reconcile;
 mod routes;
 mod store;
@@ -13,5 +14,5 @@ mod supply;
 mod user_data;
 
 pub use reconcile::{MachineError, MachineReconciler};
-pub use store::{enrolled_with, rewrap, serving};
+pub use store::{count_failed, enrolled_with, rewrap, serving};
 pub use supply::{Listed, retire_all, take_in, want};

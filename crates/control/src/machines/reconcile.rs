@@ -7,7 +7,7 @@ use contract::{
     Timestamp,
     enrolment_tokens::EnrolmentTokenStatus,
     id::NodeId,
-    machines::{MachineDesired, MachineState},
+    machines::{MachineDesired, MachinePowerAction, MachineState},
     providers::ProviderState,
 };
 use kernel::{
@@ -21,16 +21,17 @@ use uuid::Uuid;
 use super::{
     decide::{self, Call, Facts, Look, NodeNeed, Verdict},
     lifecycle::{Event, Lifecycle},
+    power::{self, Powered},
     store::{self, Held},
     user_data::{self, FirstStart},
 };
 use crate::{
     ca::Ca,
     enrolment_tokens,
-    nodes::{self, Leaving},
+    nodes::{self, Leaving, Occupancy},
     policies::{Policies, keys},
     ports::metal::{
-        Deployment, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider, MetalStatus, Wish,
+        Deployment, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider, MetalStatus, Power, Wish,
     },
     providers::{self, Supply},
 };
@@ -51,6 +52,7 @@ pub struct Seen {
     /// The node that the token of its deployment made.
     enrolled: Option<NodeId>,
     node: NodeNeed,
+    occupancy: Option<Occupancy>,
     now: Timestamp,
 }
 
@@ -59,6 +61,14 @@ pub struct Found {
     called: Option<Call>,
     /// Why MAAS refused the call.
     refused: Option<String>,
+    /// What came of an operator's wish about its power.
+    powered: Option<Powered>,
+}
+
+impl Found {
+    fn look(look: Look) -> Self {
+        Found { look, called: None, refused: None, powered: None }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -87,27 +97,27 @@ impl Reconciler for MachineReconciler {
             Some(token) => enrolment_tokens::made(tx, token).await?,
             None => None,
         };
-        let node = match held.machine.node_id {
-            Some(node) => node_need(nodes::leaving(tx, node).await?, held.desired),
-            None => NodeNeed::Nothing,
+        let (node, occupancy) = match held.machine.node_id {
+            Some(node) => (node_need(nodes::leaving(tx, node).await?, held.desired), nodes::occupancy(tx, node).await?),
+            None => (NodeNeed::Nothing, None),
         };
         let token = held.open_token(&self.keyring)?;
-        Ok(Some(Seen { token, enrolled, node, now: clock::now(tx).await?, supply, held }))
+        Ok(Some(Seen { token, enrolled, node, occupancy, now: clock::now(tx).await?, supply, held }))
     }
 
     async fn act(&self, seen: &Seen) -> Result<Found, MachineError> {
         let facts = self.facts(seen);
-        if !decide::must_look(&facts) {
-            return Ok(Found { look: Look::Unknown, called: None, refused: None });
-        }
-        match self.look_and_call(seen, &facts).await {
-            Ok(found) => Ok(found),
-            // What serves goes on serving while MAAS is away; the provider shows the trouble.
-            Err(_) if facts.state == MachineState::InService => {
-                Ok(Found { look: Look::Unknown, called: None, refused: None })
-            }
-            Err(error) => Err(error),
-        }
+        let mut found = match decide::must_look(&facts) {
+            false => Found::look(Look::Unknown),
+            true => match self.look_and_call(seen, &facts).await {
+                Ok(found) => found,
+                // What serves goes on serving while MAAS is away; the provider shows the trouble.
+                Err(_) if facts.state == MachineState::InService => Found::look(Look::Unknown),
+                Err(error) => return Err(error),
+            },
+        };
+        found.powered = self.power(seen).await?;
+        Ok(found)
     }
 
     fn decide(&self, seen: &Seen, found: Found) -> (Verdict, Found) {
@@ -118,7 +128,10 @@ impl Reconciler for MachineReconciler {
     async fn apply(&self, tx: &mut Tx, seen: Seen, (verdict, found): Self::Verdict) -> Result<Next, MachineError> {
         let id = seen.held.machine.id;
         if let Some(said) = said(&found.look) {
-            store::observe(tx, id, &said).await?;
+            store::observe(tx, id, &said, power_in(&found.look)).await?;
+        }
+        if let (Some(wish), Some(powered)) = (seen.held.wish, &found.powered) {
+            store::powered(tx, id, wish, powered).await?;
         }
         if seen.held.state == MachineState::Releasing {
             let has_asked = matches!(found.called, Some(Call::Release | Call::Allocate));
@@ -183,15 +196,39 @@ impl MachineReconciler {
     async fn look_and_call(&self, seen: &Seen, facts: &Facts) -> Result<Found, MachineError> {
         let metal = self.connector.connect(&seen.supply.access(&self.keyring)?)?;
         let look = look(&*metal, seen).await?;
-        let Some(call) = decide::call(facts, &look) else { return Ok(Found { look, called: None, refused: None }) };
+        let Some(call) = decide::call(facts, &look) else { return Ok(Found::look(look)) };
+        let called = |look, refused| Ok(Found { look, called: Some(call), refused, powered: None });
         match self.ask(&*metal, seen, call).await {
-            Ok(Some(machine)) => Ok(Found { look: Look::Ours(machine), called: Some(call), refused: None }),
-            Ok(None) => Ok(Found { look, called: Some(call), refused: None }),
+            Ok(Some(machine)) => called(Look::Ours(machine), None),
+            Ok(None) => called(look, None),
             Err(error @ (MetalError::Conflict { .. } | MetalError::BadRequest { .. } | MetalError::NotFound)) => {
-                Ok(Found { look, called: Some(call), refused: Some(error.to_string()) })
+                called(look, Some(error.to_string()))
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Does what an operator wants of the power, if it still may be.
+    async fn power(&self, seen: &Seen) -> Result<Option<Powered>, MachineError> {
+        let Some(wish) = seen.held.wish else { return Ok(None) };
+        let over = |trouble: &str| Powered { power: None, trouble: Some(trouble.to_owned()), is_over: true };
+        if let Some(why) = power::refusal(seen.held.state, wish, seen.occupancy) {
+            return Ok(Some(over(&why)));
+        }
+        let again = |error: MetalError| Powered { power: None, trouble: Some(error.to_string()), is_over: false };
+        let metal = match self.connector.connect(&seen.supply.access(&self.keyring)?) {
+            Ok(metal) => metal,
+            Err(error) => return Ok(Some(again(error))),
+        };
+        // What we do not hold is only looked at.
+        if wish.action != MachinePowerAction::Query {
+            match look(&*metal, seen).await {
+                Ok(Look::Ours(_)) => (),
+                Ok(_) => return Ok(Some(over("MAAS does not hold the machine for us; nothing was switched"))),
+                Err(error) => return Ok(Some(again(error))),
+            }
+        }
+        Ok(Some(power::carry_out(&*metal, &seen.held.machine.system_id, wish.action).await))
     }
 
     async fn ask(
@@ -386,6 +423,13 @@ fn said(look: &Look) -> Option<String> {
         Look::Gone => Some("not known".into()),
         Look::Free => Some("Ready".into()),
         Look::Ours(it) | Look::Foreign(it) => Some(it.status_text.clone()),
+    }
+}
+
+fn power_in(look: &Look) -> Option<Power> {
+    match look {
+        Look::Unknown | Look::Gone | Look::Free => None,
+        Look::Ours(it) | Look::Foreign(it) => Some(it.power),
     }
 }
 

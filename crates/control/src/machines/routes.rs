@@ -1,10 +1,11 @@
 //! What operators do with machines: they say what they want, the reconciler does it.
 
 use contract::{
-    Page,
+    Code, Page, Word,
     id::MachineId,
     machines::{
-        AbandonMachine, GetMachine, ListMachines, Machine, MachineDesired, MachineState, RetireMachine, RetryMachine,
+        AbandonMachine, GetMachine, ListMachines, Machine, MachineDesired, MachinePowerSpec, MachineState,
+        PowerMachine, RetireMachine, RetryMachine,
     },
 };
 use kernel::{
@@ -14,11 +15,13 @@ use kernel::{
 
 use super::{
     lifecycle::{Event, Lifecycle},
+    power::{self, Wish},
     store::{self, Held},
 };
 use crate::{
     app::App,
     http::{Call, Failure, Handle, Request},
+    nodes,
 };
 
 impl Handle<ListMachines> for App {
@@ -72,6 +75,29 @@ impl Handle<AbandonMachine> for App {
         store::desire(&mut call.tx, id, MachineDesired::Retire).await?;
         transition::<Lifecycle>(&mut call.tx, held.versioned(), Event::Retired, reason).await?;
         read(call, id).await
+    }
+}
+
+impl Handle<PowerMachine> for App {
+    async fn handle(&self, call: &mut Call, request: Request<PowerMachine>) -> Result<Machine, Failure> {
+        let held = lock(call, request.path.machine_id).await?;
+        let MachinePowerSpec { action, force, reason } = &request.body;
+        let wish = Wish { action: *action, is_forced: *force };
+        let node = match held.machine.node_id {
+            Some(node) => nodes::occupancy(&mut call.tx, node).await?,
+            None => None,
+        };
+        if let Some(why) = power::refusal(held.state, wish, node) {
+            return Err(Failure::new(Code::Conflict, why));
+        }
+        call.note("action", action.as_str());
+        call.note("force", *force);
+        if let Some(reason) = reason {
+            call.note("reason", reason.as_str());
+        }
+        store::wish_power(&mut call.tx, held.machine.id, wish).await?;
+        work::wake(&mut call.tx, Lifecycle::NAME, held.machine.id.uuid());
+        read(call, held.machine.id).await
     }
 }
 

@@ -3,7 +3,7 @@
 use contract::{
     Timestamp, Word,
     id::{EnrolmentTokenId, MachineId, NodeId, ProviderId},
-    machines::{Machine, MachineDesired, MachineFilter, MachineState},
+    machines::{Machine, MachineDesired, MachineFilter, MachinePower, MachinePowerAction, MachineState},
 };
 use kernel::{
     Tx,
@@ -13,7 +13,8 @@ use kernel::{
 };
 use uuid::Uuid;
 
-use crate::rows;
+use super::power::{Powered, Wish};
+use crate::{ports::metal::Power, rows};
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -36,11 +37,17 @@ struct Row {
     token_id: Option<Uuid>,
     token: Option<Vec<u8>>,
     node_id: Option<Uuid>,
+    power: Option<String>,
+    power_at: Option<jiff_sqlx::Timestamp>,
+    power_wanted: Option<String>,
+    power_forced: bool,
+    power_trouble: Option<String>,
     created_at: jiff_sqlx::Timestamp,
 }
 
 const COLUMNS: &str = "id, provider_id, pool_id, system_id, hostname, desired, observed, observed_at, state, version,
-  state_since, attempts, release_attempts, erasing_seen, is_dirty, reason, token_id, token, node_id, created_at";
+  state_since, attempts, release_attempts, erasing_seen, is_dirty, reason, token_id, token, node_id,
+  power, power_at, power_wanted, power_forced, power_trouble, created_at";
 
 /// A machine with what only its reconciler needs. The token is still sealed.
 #[derive(Debug, Clone)]
@@ -52,6 +59,8 @@ pub struct Held {
     pub erasing_seen: bool,
     pub is_dirty: bool,
     pub token_id: Option<EnrolmentTokenId>,
+    /// What an operator wants done with its power.
+    pub wish: Option<Wish>,
     token: Option<Vec<u8>>,
 }
 
@@ -154,12 +163,44 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> sqlx::Result<Option<Held>> {
 }
 
 /// Writes what MAAS said of it.
-pub async fn observe(tx: &mut Tx, id: MachineId, observed: &str) -> sqlx::Result<()> {
-    sqlx::query("UPDATE machines SET observed = $2, observed_at = app_now() WHERE id = $1")
+pub async fn observe(tx: &mut Tx, id: MachineId, observed: &str, power: Option<Power>) -> sqlx::Result<()> {
+    sqlx::query(
+        "UPDATE machines SET observed = $2, observed_at = app_now(), power = coalesce($3, power),
+                power_at = CASE WHEN $3 IS NULL THEN power_at ELSE app_now() END WHERE id = $1",
+    )
+    .bind(id.uuid())
+    .bind(observed)
+    .bind(power.map(|it| power_word(it).as_str()))
+    .execute(tx.conn())
+    .await?;
+    Ok(())
+}
+
+/// Writes what an operator wants done with its power.
+pub async fn wish_power(tx: &mut Tx, id: MachineId, wish: Wish) -> sqlx::Result<()> {
+    sqlx::query("UPDATE machines SET power_wanted = $2, power_forced = $3, power_trouble = NULL WHERE id = $1")
         .bind(id.uuid())
-        .bind(observed)
+        .bind(wish.action.as_str())
+        .bind(wish.is_forced)
         .execute(tx.conn())
         .await?;
+    Ok(())
+}
+
+/// Writes what came of a wish; one that was replaced meanwhile stays.
+pub async fn powered(tx: &mut Tx, id: MachineId, wish: Wish, powered: &Powered) -> sqlx::Result<()> {
+    sqlx::query(
+        "UPDATE machines SET power = coalesce($3, power), power_trouble = left($4, 500),
+                power_at = CASE WHEN $3 IS NULL THEN power_at ELSE app_now() END,
+                power_wanted = CASE WHEN $5 THEN NULL ELSE power_wanted END WHERE id = $1 AND power_wanted = $2",
+    )
+    .bind(id.uuid())
+    .bind(wish.action.as_str())
+    .bind(powered.power.map(|it| power_word(it).as_str()))
+    .bind(&powered.trouble)
+    .bind(powered.is_over)
+    .execute(tx.conn())
+    .await?;
     Ok(())
 }
 
@@ -273,11 +314,16 @@ pub async fn forgive(tx: &mut Tx, id: MachineId) -> sqlx::Result<()> {
 pub async fn driven(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT id FROM machines WHERE state IN ('acquiring', 'deploying', 'enrolling', 'in_service', 'releasing')
-           OR (desired = 'retire' AND state IN ('discovered', 'erased')) LIMIT $1",
+           OR (desired = 'retire' AND state IN ('discovered', 'erased')) OR power_wanted IS NOT NULL LIMIT $1",
     )
     .bind(limit)
     .fetch_all(tx.conn())
     .await
+}
+
+/// How many machines need a person.
+pub async fn count_failed(tx: &mut Tx) -> sqlx::Result<i64> {
+    sqlx::query_scalar("SELECT count(*) FROM machines WHERE state = 'failed'").fetch_one(tx.conn()).await
 }
 
 /// Moves every token to the keyring's active key; returns how many moved.
@@ -304,9 +350,18 @@ pub async fn rewrap(tx: &mut Tx, keyring: &Keyring) -> Result<u64, VaultError> {
     Ok(moved)
 }
 
+fn power_word(power: Power) -> MachinePower {
+    match power {
+        Power::On => MachinePower::On,
+        Power::Off => MachinePower::Off,
+        Power::Unknown => MachinePower::Unknown,
+    }
+}
+
 fn held(row: Row) -> sqlx::Result<Held> {
     let moment = |it: jiff_sqlx::Timestamp| -> Timestamp { it.to_jiff() };
     let (state, desired) = (rows::known(&row.state)?, rows::known(&row.desired)?);
+    let wanted: Option<MachinePowerAction> = row.power_wanted.as_deref().map(rows::known).transpose()?;
     let machine = Machine {
         id: row.id.into(),
         provider_id: row.provider_id.into(),
@@ -321,6 +376,10 @@ fn held(row: Row) -> sqlx::Result<Held> {
         observed_at: row.observed_at.map(moment),
         attempts: row.attempts,
         reason: row.reason,
+        power: row.power.as_deref().map(rows::word).transpose()?,
+        power_at: row.power_at.map(moment),
+        power_wanted: wanted.map(contract::Open::Known),
+        power_trouble: row.power_trouble,
         node_id: row.node_id.map(Into::into),
         created_at: moment(row.created_at),
     };
@@ -332,6 +391,7 @@ fn held(row: Row) -> sqlx::Result<Held> {
         erasing_seen: row.erasing_seen,
         is_dirty: row.is_dirty,
         token_id: row.token_id.map(Into::into),
+        wish: wanted.map(|action| Wish { action, is_forced: row.power_forced }),
         token: row.token,
     })
 }

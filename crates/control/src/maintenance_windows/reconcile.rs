@@ -6,7 +6,10 @@ use std::time::Duration;
 use contract::{
     Timestamp,
     id::{OrganizationId, ProjectId},
-    maintenance_windows::{MaintenanceWindow, MaintenanceWindowAnnounced, MaintenanceWindowState},
+    maintenance_windows::{
+        MaintenanceWindow, MaintenanceWindowAnnounced, MaintenanceWindowCancelAnnounced, MaintenanceWindowEndAnnounced,
+        MaintenanceWindowStartAnnounced, MaintenanceWindowState,
+    },
 };
 use kernel::{
     Tx, clock,
@@ -80,6 +83,9 @@ impl Reconciler for MaintenanceWindowReconciler {
 
     async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
         let window = &seen.window;
+        if tell(tx, window).await? >= BITE as usize {
+            return Ok(Next::After(NEXT_BITE));
+        }
         match verdict {
             Verdict::Announce(wait) => {
                 let told = announce(tx, window).await?;
@@ -125,6 +131,36 @@ async fn announce(tx: &mut Tx, window: &MaintenanceWindow) -> sqlx::Result<usize
     Ok(told.len())
 }
 
+/// Tells those who heard of the window what became of it; how many were told now.
+async fn tell(tx: &mut Tx, window: &MaintenanceWindow) -> sqlx::Result<usize> {
+    let state = crate::rows::known::<MaintenanceWindowState>(window.state.as_str())?;
+    if state == MaintenanceWindowState::Planned {
+        return Ok(0);
+    }
+    let told = store::tell(tx, window, BITE).await?;
+    let MaintenanceWindow { id, starts_at, ends_at, reason, .. } = window.clone();
+    for (organization, project) in &told {
+        let (organization, project_id) = (Some(OrganizationId::from(*organization)), ProjectId::from(*project));
+        let reason = reason.clone();
+        match state {
+            MaintenanceWindowState::Planned => (),
+            MaintenanceWindowState::Active => {
+                let event = MaintenanceWindowStartAnnounced { id, project_id, starts_at, ends_at, reason };
+                emit(tx, organization, id, &event);
+            }
+            MaintenanceWindowState::Over => {
+                let event = MaintenanceWindowEndAnnounced { id, project_id, starts_at, ends_at, reason };
+                emit(tx, organization, id, &event);
+            }
+            MaintenanceWindowState::Cancelled => {
+                let event = MaintenanceWindowCancelAnnounced { id, project_id, starts_at, ends_at, reason };
+                emit(tx, organization, id, &event);
+            }
+        }
+    }
+    Ok(told.len())
+}
+
 async fn give_back(tx: &mut Tx, window: &MaintenanceWindow) -> Result<Next, ReconcileError> {
     let out = store::to_restore(tx, window.id, BITE).await?;
     for (node, was_cordoned) in &out {
@@ -137,6 +173,8 @@ async fn give_back(tx: &mut Tx, window: &MaintenanceWindow) -> Result<Next, Reco
     let row = store::versioned(window)?;
     if Lifecycle::next(row.state, Event::Ended).is_some() {
         transition::<Lifecycle>(tx, row, Event::Ended, "").await?;
+        // Once more, to tell of it.
+        return Ok(Next::After(NEXT_BITE));
     }
     Ok(Next::Done)
 }

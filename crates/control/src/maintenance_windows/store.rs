@@ -136,6 +136,21 @@ pub async fn announce(tx: &mut Tx, id: MaintenanceWindowId, most: i64) -> sqlx::
     sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id.uuid()).bind(most).fetch_all(tx.conn()).await
 }
 
+/// Notes some of those who were told of the window as having been told of its
+/// state too; which ones.
+pub async fn tell(tx: &mut Tx, window: &MaintenanceWindow, most: i64) -> sqlx::Result<Vec<(Uuid, Uuid)>> {
+    sqlx::query_as(
+        "UPDATE maintenance_notices SET told = $2 WHERE window_id = $1 AND project_id IN (
+           SELECT project_id FROM maintenance_notices WHERE window_id = $1 AND told <> $2 ORDER BY project_id LIMIT $3)
+         RETURNING organization_id, project_id",
+    )
+    .bind(window.id.uuid())
+    .bind(window.state.as_str())
+    .bind(most)
+    .fetch_all(tx.conn())
+    .await
+}
+
 /// Nodes in service that the window did not empty yet. One that somebody put
 /// back into service during the window stays there.
 pub async fn to_empty(tx: &mut Tx, id: MaintenanceWindowId, most: i64) -> sqlx::Result<Vec<NodeId>> {
@@ -186,7 +201,9 @@ pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT id FROM maintenance_windows WHERE state IN ('planned', 'active')
          UNION SELECT window_id FROM maintenance_nodes JOIN maintenance_windows w ON w.id = window_id
-           WHERE restored_at IS NULL AND w.state IN ('over', 'cancelled') LIMIT $1",
+           WHERE restored_at IS NULL AND w.state IN ('over', 'cancelled')
+         UNION SELECT window_id FROM maintenance_notices n JOIN maintenance_windows w ON w.id = window_id
+           WHERE n.told <> w.state LIMIT $1",
     )
     .bind(limit)
     .fetch_all(tx.conn())

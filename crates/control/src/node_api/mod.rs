@@ -18,7 +18,6 @@ mod sessions;
 mod standings;
 mod tls;
 
-pub use agents::AgentFile;
 pub use samples::{Measured, Samples};
 pub use standings::Standings;
 
@@ -28,7 +27,6 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use agents::Agents;
 use intake::Intake;
 use pulse::Pulse;
 use sessions::Sessions;
@@ -39,19 +37,12 @@ pub struct NodeApi {
     sessions: Sessions,
     pulse: Pulse,
     intake: Intake,
-    agents: Agents,
 }
 
 /// Serves hosts until stopped, then answers those who wait.
 pub async fn run(app: Arc<App>, listener: TcpListener, stop: CancellationToken) {
     let (intake, parcels) = intake::open();
-    let api = Arc::new(NodeApi {
-        sessions: Sessions::default(),
-        pulse: Pulse::default(),
-        intake,
-        agents: Agents::new(app.config.node.agents_dir.clone()),
-        app,
-    });
+    let api = Arc::new(NodeApi { sessions: Sessions::default(), pulse: Pulse::default(), intake, app });
     let mut tasks = JoinSet::new();
     // Ends when the listener has: requests that finish still hand in reports.
     let finished = CancellationToken::new();

@@ -33,7 +33,7 @@ pub async fn poll(api: &NodeApi, peer: &Peer, connection: u64, request: PollRequ
     count(&visit.refused);
     let inventory_hash = match visit.is_settled {
         true => visit.inventory_hash.clone(),
-        false => settle(api, node).await?,
+        false => settle(api, peer).await?,
     };
     api.pulse.note(node, request.generation, total(&request.refused));
     app.samples.put(node, app.db.clock.estimate(), request.samples.clone());
@@ -53,7 +53,7 @@ pub async fn poll(api: &NodeApi, peer: &Peer, connection: u64, request: PollRequ
         want_inventory,
         task_keys: (!visit.is_told).then(|| app.signer.keys()),
         roots: (!visit.is_told).then(|| app.ca.authority().roots_pem().to_owned()),
-        renew: peer.is_ageing(now),
+        renew: peer.is_ageing(now) || app.ca.authority().wants_renewal(peer.issued_at, now),
         retry_after_ms,
     })
 }
@@ -77,11 +77,18 @@ fn check(request: &PollRequest) -> Result<(), Refusal> {
 }
 
 /// Reads what is open for a node that is new here, or whose agent began anew.
-async fn settle(api: &NodeApi, node: NodeId) -> Result<Option<String>, Refusal> {
+async fn settle(api: &NodeApi, peer: &Peer) -> Result<Option<String>, Refusal> {
+    let node = peer.node;
     let mut tx = Tx::system(&api.app.db, "node_api", Access::Read).await?;
     let known = nodes::known(&mut tx, node).await?.ok_or(Refusal::UnknownNode)?;
     let open = tasks::open_for(&mut tx, node, MAX_TASKS_PER_POLL as i64).await?;
     tx.commit().await?;
+    // A certificate comes into use with a connection of its own.
+    if api.app.ca.authority().is_turning() {
+        let mut tx = Tx::system(&api.app.db, "node_api", Access::Write).await?;
+        nodes::certificate_used(&mut tx, &peer.serial).await?;
+        tx.commit().await?;
+    }
     if !open.is_empty() {
         let ids: Vec<TaskId> = open.iter().map(|it| it.id).collect();
         let mut tx = Tx::system(&api.app.db, "node_api", Access::Write).await?;

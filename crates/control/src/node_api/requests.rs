@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use protocol::{limits::MAX_BODY_BYTES, paths};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{NodeApi, enrol, listener::Caller, poll, refusal::Refusal, renew};
+use super::{NodeApi, agents, enrol, listener::Caller, poll, refusal::Refusal, renew};
 use crate::{ca::Peer, policies::keys};
 
 pub type Body = UnsyncBoxBody<Bytes, std::io::Error>;
@@ -55,7 +55,7 @@ async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Re
         (&Method::GET, path) => {
             let Some((version, target)) = agent(path) else { return Err(Refusal::NotFound) };
             known(api, caller, false).await?;
-            api.agents.serve(&api.app.signer, version, target).await
+            agents::serve(&api.app, version, target).await
         }
         _ => Err(Refusal::NotFound),
     }

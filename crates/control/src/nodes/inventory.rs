@@ -139,6 +139,7 @@ mod tests {
             os: "o".into(),
             kernel: "k".into(),
             agent_version: "1".into(),
+            agent_target: None,
             driver: DriverKind::Sim,
             cpus: 1,
             memory_bytes: 1,

@@ -42,6 +42,19 @@ pub async fn leaving(tx: &mut Tx, node: NodeId) -> sqlx::Result<Leaving> {
     })
 }
 
+/// Who is on a node, and whether somebody may still come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Occupancy {
+    pub held: i64,
+    pub takes_work: bool,
+}
+
+pub async fn occupancy(tx: &mut Tx, node: NodeId) -> sqlx::Result<Option<Occupancy>> {
+    let Some(known) = store::known(tx, node).await? else { return Ok(None) };
+    let held = slots::held(tx, node).await?;
+    Ok(Some(Occupancy { held, takes_work: known.state == NodeState::Ready }))
+}
+
 /// Keeps new work off a node that shall become empty.
 pub async fn place_nothing_new(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
     step(tx, node, NodeState::Ready, Event::Cordoned, reason).await.map(|_| ())

@@ -17,12 +17,15 @@ pub use changes::{
 };
 pub use health::{Judged, caught_lying, give_up_lost, heard, judge_silence, report_health, report_inventory};
 pub use inventory::Lie;
-pub use leaving::{Leaving, fail, leave, leaving, place_nothing_new, reimaged};
+pub use leaving::{Leaving, Occupancy, fail, leave, leaving, occupancy, place_nothing_new, reimaged};
 pub use maintenance::{empty_for, give_back};
 pub use reconcile::NodeReconciler;
 pub use store::{
-    certificates::{Standing, forget_old as forget_old_certificates, revoked_since, standing, working},
-    count_in,
+    certificates::{
+        Standing, count_certified, count_certified_before, forget_old as forget_old_certificates, revoked_since,
+        standing, used as certificate_used, working,
+    },
+    count_failed, count_in, get,
     heartbeats::Heartbeat,
-    known,
+    known, lock,
 };

@@ -49,8 +49,13 @@ impl Handle<CordonNode> for App {
 
 impl Handle<UncordonNode> for App {
     async fn handle(&self, call: &mut Call, request: Request<UncordonNode>) -> Result<Node, Failure> {
-        store::set_deadline(&mut call.tx, request.path.node_id, None).await?;
-        move_by(call, request.path.node_id, Event::Uncordoned, &request.body.reason).await
+        let known = lock(call, request.path.node_id).await?;
+        store::set_deadline(&mut call.tx, known.id, None).await?;
+        let node = move_known(call, &known, Event::Uncordoned, &request.body.reason).await?;
+        if known.state == NodeState::Draining {
+            allocations::tell_of_drain(&mut call.tx, known.id, None).await?;
+        }
+        Ok(node)
     }
 }
 
@@ -61,6 +66,7 @@ impl Handle<DrainNode> for App {
         let deadline = clock::now(&mut call.tx).await? + keys::seconds(request.body.deadline_seconds.get());
         store::set_deadline(&mut call.tx, id, Some(deadline)).await?;
         call.note("deadline_seconds", request.body.deadline_seconds.get());
+        allocations::tell_of_drain(&mut call.tx, id, Some(deadline)).await?;
         // Draining again gives another deadline.
         if known.state == NodeState::Draining {
             call.note("reason", reason.as_str());

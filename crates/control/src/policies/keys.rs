@@ -212,6 +212,10 @@ policy_keys! {
     NODE_SANITIZE_MINUTES = "nodes.sanitize_minutes": number(120, 1, 1440) "minutes", Platform, None;
     /// How often a node is asked to wipe itself before a person must look.
     NODE_SANITIZE_ATTEMPTS = "nodes.sanitize_attempts": number(3, 1, 20) "count", Platform, None;
+    /// How long a node may take to begin the update of its agent that it was told of.
+    NODE_UPDATE_MINUTES = "nodes.update_minutes": number(15, 5, 1440) "minutes", Platform, None;
+    /// How many nodes of a pool may replace their agents at once; with none, updates wait.
+    NODE_UPDATE_AT_ONCE = "nodes.update_at_once": number(5, 0, 1000) "count", Platform, None;
     /// How long what hosts measured is kept at full rate.
     TELEMETRY_RAW_HOURS = "telemetry.raw_hours": number(2, 1, 72) "hours", Platform, None;
     /// How long what hosts measured is kept by the minute.

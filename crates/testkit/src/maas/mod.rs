@@ -120,6 +120,10 @@ impl Maas {
         self.shared.lock().calls.get(operation).copied().unwrap_or_default()
     }
 
+    pub fn is_on(&self, system_id: &str) -> bool {
+        self.shared.lock().machines.get(system_id).is_some_and(|it| it.is_on)
+    }
+
     /// The next call of this operation meets this.
     pub fn trouble(&self, operation: &str, trouble: Trouble) {
         self.shared.lock().troubles.entry(operation.to_owned()).or_default().push(trouble);

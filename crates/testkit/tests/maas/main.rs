@@ -35,6 +35,7 @@ use testkit::{
 };
 
 mod crashes;
+mod power;
 
 fn because() -> Because {
     Because { reason: "test".parse().unwrap() }

@@ -36,6 +36,39 @@ pub async fn insert(tx: &mut Tx, node: NodeId, serial: &str, expires_at: Timesta
     Ok(())
 }
 
+/// Notes that a node was heard with a certificate.
+pub async fn used(tx: &mut Tx, serial: &str) -> sqlx::Result<()> {
+    sqlx::query("UPDATE node_certificates SET used_at = app_now() WHERE serial = $1 AND used_at IS NULL")
+        .bind(serial)
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// How many nodes hold a certificate that works or can be renewed; what
+/// cannot is forgotten.
+pub async fn count_certified(tx: &mut Tx) -> sqlx::Result<i64> {
+    sqlx::query_scalar(
+        "SELECT count(DISTINCT node_id) FROM node_certificates c JOIN nodes ON nodes.id = c.node_id
+         WHERE c.revoked_at IS NULL AND nodes.state <> 'retired'",
+    )
+    .fetch_one(tx.conn())
+    .await
+}
+
+/// How many of them were not heard with one that was issued since.
+pub async fn count_certified_before(tx: &mut Tx, since: Timestamp) -> sqlx::Result<i64> {
+    sqlx::query_scalar(
+        "SELECT count(*) FROM (
+           SELECT node_id FROM node_certificates c JOIN nodes ON nodes.id = c.node_id
+           WHERE c.revoked_at IS NULL AND nodes.state <> 'retired' GROUP BY node_id
+           HAVING NOT bool_or(c.issued_at >= $1 AND c.used_at IS NOT NULL)) AS behind",
+    )
+    .bind(clock::bind(since))
+    .fetch_one(tx.conn())
+    .await
+}
+
 pub async fn standing(tx: &mut Tx, serial: &str) -> sqlx::Result<Option<Standing>> {
     let row: Option<(Uuid, bool)> =
         sqlx::query_as("SELECT node_id, revoked_at IS NOT NULL FROM node_certificates WHERE serial = $1")

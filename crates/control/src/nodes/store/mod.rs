@@ -37,18 +37,24 @@ struct Row {
     gpus: i64,
     gpus_free: i64,
     gpu_model: Option<String>,
+    agent_wanted: Option<String>,
+    agent_update: Option<String>,
+    agent_update_reason: Option<String>,
 }
 
 const NODES: &str =
     "SELECT nodes.id, nodes.name, nodes.region_id, nodes.pool_id, pools.provider, nodes.state, nodes.version,
          nodes.health, nodes.health_reason, nodes.serves, nodes.fabric_domain, nodes.agent_version,
-         nodes.drain_deadline_at, nodes.created_at, node_heartbeats.last_seen_at, totals.*
+         nodes.drain_deadline_at, nodes.created_at, node_heartbeats.last_seen_at, totals.*, newest.*
   FROM nodes JOIN pools ON pools.id = nodes.pool_id
   LEFT JOIN node_heartbeats ON node_heartbeats.node_id = nodes.id
   CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE condition <> 'missing') AS gpus,
            count(*) FILTER (WHERE condition = 'clean' AND held_by IS NULL) AS gpus_free, min(model) AS gpu_model
-    FROM slots WHERE slots.node_id = nodes.id) AS totals";
+    FROM slots WHERE slots.node_id = nodes.id) AS totals
+  LEFT JOIN LATERAL (
+    SELECT u.agent_version AS agent_wanted, u.state AS agent_update, u.reason AS agent_update_reason
+    FROM agent_updates u WHERE u.node_id = nodes.id ORDER BY u.number DESC LIMIT 1) AS newest ON true";
 
 /// What decides about a node's next move, read with its row locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -239,6 +245,9 @@ fn node(row: Row) -> sqlx::Result<Node> {
         gpus_free: u32::try_from(row.gpus_free).unwrap_or(u32::MAX),
         gpu_model: row.gpu_model,
         agent_version: row.agent_version,
+        agent_wanted: row.agent_wanted,
+        agent_update: row.agent_update.as_deref().map(rows::word).transpose()?,
+        agent_update_reason: row.agent_update_reason,
         fabric_domain: row.fabric_domain,
         last_seen_at: row.last_seen_at.map(|it| it.to_jiff()),
         drain_deadline_at: row.drain_deadline_at.map(|it| it.to_jiff()),
@@ -253,4 +262,9 @@ pub async fn count_in(tx: &mut Tx, pool: PoolId) -> sqlx::Result<usize> {
         .fetch_one(tx.conn())
         .await?;
     Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// How many nodes need a person.
+pub async fn count_failed(tx: &mut Tx) -> sqlx::Result<i64> {
+    sqlx::query_scalar("SELECT count(*) FROM nodes WHERE state = 'failed'").fetch_one(tx.conn()).await
 }

@@ -1,0 +1,42 @@
+//! `gpuaas agents`: the agents that nodes can be given.
+
+use clap::Subcommand;
+use contract::{
+    Nothing,
+    agents::{Agent, ListAgents},
+};
+use serde_json::Value;
+
+use crate::{
+    context::Context,
+    failure::Done,
+    table::{Columns, columns},
+};
+
+const EXAMPLES: &str = "\
+Examples, all for platform staff:
+  gpuaas agents list
+  gpuaas nodes update gpu-01 --version 0.2.0 --reason \"ticket 42\"
+  gpuaas pools update hosts --version 0.2.0 --reason \"ticket 42\"";
+
+/// Agents: which versions nodes can be given (platform staff)
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Agents {
+    /// List the agents that are served, newest version first
+    List,
+}
+
+const COLUMNS: Columns = columns!(Agent: version, target, size_bytes, sha256);
+
+impl Agents {
+    pub async fn run(self, context: &Context) -> Done {
+        let Agents::List = self;
+        let mut answer = context.ask::<ListAgents>(Nothing {}).await?;
+        let items = match answer["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        };
+        context.output.list(items, COLUMNS)
+    }
+}

@@ -1,0 +1,162 @@
+//! Agents: the program that runs on every node, which versions of it are
+//! served, and replacing it on a node or in a whole pool.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Nothing, Reason, endpoint, event,
+    id::{AgentUpdateId, NodeId, PoolId},
+    moved_event,
+    nodes::{Node, NodePath},
+    organizations::Because,
+    pools::PoolPath,
+    words,
+};
+
+endpoint! {
+    /// List the agents that nodes can be given, newest version first.
+    ListAgents = GET "/v1/platform/agents" {
+        returns: 200 Agents,
+        auth: Platform(PlatformFleetRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Replace the agent of a node by another version.
+    ///
+    /// What runs on the node goes on. A new agent that does not report brings the old one back.
+    UpdateNode = POST "/v1/platform/nodes/{node_id}/update" {
+        path: NodePath,
+        body: AgentUpdateSpec,
+        returns: 202 Node,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("node.update"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Replace the agent on every node of a pool, a few nodes at a time.
+    ///
+    /// It stops by itself when one of them fails or is rolled back.
+    UpdatePool = POST "/v1/platform/pools/{pool_id}/update" {
+        path: PoolPath,
+        body: AgentUpdateSpec,
+        returns: 202 PoolUpdate,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("pool.update"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Call off the updates of a pool that have not begun.
+    StopPoolUpdate = POST "/v1/platform/pools/{pool_id}/update/stop" {
+        path: PoolPath,
+        body: Because,
+        returns: 202 Nothing,
+        auth: Platform(PlatformFleetWrite),
+        lane: Admin,
+        idempotency: KeyRequired,
+        audit: Action("pool.stop_update"),
+        problems: [NotFound],
+    }
+}
+
+text! {
+    /// The version of an agent.
+    AgentVersion {
+        schema: { "type": "string", "minLength": 1, "maxLength": 64, "pattern": r"^[A-Za-z0-9_+-][A-Za-z0-9._+-]*$" },
+        rule: |text| (1..=64).contains(&text.len()) && !text.starts_with('.')
+            && text.bytes().all(|it| it.is_ascii_alphanumeric() || b"._-+".contains(&it)),
+        otherwise: "a version has 1 to 64 letters, digits, `.`, `_`, `-` or `+`, and does not start with `.`",
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentUpdateSpec {
+    /// The newest that is served when not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<AgentVersion>,
+    pub reason: Reason,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Agents {
+    pub items: Vec<Agent>,
+}
+
+/// An agent that nodes can be given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Agent {
+    pub version: String,
+    /// The platform that it runs on.
+    pub target: String,
+    pub size_bytes: u64,
+    pub sha256: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolUpdate {
+    pub pool_id: PoolId,
+    pub version: String,
+    /// How many nodes are given it now; the others run it already.
+    pub nodes: u32,
+}
+
+words! {
+    /// What became of the newest order to replace a node's agent.
+    AgentUpdateState {
+        /// Others of the pool come first, or the node is silent.
+        Waiting = "waiting",
+        /// The node was told.
+        Updating = "updating",
+        /// The new agent reported.
+        Updated = "updated",
+        /// The new agent did not report; the old one runs again.
+        RolledBack = "rolled_back",
+        /// The new agent never ran.
+        Failed = "failed",
+        /// It was called off before it began.
+        Stopped = "stopped",
+    }
+}
+
+event! {
+    /// An operator wants the agent of a node replaced.
+    NodeUpdateRequested = "agent_update.requested" { id: AgentUpdateId, node_id: NodeId, version: String }
+}
+event! {
+    /// An operator wants the agents of a pool replaced.
+    PoolUpdateRequested = "agent_update.pool_requested" { pool_id: PoolId, version: String, nodes: u32 }
+}
+moved_event! {
+    /// A node was told to replace its agent.
+    AgentUpdateOrdered = "agent_update.ordered"
+}
+moved_event! {
+    /// The new agent of a node reported.
+    AgentUpdated = "agent_update.updated"
+}
+moved_event! {
+    /// The new agent of a node did not report; the old one runs again.
+    AgentRolledBack = "agent_update.rolled_back"
+}
+moved_event! {
+    /// A node could not replace its agent.
+    AgentUpdateFailed = "agent_update.failed"
+}
+moved_event! {
+    /// The update of a node was called off before it began.
+    AgentUpdateStopped = "agent_update.stopped"
+}

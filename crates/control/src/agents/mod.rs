@@ -1,0 +1,13 @@
+//! Agents: which versions hosts can be given, and replacing them on nodes, a
+//! few of a pool at a time. That a new agent works is proved by itself, on its
+//! host; one that does not brings its predecessor back.
+
+mod catalogue;
+mod choice;
+pub mod lifecycle;
+mod reconcile;
+mod routes;
+mod store;
+
+pub use catalogue::{AgentFile, Agents};
+pub use reconcile::AgentUpdateReconciler;
