@@ -13,5 +13,5 @@ mod supply;
 mod user_data;
 
 pub use reconcile::{MachineError, MachineReconciler};
-pub use store::{enrolled_with, rewrap, serving};
+pub use store::{TOKENS, enrolled_with, serving};
 pub use supply::{Listed, retire_all, take_in, want};
