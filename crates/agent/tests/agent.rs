@@ -196,24 +196,23 @@ async fn an_update_that_does_not_reach_the_control_plane_is_rolled_back() {
     let plane = Plane::start().await;
     let mut node = Node::enrolled(&plane, "").await;
     node.start(&["--prove-within-ms", "1000"]);
-    let starts = node.folder.path().join("starts");
     // The new agent's address leads nowhere: it can start, and not poll.
     let identity = node.data().join("identity.json");
     let port = plane.url.rsplit(':').next().unwrap();
     let behaviour = format!("sed -i 's/:{port}/:9/' {}", identity.display());
     let verb = offer(&plane, &node, &behaviour);
     let task = plane.deliver(plane.task(&node.id, "agent", 1, verb));
-    eventually("the new one started", || (lines(&starts) == 1).then_some(())).await;
-    // The way is free again before the old one comes back, and after the new one read where to go.
-    let port = port.to_owned();
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-    eventually("its address is wrong", || {
-        let text = std::fs::read_to_string(&identity).unwrap();
-        text.contains(":9\"").then(|| std::fs::write(&identity, text.replace(":9\"", &format!(":{port}\""))).unwrap())
+    // Its status names the address that it read: the way may be free again, before the old one comes back.
+    let status = node.data().join("status.json");
+    eventually("the new one says where it went", || {
+        std::fs::read_to_string(&status).ok()?.contains(":9\"").then_some(())
     })
     .await;
+    let text = std::fs::read_to_string(&identity).unwrap();
+    std::fs::write(&identity, text.replace(":9\"", &format!(":{port}\""))).unwrap();
     let report = eventually("a report", || plane.report_of(task)).await;
     assert!(matches!(&report.outcome, Outcome::Failed { code, .. } if code == "rolled_back"), "{report:?}");
+    assert_eq!(lines(&node.folder.path().join("starts")), 1, "the new one was started once");
     assert!(!std::fs::read(&node.binary).unwrap().starts_with(b"#!"), "the old one is back");
 }
 

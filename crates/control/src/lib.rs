@@ -1,6 +1,7 @@
 //! The control plane: one folder per resource, the gates in `http`, the
 //! outside world in `adapters`, and the roles that run them.
 
+mod accept;
 pub mod adapters;
 pub mod agents;
 pub mod allocations;

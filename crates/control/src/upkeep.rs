@@ -52,9 +52,9 @@ pub async fn create_operator(
 pub async fn rotate_secrets(db: &Db, keyring: &Keyring) -> Result<u64, UpkeepError> {
     let mut tx = Tx::system(db, "upkeep", Access::Write).await?;
     let mut moved = vault::rewrap(&mut tx, keyring).await?;
-    moved += providers::rewrap(&mut tx, keyring).await?;
-    moved += machines::rewrap(&mut tx, keyring).await?;
-    moved += webhooks::rewrap(&mut tx, keyring).await?;
+    for column in [&providers::API_KEYS, &machines::TOKENS].into_iter().chain(&webhooks::SECRETS) {
+        moved += column.rewrap(&mut tx, keyring).await?;
+    }
     record(&mut tx, "secrets.rotate", None, json!({ "key": keyring.active().as_str(), "moved": moved }));
     tx.commit().await?;
     Ok(moved)

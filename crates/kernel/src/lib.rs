@@ -16,6 +16,7 @@ pub mod merkle;
 pub mod money;
 pub mod outbox;
 mod pool;
+pub mod sealed;
 pub mod seals;
 pub mod secrets;
 pub mod tx;

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::{
+    sealed,
     secrets::{Keyring, Sealed, Secret, SecretsError},
     tx::Tx,
 };
@@ -104,24 +105,7 @@ pub async fn lock(tx: &mut Tx, name: &str) -> Result<(), VaultError> {
 
 /// Moves every secret to the keyring's active key; returns how many moved.
 pub async fn rewrap(tx: &mut Tx, keyring: &Keyring) -> Result<u64, VaultError> {
-    let rows: Vec<(Uuid, String, Vec<u8>)> =
-        sqlx::query_as("SELECT id, name, sealed FROM secrets FOR UPDATE").fetch_all(tx.conn()).await?;
-    let mut moved = 0;
-    for (id, name, bytes) in rows {
-        let refused = |source| VaultError::Sealed { name: name.clone(), source };
-        let sealed = Sealed::from_bytes(&bytes).map_err(refused)?;
-        if sealed.key_id() == keyring.active() {
-            continue;
-        }
-        let sealed = keyring.rewrap(&context(&name, id), &sealed).map_err(refused)?;
-        sqlx::query("UPDATE secrets SET sealed = $2 WHERE id = $1")
-            .bind(id)
-            .bind(sealed.to_bytes())
-            .execute(tx.conn())
-            .await?;
-        moved += 1;
-    }
-    Ok(moved)
+    sealed::rewrap(tx, keyring, ["secrets", "sealed", "name"], context).await
 }
 
 fn context(name: &str, id: Uuid) -> String {

@@ -8,7 +8,7 @@ use contract::Timestamp;
 use crate::{
     context::Context,
     failure::{Class, Done, Failure},
-    top::{Key, Picture, Screen, Size, Whose, draw},
+    top::{Input, Picture, Screen, Size, Whose, draw},
 };
 
 const EXAMPLES: &str = "\
@@ -31,14 +31,15 @@ pub struct Top {
 
 // bound: how often the server is asked
 const EVERY: Duration = Duration::from_secs(2);
+// bound: how often the same picture is drawn again
+const TICK: Duration = Duration::from_secs(1);
 /// Without a terminal nothing is cut.
 const ENDLESS: Size = Size { columns: usize::MAX, lines: usize::MAX };
 
 impl Top {
     pub async fn run(self, context: &Context) -> Done {
         let whose = Whose::of(context).await?;
-        let mut picture = Picture::default();
-        whose.look(context, &mut picture, 0).await?;
+        let picture = whose.look(context, 0).await?;
         if self.once || !Screen::is_possible() {
             if !context.output.is_for_people() {
                 return context.output.document(&picture.for_programs());
@@ -54,19 +55,46 @@ async fn live(context: &Context, whose: &Whose, mut picture: Picture) -> Done {
     let mut screen = Screen::open().map_err(|error| lost(&error))?;
     let mut trouble = None;
     for round in 1.. {
-        let lines = draw(&picture, trouble.as_deref(), Timestamp::now(), screen.size());
-        screen.show(&lines).map_err(|error| lost(&error))?;
-        if screen.key(EVERY).await == Some(Key::Quit) {
-            break;
-        }
+        let next = async {
+            tokio::time::sleep(EVERY).await;
+            whose.look(context, round).await
+        };
+        let Some(seen) = show(&mut screen, &picture, trouble.as_deref(), next).await? else { break };
         // What was seen last stays while the server does not answer.
-        trouble = match whose.look(context, &mut picture, round).await {
-            Ok(()) => None,
+        trouble = match seen {
+            Ok(seen) => {
+                picture.renew(seen);
+                None
+            }
             Err(failure) if failure.class == Class::SignedOut => return Err(failure),
             Err(failure) => Some(failure.detail().to_owned()),
         };
     }
     Ok(())
+}
+
+/// Shows a picture until the next one comes, however long that takes; nothing
+/// when a person wants to end it.
+async fn show<T>(
+    screen: &mut Screen,
+    picture: &Picture,
+    trouble: Option<&str>,
+    next: impl Future<Output = T>,
+) -> Result<Option<T>, Failure> {
+    tokio::pin!(next);
+    loop {
+        let lines = draw(picture, trouble, Timestamp::now(), screen.size());
+        screen.show(&lines).map_err(|error| lost(&error))?;
+        tokio::select! {
+            next = &mut next => return Ok(Some(next)),
+            input = screen.input() => match input {
+                Input::Quit => return Ok(None),
+                Input::Resized => (),
+            },
+            // The age of the picture goes on.
+            () = tokio::time::sleep(TICK) => (),
+        }
+    }
 }
 
 fn lost(error: &std::io::Error) -> Failure {

@@ -12,47 +12,112 @@ pub struct Size {
     pub lines: usize,
 }
 
-const BAR: usize = 16;
+impl Size {
+    /// How long a bar is: a small terminal has use for the room.
+    fn bar(self) -> usize {
+        if self.columns < 80 { 8 } else { 16 }
+    }
 
-/// The picture under a line about its age and, if so, what went wrong.
+    /// More of a name than this is cut, so that what follows is seen.
+    fn cell(self) -> usize {
+        (self.columns / 3).clamp(12, 40)
+    }
+}
+
+/// The picture under its age and, if so, what went wrong.
 pub fn draw(picture: &Picture, trouble: Option<&str>, now: Timestamp, size: Size) -> Vec<String> {
-    let mut lines = vec![heading(picture, trouble, now)];
+    let age = |at: Option<Timestamp>| at.map_or_else(|| "never".to_owned(), |it| moments::relative(it, now));
+    let mut lines = vec![format!("gpuaas top, {}", age(picture.at))];
+    lines.extend(trouble.map(harmless));
+    let of_allocations =
+        if picture.allocations_at == picture.at { String::new() } else { format!(", {}", age(picture.allocations_at)) };
     let parts = [
-        picture.capacity.as_ref().map(|it| part("CAPACITY", capacity_head(), it, capacity_line)),
-        picture.nodes.as_ref().map(|it| part("NODES", node_head(), it, |node| node_line(node, now))),
+        picture.capacity.as_ref().map(|it| part("CAPACITY", "", CAPACITY, it, size, |it| capacity_cells(it, size))),
+        picture.nodes.as_ref().map(|it| part("NODES", "", NODES, it, size, |it| node_cells(it, now, size))),
         picture
             .allocations
             .as_ref()
-            .map(|it| part("ALLOCATIONS", allocation_head(), it, |it| allocation_line(it, now))),
+            .map(|it| part("ALLOCATIONS", &of_allocations, ALLOCATIONS, it, size, |it| allocation_cells(it, now))),
     ];
     let parts: Vec<Vec<String>> = parts.into_iter().flatten().collect();
-    let mut room = size.lines.saturating_sub(lines.len());
-    for (place, part) in parts.iter().enumerate() {
-        // What a part does not need is left to those after it.
-        let share = room / (parts.len() - place);
-        let shown = cut(part, share);
-        room -= shown.len();
-        lines.extend(shown);
-    }
-    lines.into_iter().map(|it| it.chars().take(size.columns).collect()).collect()
+    lines.extend(fitted(parts, size.lines.saturating_sub(lines.len())));
+    lines.iter().take(size.lines.max(1)).map(|it| shortened(it, size.columns)).collect()
 }
 
-fn heading(picture: &Picture, trouble: Option<&str>, now: Timestamp) -> String {
-    let age = picture.at.map_or_else(|| "never".to_owned(), |it| moments::relative(it, now));
-    match trouble {
-        None => format!("gpuaas top, {age}"),
-        Some(trouble) => format!("gpuaas top, {age}: {}", harmless(trouble)),
+/// The parts one below the other. What a part does not need is left to the others.
+fn fitted(parts: Vec<Vec<String>>, mut room: usize) -> Vec<String> {
+    // An empty line above each, where there is room for all.
+    let is_tight = parts.iter().map(|it| it.len() + 1).sum::<usize>() > room;
+    let gap = usize::from(!is_tight);
+    let mut by_need: Vec<usize> = (0..parts.len()).collect();
+    by_need.sort_by_key(|place| parts[*place].len());
+    let mut shares = vec![0; parts.len()];
+    for (done, place) in by_need.iter().enumerate() {
+        shares[*place] = (parts[*place].len() + gap).min(room / (parts.len() - done));
+        room -= shares[*place];
     }
+    let shown = parts.iter().zip(shares).flat_map(|(part, share)| {
+        let gap = std::iter::repeat_n(String::new(), gap);
+        gap.chain(cut(part, share - usize::from(!is_tight)))
+    });
+    shown.collect()
 }
 
-fn part<T>(title: &str, head: String, page: &Page<T>, line: impl Fn(&T) -> String) -> Vec<String> {
+/// A column of a part: what it is called, and whether numbers stand in it.
+type Column = (&'static str, Align);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Align {
+    Left,
+    Right,
+}
+use Align::{Left, Right};
+
+fn part<T>(
+    title: &str,
+    note: &str,
+    columns: &[Column],
+    page: &Page<T>,
+    size: Size,
+    cells: impl Fn(&T) -> Vec<String>,
+) -> Vec<String> {
     let more = if page.next_cursor.is_some() { "+" } else { "" };
-    let mut lines = vec![String::new(), format!("{title} ({}{more})", page.items.len())];
+    let mut lines = vec![format!("{title} ({}{more}){note}", page.items.len())];
     if !page.items.is_empty() {
-        lines.push(head);
+        let heads = columns.iter().map(|(head, _)| (*head).to_owned()).collect();
+        let rows: Vec<Vec<String>> = std::iter::once(heads).chain(page.items.iter().map(cells)).collect();
+        lines.extend(aligned(columns, &rows, size.cell()));
     }
-    lines.extend(page.items.iter().map(line));
     lines
+}
+
+/// Every column as wide as what stands in it, so that a small terminal shows as much as it can.
+fn aligned(columns: &[Column], rows: &[Vec<String>], most: usize) -> Vec<String> {
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0).min(most);
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let mut line = String::new();
+        for (at, (text, (_, align))) in row.iter().zip(columns).enumerate() {
+            let width = widths[at];
+            line += &match align {
+                // The edge of the terminal cuts what stands last.
+                Left if at + 1 == columns.len() => format!("  {text}"),
+                Left => format!("  {:<width$}", shortened(text, width)),
+                Right => format!("  {text:>width$}"),
+            };
+        }
+        line.trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// As many characters as there is room for; the last one says that there are more.
+fn shortened(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let Some(kept) = room.checked_sub(1) else { return String::new() };
+    text.chars().take(kept).chain(['…']).collect()
 }
 
 /// As many lines as there is room for, the last one saying what is left out.
@@ -66,73 +131,76 @@ fn cut(part: &[String], room: usize) -> Vec<String> {
     lines
 }
 
-fn capacity_head() -> String {
-    format!(
-        "  {:<20} {:<16} {:<9} {:<BAR$} {:>6} {:>6} {:>6} {:>6}",
-        "SKU", "REGION", "UNIT", "USED", "FREE", "HELD", "USED", "BROKEN"
-    )
-}
+const CAPACITY: &[Column] = &[
+    ("SKU", Left),
+    ("REGION", Left),
+    ("UNIT", Left),
+    ("TAKEN", Left),
+    ("FREE", Right),
+    ("HELD", Right),
+    ("USED", Right),
+    ("BROKEN", Right),
+];
 
-fn capacity_line(it: &CapacityLine) -> String {
+fn capacity_cells(it: &CapacityLine, size: Size) -> Vec<String> {
     let all = it.free + it.held + it.used + it.broken;
-    let bar = bar(it.used + it.held, all);
-    format!(
-        "  {:<20} {:<16} {:<9} {bar} {:>6} {:>6} {:>6} {:>6}",
-        it.sku.as_str(),
-        it.region.as_str(),
-        harmless(it.unit.as_str()),
-        it.free,
-        it.held,
-        it.used,
-        it.broken
-    )
+    let (sku, region, unit) = (it.sku.to_string(), it.region.to_string(), harmless(it.unit.as_str()));
+    let numbers = [it.free, it.held, it.used, it.broken].map(|it| it.to_string());
+    [sku, region, unit, bar(it.used + it.held, all, size.bar())].into_iter().chain(numbers).collect()
 }
 
-fn node_head() -> String {
-    format!(
-        "  {:<24} {:<12} {:<9} {:<BAR$} {:>7}  {:<9} REASON",
-        "NODE", "STATE", "HEALTH", "GPUS TAKEN", "TAKEN", "SEEN"
-    )
-}
+const NODES: &[Column] = &[
+    ("NODE", Left),
+    ("STATE", Left),
+    ("HEALTH", Left),
+    ("TAKEN", Left),
+    ("GPUS", Right),
+    ("SEEN", Left),
+    ("REASON", Left),
+];
 
-fn node_line(it: &Node, now: Timestamp) -> String {
+fn node_cells(it: &Node, now: Timestamp, size: Size) -> Vec<String> {
     let taken = it.gpus.saturating_sub(it.gpus_free);
-    let seen = it.last_seen_at.map_or_else(|| "never".to_owned(), |at| moments::relative(at, now));
-    format!(
-        "  {:<24} {:<12} {:<9} {} {:>7}  {seen:<9} {}",
+    vec![
         harmless(&it.name),
         harmless(it.state.as_str()),
         harmless(it.health.as_str()),
-        bar(u64::from(taken), u64::from(it.gpus)),
+        bar(u64::from(taken), u64::from(it.gpus), size.bar()),
         format!("{taken}/{}", it.gpus),
+        it.last_seen_at.map_or_else(|| "never".to_owned(), |at| moments::relative(at, now)),
         harmless(it.health_reason.as_deref().unwrap_or_default()),
-    )
+    ]
 }
 
-fn allocation_head() -> String {
-    format!("  {:<38} {:<14} {:<16} {:>5} {:>6}  {:<9} REASON", "ALLOCATION", "STATE", "SKU", "GPUS", "NODES", "SINCE")
-}
+const ALLOCATIONS: &[Column] = &[
+    ("ALLOCATION", Left),
+    ("STATE", Left),
+    ("SKU", Left),
+    ("GPUS", Right),
+    ("NODES", Right),
+    ("SINCE", Left),
+    ("REASON", Left),
+];
 
-fn allocation_line(it: &Allocation, now: Timestamp) -> String {
-    let name = it.name.as_ref().map_or_else(|| it.id.to_string(), |name| harmless(name.as_str()));
-    format!(
-        "  {name:<38} {:<14} {:<16} {:>5} {:>6}  {:<9} {}",
+fn allocation_cells(it: &Allocation, now: Timestamp) -> Vec<String> {
+    vec![
+        it.name.as_ref().map_or_else(|| it.id.to_string(), |name| harmless(name.as_str())),
         harmless(it.state.as_str()),
-        it.sku.as_str(),
-        it.gpus,
-        it.nodes,
+        it.sku.to_string(),
+        it.gpus.to_string(),
+        it.nodes.to_string(),
         moments::relative(it.state_since, now),
         harmless(it.reason.as_deref().unwrap_or_default()),
-    )
+    ]
 }
 
 /// Full only when everything is taken, and empty only when nothing is.
-fn bar(part: u64, all: u64) -> String {
-    let width = BAR as u64;
+fn bar(part: u64, all: u64, length: usize) -> String {
+    let width = length as u64;
     let full = if all == 0 { 0 } else { (part * width).div_ceil(all).min(width) };
     let full = if part < all { full.min(width - 1) } else { full };
-    let full = usize::try_from(full).unwrap_or(BAR);
-    "█".repeat(full) + &"·".repeat(BAR - full)
+    let full = usize::try_from(full).unwrap_or(length);
+    "█".repeat(full) + &"·".repeat(length - full)
 }
 
 #[cfg(test)]
@@ -158,7 +226,8 @@ mod tests {
 
     fn picture(nodes: u32) -> Picture {
         let items = (0..nodes).map(|it| node(&format!("gpu-{it:02}"), 6)).collect();
-        Picture { at: Some(now()), nodes: Some(Page { items, next_cursor: None }), ..Picture::default() }
+        let at = Some(now());
+        Picture { at, nodes: Some(Page { items, next_cursor: None }), allocations_at: at, ..Picture::default() }
     }
 
     #[test]
@@ -166,10 +235,8 @@ mod tests {
         let lines = draw(&picture(1), None, now(), Size { columns: 200, lines: 50 });
         assert_eq!(lines[0], "gpuaas top, 0s ago");
         assert_eq!(lines[2], "NODES (1)");
-        assert_eq!(
-            lines[4].trim_end(),
-            "  gpu-00                   ready        ok        ████············     2/8  2s ago"
-        );
+        assert_eq!(lines[3], "  NODE    STATE  HEALTH  TAKEN             GPUS  SEEN    REASON");
+        assert_eq!(lines[4], "  gpu-00  ready  ok      ████············   2/8  2s ago");
     }
 
     #[test]
@@ -177,14 +244,47 @@ mod tests {
         let lines = draw(&picture(40), Some("no answer\u{1b}[31m"), now(), Size { columns: 40, lines: 10 });
         assert_eq!(lines.len(), 10);
         assert!(lines.iter().all(|it| it.chars().count() <= 40), "{lines:?}");
-        assert!(lines[0].contains("no answer\\u{1b}"), "{}", lines[0]);
+        assert_eq!(lines[1], "no answer\\u{1b}[31m");
         assert_eq!(lines[9], "  … 35 more");
         assert!(draw(&picture(3), None, now(), Size { columns: 0, lines: 0 }).iter().all(String::is_empty));
     }
 
     #[test]
+    fn a_part_that_needs_little_gets_it_and_the_others_share_the_rest() {
+        let part = |title: &str, lines: usize| vec![title.to_owned(); lines];
+        let parts = || vec![part("a", 4), part("b", 20), part("c", 5)];
+        let shown = fitted(parts(), 14);
+        assert_eq!(shown.len(), 14);
+        let count = |title: &str| shown.iter().filter(|it| *it == title).count();
+        assert_eq!([count("a"), count("b"), count("c")], [4, 4, 5], "{shown:?}");
+        assert_eq!(fitted(parts(), 32).iter().filter(|it| it.is_empty()).count(), 3, "with room they stand apart");
+        assert!((0..40).all(|room| fitted(parts(), room).len() <= room));
+    }
+
+    #[test]
+    fn what_is_older_than_the_picture_says_so() {
+        let mut picture = picture(1);
+        picture.allocations = Some(Page { items: Vec::new(), next_cursor: None });
+        let title = |picture: &Picture| draw(picture, None, now(), Size { columns: 80, lines: 50 }).pop().unwrap();
+        assert_eq!(title(&picture), "ALLOCATIONS (0)");
+        picture.allocations_at = Some("2026-02-28T23:59:50Z".parse().unwrap());
+        assert_eq!(title(&picture), "ALLOCATIONS (0), 20s ago");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_and_pushes_nothing_out_of_line() {
+        let mut picture = picture(1);
+        let nodes = picture.nodes.as_mut().unwrap();
+        nodes.items.push(node(&"a".repeat(200), 0));
+        let lines = draw(&picture, None, now(), Size { columns: 80, lines: 50 });
+        let place = |line: &str| line.chars().position(|it| it == '█');
+        assert_eq!(place(&lines[4]), place(&lines[5]));
+        assert!(lines[5].contains(&format!("  {}…  ready", "a".repeat(25))), "{}", lines[5]);
+    }
+
+    #[test]
     fn a_bar_is_full_only_when_all_is_taken_and_empty_only_when_nothing_is() {
-        let full = |part, all| bar(part, all).chars().filter(|it| *it == '█').count();
+        let full = |part, all| bar(part, all, 16).chars().filter(|it| *it == '█').count();
         assert_eq!([full(0, 8), full(1, 80_000), full(79_999, 80_000), full(8, 8), full(0, 0)], [0, 1, 15, 16, 0]);
     }
 }

@@ -5,7 +5,7 @@ mod draw;
 mod screen;
 
 pub use draw::{Size, draw};
-pub use screen::{Key, Screen};
+pub use screen::{Input, Screen};
 
 use contract::{
     Limit, Nothing, Page, Timestamp,
@@ -34,6 +34,8 @@ pub struct Picture {
     pub at: Option<Timestamp>,
     pub nodes: Option<Page<Node>>,
     pub allocations: Option<Page<Allocation>>,
+    /// When those were read, which may be earlier.
+    pub allocations_at: Option<Timestamp>,
     pub capacity: Option<Page<CapacityLine>>,
 }
 
@@ -42,6 +44,16 @@ pub struct Picture {
 const ALLOCATIONS_EVERY: usize = 15; // bound: twice a minute
 
 impl Picture {
+    /// Takes over what was seen; what was not looked at stays as it was.
+    pub fn renew(&mut self, seen: Picture) {
+        let before = std::mem::replace(self, seen);
+        self.nodes = self.nodes.take().or(before.nodes);
+        if self.allocations.is_none() {
+            (self.allocations, self.allocations_at) = (before.allocations, before.allocations_at);
+        }
+        self.capacity = self.capacity.take().or(before.capacity);
+    }
+
     pub fn for_programs(&self) -> Value {
         json!({
             "at": self.at,
@@ -63,9 +75,10 @@ impl Whose {
         Ok(Whose::Project(context.project().await?))
     }
 
-    /// Looks again; what is not read again stays as it was.
-    pub async fn look(&self, context: &Context, picture: &mut Picture, round: usize) -> Result<(), Failure> {
+    /// Looks anew; what is not read this time is missing.
+    pub async fn look(&self, context: &Context, round: usize) -> Result<Picture, Failure> {
         let limit = Limit::new(Limit::MAX).unwrap_or_default();
+        let mut picture = Picture::default();
         match self {
             Whose::Platform => {
                 let query = NodeFilter { limit, ..NodeFilter::default() };
@@ -84,7 +97,11 @@ impl Whose {
         }
         let query = CapacityFilter { limit, ..CapacityFilter::default() };
         picture.capacity = Some(exact::read(&context.query::<ListCapacity>(Nothing {}, query).await?)?);
+        if let Some(nodes) = &mut picture.nodes {
+            nodes.items.sort_by(|one, other| one.name.cmp(&other.name));
+        }
         picture.at = Some(Timestamp::now());
-        Ok(())
+        picture.allocations_at = picture.at.filter(|_| picture.allocations.is_some());
+        Ok(picture)
     }
 }

@@ -4,25 +4,29 @@
 use std::{
     fs::File,
     io::{self, IsTerminal, Read, Write},
-    time::Duration,
 };
 
 use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
 use rustix::termios::tcgetwinsize;
-use tokio::sync::mpsc;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc,
+};
 
 use super::Size;
 
-/// What a person wants.
+/// What happened at the terminal.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum Input {
     Quit,
+    Resized,
 }
 
 pub struct Screen {
     terminal: File,
     before: Termios,
-    keys: mpsc::Receiver<Key>,
+    keys: mpsc::Receiver<()>,
+    resizes: Signal,
 }
 
 // bound: what is shown where the terminal does not say how large it is
@@ -40,9 +44,9 @@ impl Screen {
         let mut raw = before.clone();
         // Signals stay: Ctrl-C ends the command as it ends every other.
         raw.local_flags &= !(LocalFlags::ECHO | LocalFlags::ICANON);
-        let keys = listen(terminal.try_clone()?);
+        let (keys, resizes) = (listen(terminal.try_clone()?), signal(SignalKind::window_change())?);
         termios::tcsetattr(&terminal, SetArg::TCSAFLUSH, &raw)?;
-        let screen = Self { terminal, before, keys };
+        let screen = Self { terminal, before, keys, resizes };
         write("\x1b[?1049h\x1b[?25l\x1b[2J")?;
         Ok(screen)
     }
@@ -62,13 +66,12 @@ impl Screen {
         write(&format!("\x1b[H{}\x1b[J", rows.join("\r\n")))
     }
 
-    /// A key that was pressed within this time.
-    pub async fn key(&mut self, patience: Duration) -> Option<Key> {
-        match tokio::time::timeout(patience, self.keys.recv()).await {
-            Ok(Some(key)) => Some(key),
-            // The terminal is gone.
-            Ok(None) => Some(Key::Quit),
-            Err(_) => None,
+    /// Waits for the person.
+    pub async fn input(&mut self) -> Input {
+        tokio::select! {
+            // Also when the terminal is gone.
+            _ = self.keys.recv() => Input::Quit,
+            _ = self.resizes.recv() => Input::Resized,
         }
     }
 }
@@ -87,15 +90,15 @@ fn write(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads keys on a thread of its own, which ends with the process: nothing
+/// Tells of every `q`. Reads on a thread of its own, which ends with the process: nothing
 /// else can wait for a terminal without holding up the end of the command.
-fn listen(mut terminal: File) -> mpsc::Receiver<Key> {
+fn listen(mut terminal: File) -> mpsc::Receiver<()> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || {
         let mut byte = [0u8];
         // bound: until the view is gone or the terminal is
         while !sender.is_closed() && matches!(terminal.read(&mut byte), Ok(1)) {
-            if matches!(byte[0], b'q' | b'Q') && sender.blocking_send(Key::Quit).is_err() {
+            if matches!(byte[0], b'q' | b'Q') && sender.blocking_send(()).is_err() {
                 return;
             }
         }

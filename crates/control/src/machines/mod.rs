@@ -14,5 +14,5 @@ mod supply;
 mod user_data;
 
 pub use reconcile::{MachineError, MachineReconciler};
-pub use store::{count_failed, enrolled_with, rewrap, serving};
+pub use store::{TOKENS, count_failed, enrolled_with, serving};
 pub use supply::{Listed, retire_all, take_in, want};

@@ -8,8 +8,8 @@ use contract::{
 use kernel::{
     Tx,
     machine::Versioned,
-    secrets::{Keyring, Sealed, Secret, SecretsError},
-    vault::VaultError,
+    sealed::SealedColumn,
+    secrets::{Keyring, Secret, SecretsError},
 };
 use uuid::Uuid;
 
@@ -49,6 +49,8 @@ const COLUMNS: &str = "id, provider_id, pool_id, system_id, hostname, desired, o
   state_since, attempts, release_attempts, erasing_seen, is_dirty, reason, token_id, token, node_id,
   power, power_at, power_wanted, power_forced, power_trouble, created_at";
 
+pub const TOKENS: SealedColumn = SealedColumn { table: "machines", column: "token", prefix: "machine:" };
+
 /// A machine with what only its reconciler needs. The token is still sealed.
 #[derive(Debug, Clone)]
 pub struct Held {
@@ -73,12 +75,8 @@ impl Held {
     /// The token of its deployment, if one was made and not spent.
     pub fn open_token(&self, keyring: &Keyring) -> Result<Option<Secret>, SecretsError> {
         let Some(bytes) = &self.token else { return Ok(None) };
-        keyring.open(&context(self.machine.id.uuid()), &Sealed::from_bytes(bytes)?).map(Some)
+        TOKENS.open(keyring, self.machine.id.uuid(), bytes).map(Some)
     }
-}
-
-fn context(id: Uuid) -> String {
-    format!("machine:{id}")
 }
 
 pub async fn get(tx: &mut Tx, id: MachineId) -> sqlx::Result<Option<Held>> {
@@ -228,11 +226,11 @@ pub async fn set_token(
     id: MachineId,
     token: (EnrolmentTokenId, &Secret),
 ) -> sqlx::Result<()> {
-    let sealed = keyring.seal(&context(id.uuid()), token.1.expose());
+    let sealed = TOKENS.seal(keyring, id.uuid(), token.1.expose());
     sqlx::query("UPDATE machines SET token_id = $2, token = $3, is_dirty = true WHERE id = $1")
         .bind(id.uuid())
         .bind(token.0.uuid())
-        .bind(sealed.to_bytes())
+        .bind(sealed)
         .execute(tx.conn())
         .await?;
     Ok(())
@@ -324,30 +322,6 @@ pub async fn driven(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
 /// How many machines need a person.
 pub async fn count_failed(tx: &mut Tx) -> sqlx::Result<i64> {
     sqlx::query_scalar("SELECT count(*) FROM machines WHERE state = 'failed'").fetch_one(tx.conn()).await
-}
-
-/// Moves every token to the keyring's active key; returns how many moved.
-pub async fn rewrap(tx: &mut Tx, keyring: &Keyring) -> Result<u64, VaultError> {
-    let tokens: Vec<(Uuid, Vec<u8>)> =
-        sqlx::query_as("SELECT id, token FROM machines WHERE token IS NOT NULL FOR UPDATE")
-            .fetch_all(tx.conn())
-            .await?;
-    let mut moved = 0;
-    for (id, bytes) in tokens {
-        let refused = |source| VaultError::Sealed { name: context(id), source };
-        let sealed = Sealed::from_bytes(&bytes).map_err(refused)?;
-        if sealed.key_id() == keyring.active() {
-            continue;
-        }
-        let sealed = keyring.rewrap(&context(id), &sealed).map_err(refused)?;
-        sqlx::query("UPDATE machines SET token = $2 WHERE id = $1")
-            .bind(id)
-            .bind(sealed.to_bytes())
-            .execute(tx.conn())
-            .await?;
-        moved += 1;
-    }
-    Ok(moved)
 }
 
 fn power_word(power: Power) -> MachinePower {

@@ -1,5 +1,5 @@
-//! The node listener: bounded connections, each known by the certificate that
-//! it showed, cut when that certificate stops working.
+//! The node listener: connections that are each known by the certificate that
+//! they showed, and cut when that certificate stops working.
 
 use std::{
     net::IpAddr,
@@ -13,12 +13,9 @@ use std::{
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::{GracefulShutdown, Watcher},
+    server::graceful::Watcher,
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
-};
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +26,10 @@ use super::{
     standings::Held,
     tls::{Tls, TlsError},
 };
-use crate::ca::Peer;
+use crate::{
+    accept::{Bounds, accept},
+    ca::Peer,
+};
 
 // bound: a host that takes longer to greet is cut off
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -54,45 +54,24 @@ pub struct Caller {
 pub async fn serve(api: Arc<NodeApi>, listener: TcpListener, stop: CancellationToken) -> Result<(), TlsError> {
     let tls = Tls::new(api.app.ca.clone(), api.app.config.node.names.clone())?;
     let acceptor = TlsAcceptor::from(tls.config()?);
-    let places = Arc::new(Semaphore::new(api.app.config.node.max_connections));
-    let graceful = GracefulShutdown::new();
     let counter = AtomicU64::new(1);
-    loop {
-        let place = tokio::select! {
-            () = stop.cancelled() => break,
-            place = places.clone().acquire_owned() => place.expect("the semaphore is never closed"),
-        };
-        let (stream, peer) = tokio::select! {
-            () = stop.cancelled() => break,
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    tracing::warn!(%error, "accepting a host's connection failed");
-                    // Out of file handles: give others time to close theirs.
-                    tokio::time::sleep(Duration::from_millis(50)).await; // bound: a pause, not a limit
-                    continue;
-                }
-            },
-        };
+    let max_connections = api.app.config.node.max_connections;
+    let bounds = Bounds { name: "nodes", max_connections, stop_patience: STOP };
+    accept(listener, bounds, stop, |stream, address, watcher| {
         let connection = counter.fetch_add(1, Ordering::Relaxed);
-        let (api, acceptor, watcher) = (api.clone(), acceptor.clone(), graceful.watcher());
-        tokio::spawn(async move {
+        let (api, acceptor) = (api.clone(), acceptor.clone());
+        async move {
             let open = metrics::gauge!("gpuaas_node_connections");
             open.increment(1.0);
-            talk(api, acceptor, stream, (peer.ip(), connection), watcher).await;
+            talk(api, acceptor, stream, (address, connection), watcher).await;
             open.decrement(1.0);
-            drop(place);
-        });
-    }
-    drop(listener);
-    if tokio::time::timeout(STOP, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some hosts' requests did not finish in time and were cut off");
-    }
+        }
+    })
+    .await;
     Ok(())
 }
 
 async fn talk(api: Arc<NodeApi>, acceptor: TlsAcceptor, stream: TcpStream, from: (IpAddr, u64), watcher: Watcher) {
-    let _ = stream.set_nodelay(true);
     let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await else {
         // Who cannot greet properly is its own business; foreign certificates were counted.
         return;

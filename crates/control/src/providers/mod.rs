@@ -7,4 +7,4 @@ mod routes;
 mod store;
 
 pub use reconcile::ProviderReconciler;
-pub use store::{Supply, rewrap, supply};
+pub use store::{API_KEYS, Supply, supply};

@@ -10,8 +10,8 @@ use contract::{
 use kernel::{
     Tx,
     machine::Versioned,
-    secrets::{Keyring, Sealed, SecretsError},
-    vault::VaultError,
+    sealed::SealedColumn,
+    secrets::{Keyring, SecretsError},
 };
 use uuid::Uuid;
 
@@ -40,6 +40,8 @@ struct Row {
 const COLUMNS: &str = "id, name, pool_id, url, maas_pool, tags, series, erase, max_machines, agent_url, agent_sha256,
   state, version, created_at, heard_at, trouble";
 
+pub const API_KEYS: SealedColumn = SealedColumn { table: "providers", column: "api_key", prefix: "provider:" };
+
 /// A provider with what opens it. The key is still sealed.
 #[derive(Debug, Clone)]
 pub struct Supply {
@@ -50,8 +52,8 @@ pub struct Supply {
 
 impl Supply {
     pub fn access(&self, keyring: &Keyring) -> Result<MetalAccess, SecretsError> {
-        let sealed = Sealed::from_bytes(self.sealed.as_deref().unwrap_or_default())?;
-        let api_key = keyring.open(&context(self.provider.id.uuid()), &sealed)?;
+        let sealed = self.sealed.as_deref().unwrap_or_default();
+        let api_key = API_KEYS.open(keyring, self.provider.id.uuid(), sealed)?;
         Ok(MetalAccess { url: self.provider.url.to_string(), api_key })
     }
 
@@ -75,11 +77,7 @@ impl Supply {
 }
 
 pub fn seal(keyring: &Keyring, id: ProviderId, api_key: &str) -> Vec<u8> {
-    keyring.seal(&context(id.uuid()), api_key.trim().as_bytes()).to_bytes()
-}
-
-fn context(id: Uuid) -> String {
-    format!("provider:{id}")
+    API_KEYS.seal(keyring, id.uuid(), api_key.trim().as_bytes())
 }
 
 /// Inserts a provider unless one that is not removed has its name.
@@ -200,30 +198,6 @@ pub async fn is_maas_pool(tx: &mut Tx, id: PoolId) -> sqlx::Result<bool> {
         .bind(id.uuid())
         .fetch_one(tx.conn())
         .await
-}
-
-/// Moves every key to the keyring's active key; returns how many moved.
-pub async fn rewrap(tx: &mut Tx, keyring: &Keyring) -> Result<u64, VaultError> {
-    let keys: Vec<(Uuid, Vec<u8>)> =
-        sqlx::query_as("SELECT id, api_key FROM providers WHERE api_key IS NOT NULL FOR UPDATE")
-            .fetch_all(tx.conn())
-            .await?;
-    let mut moved = 0;
-    for (id, bytes) in keys {
-        let refused = |source| VaultError::Sealed { name: context(id), source };
-        let sealed = Sealed::from_bytes(&bytes).map_err(refused)?;
-        if sealed.key_id() == keyring.active() {
-            continue;
-        }
-        let sealed = keyring.rewrap(&context(id), &sealed).map_err(refused)?;
-        sqlx::query("UPDATE providers SET api_key = $2 WHERE id = $1")
-            .bind(id)
-            .bind(sealed.to_bytes())
-            .execute(tx.conn())
-            .await?;
-        moved += 1;
-    }
-    Ok(moved)
 }
 
 fn provider(row: Row) -> sqlx::Result<MetalProvider> {

@@ -9,7 +9,7 @@ mod secret;
 mod store;
 
 pub use consume::{DeleteWithOrganization, FanOut};
-pub use secret::{Secrets, rewrap};
+pub use secret::{SECRETS, Secrets};
 pub use store::{Target, arrived, forget_old, target};
 
 use kernel::{

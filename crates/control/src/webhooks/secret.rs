@@ -2,20 +2,25 @@
 //! opened only to sign.
 
 use aws_lc_rs::hmac;
-use contract::{Timestamp, id::WebhookId};
+use contract::Timestamp;
 use kernel::{
-    Tx,
-    secrets::{Keyring, Sealed, Secret, SecretsError, random_token},
-    vault::VaultError,
+    sealed::SealedColumn,
+    secrets::{Keyring, Secret, SecretsError, random_token},
 };
 use uuid::Uuid;
 
-use super::store;
+/// The secret that signs, and during a rotation the one before it. Both are
+/// sealed alike, because a rotation copies the one to the other.
+pub const SECRETS: [SealedColumn; 2] = [column("secret"), column("previous_secret")];
+
+const fn column(column: &'static str) -> SealedColumn {
+    SealedColumn { table: "webhooks", column, prefix: "webhooks/" }
+}
 
 /// A new secret, and how it is stored.
 pub fn make(keyring: &Keyring, id: Uuid) -> (Secret, Vec<u8>) {
     let secret = random_token("whsec");
-    let sealed = keyring.seal(&context(id), secret.expose()).to_bytes();
+    let sealed = SECRETS[0].seal(keyring, id, secret.expose());
     (secret, sealed)
 }
 
@@ -25,7 +30,7 @@ pub struct Secrets(Vec<Secret>);
 
 impl Secrets {
     pub fn open(keyring: &Keyring, id: Uuid, sealed: &[Vec<u8>]) -> Result<Secrets, SecretsError> {
-        let open = |bytes: &Vec<u8>| keyring.open(&context(id), &Sealed::from_bytes(bytes)?);
+        let open = |bytes: &Vec<u8>| SECRETS[0].open(keyring, id, bytes);
         sealed.iter().map(open).collect::<Result<_, _>>().map(Secrets)
     }
 
@@ -46,37 +51,6 @@ impl Secrets {
         }
         header
     }
-}
-
-/// Moves the secrets of every webhook to the keyring's active key; returns how many moved.
-pub async fn rewrap(tx: &mut Tx, keyring: &Keyring) -> Result<u64, VaultError> {
-    let mut moved = 0;
-    let mut after = Uuid::nil();
-    loop {
-        let page = store::sealed_after(tx, after).await?;
-        let Some(last) = page.last() else { return Ok(moved) };
-        after = last.id;
-        for row in page {
-            let mut count = 0;
-            let mut again = |bytes: Option<Vec<u8>>| -> Result<Option<Vec<u8>>, VaultError> {
-                let Some(bytes) = bytes else { return Ok(None) };
-                let name = WebhookId::from(row.id).to_string();
-                let refused = |source| VaultError::Sealed { name: name.clone(), source };
-                let sealed = Sealed::from_bytes(&bytes).map_err(refused)?;
-                count += u64::from(sealed.key_id() != keyring.active());
-                Ok(Some(keyring.rewrap(&context(row.id), &sealed).map_err(refused)?.to_bytes()))
-            };
-            let (secret, previous) = (again(row.secret)?, again(row.previous_secret)?);
-            if count > 0 {
-                store::reseal(tx, row.id, secret, previous).await?;
-                moved += count;
-            }
-        }
-    }
-}
-
-fn context(id: Uuid) -> String {
-    format!("webhooks/{id}")
 }
 
 #[cfg(test)]

@@ -225,34 +225,6 @@ pub async fn present_in(tx: &mut Tx, organization: Uuid) -> sqlx::Result<Vec<Web
     rows.into_iter().map(webhook).collect()
 }
 
-#[derive(sqlx::FromRow)]
-pub struct SealedRow {
-    pub id: Uuid,
-    pub secret: Option<Vec<u8>>,
-    pub previous_secret: Option<Vec<u8>>,
-}
-
-/// A page of the sealed secrets, for a change of the key that seals them.
-pub async fn sealed_after(tx: &mut Tx, id: Uuid) -> sqlx::Result<Vec<SealedRow>> {
-    sqlx::query_as(
-        "SELECT id, secret, previous_secret FROM webhooks WHERE id > $1 AND secret IS NOT NULL
-         ORDER BY id LIMIT 1000 FOR UPDATE",
-    )
-    .bind(id)
-    .fetch_all(tx.conn())
-    .await
-}
-
-pub async fn reseal(tx: &mut Tx, id: Uuid, secret: Option<Vec<u8>>, previous: Option<Vec<u8>>) -> sqlx::Result<()> {
-    sqlx::query("UPDATE webhooks SET secret = $2, previous_secret = $3 WHERE id = $1")
-        .bind(id)
-        .bind(secret)
-        .bind(previous)
-        .execute(tx.conn())
-        .await?;
-    Ok(())
-}
-
 /// Deletes webhooks that were deleted long ago and have no deliveries left.
 pub async fn forget_old(db: &Db, keep: std::time::Duration, bite: i64) -> sqlx::Result<u64> {
     let mut tx = Tx::system(db, "housekeeping", Access::Write).await?;

@@ -77,8 +77,10 @@ async fn the_key_that_seals_secrets_can_be_replaced() {
     let both = Keyring::parse(&format!("{new}\ntest:{}=", "A".repeat(43))).unwrap();
     let db = &stand.world.server.app.db;
     let mut tx = kernel::Tx::system(db, "test", kernel::Access::Write).await.unwrap();
-    assert_eq!(control::webhooks::rewrap(&mut tx, &both).await.unwrap(), 1);
-    assert_eq!(control::webhooks::rewrap(&mut tx, &both).await.unwrap(), 0);
+    for (column, held) in control::webhooks::SECRETS.iter().zip([1, 0]) {
+        assert_eq!(column.rewrap(&mut tx, &both).await.unwrap(), held);
+        assert_eq!(column.rewrap(&mut tx, &both).await.unwrap(), 0);
+    }
     tx.commit().await.unwrap();
     let sealed: Vec<u8> = {
         let mut connection = stand.world.server.database.superuser().await;
