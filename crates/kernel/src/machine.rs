@@ -44,8 +44,8 @@ pub struct Versioned<S> {
 
 #[derive(Debug, thiserror::Error)]
 pub enum TransitionError {
-    #[error("{machine} cannot take `{event}` while {state}")]
-    Illegal { machine: &'static str, event: &'static str, state: &'static str },
+    #[error("{machine} cannot take `{event}` while {state}; it can while {possible}")]
+    Illegal { machine: &'static str, event: &'static str, state: &'static str, possible: String },
     #[error("{machine} {id} changed since it was read")]
     Stale { machine: &'static str, id: String },
     #[error("moving a row failed")]
@@ -62,7 +62,8 @@ pub async fn transition<M: Machine>(
 ) -> Result<Versioned<M::State>, TransitionError> {
     let name = M::event_name(event);
     let Some(to) = M::next(row.state, event) else {
-        return Err(TransitionError::Illegal { machine: M::NAME, event: name, state: M::label(row.state) });
+        let (state, possible) = (M::label(row.state), possible::<M>(event));
+        return Err(TransitionError::Illegal { machine: M::NAME, event: name, state, possible });
     };
     let statement = format!(
         "UPDATE {} SET state = $1, version = version + 1, state_since = app_now() WHERE id = $2 AND version = $3",
@@ -110,6 +111,17 @@ pub async fn transition<M: Machine>(
         work::wake(tx, M::NAME, row.id);
     }
     Ok(Versioned { state: to, version, ..row })
+}
+
+/// The states in which an event is possible, in words.
+fn possible<M: Machine>(event: M::Event) -> String {
+    let labels: Vec<&str> =
+        M::STATES.iter().filter(|it| M::next(**it, event).is_some()).map(|it| M::label(*it)).collect();
+    match labels.split_last() {
+        None => "never".to_owned(),
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+    }
 }
 
 /// Every legal move, found by asking `next` about every pair.

@@ -23,7 +23,8 @@ async fn an_illegal_event_and_a_stale_version_are_refused() {
     let project = world.project(organization).await;
     let mut tx = tx(&world).await;
     let illegal = transition::<Lifecycle>(&mut tx, row(project, organization, 1), Event::Deleted, "").await;
-    assert!(matches!(illegal, Err(TransitionError::Illegal { .. })));
+    let said = illegal.unwrap_err().to_string();
+    assert_eq!(said, "project cannot take `deleted` while active; it can while deleting");
     let stale = transition::<Lifecycle>(&mut tx, row(project, organization, 7), Event::DeleteRequested, "").await;
     assert!(matches!(stale, Err(TransitionError::Stale { .. })));
 }

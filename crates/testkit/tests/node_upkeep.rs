@@ -118,6 +118,8 @@ async fn a_host_that_cannot_wipe_itself_is_shut_out_until_a_person_attests_it() 
         line.get(&paths::agent("1", "x")).await.is_ok_and(|(status, ..)| status == 403)
     })
     .await;
+    // Attested too early it would be ready: what cannot be heard must not look well.
+    fleet.is(before.node, NodeState::Sanitizing, NodeHealth::Unknown).await;
     // Installed anew, the same machine is the same node, and is not used yet.
     let token = fleet.token_for(pool).await;
     let mut after = Agent::enrol(server, token.secret.expose(), metal("m")).await.unwrap();

@@ -78,22 +78,24 @@ async fn within_limits(
 ) -> Result<(), Failure> {
     let wanted = store::wanted(tx, organization, project, sku.id.uuid()).await?;
     let more = spec.gpus.to::<i64>() * spec.nodes.to::<i64>();
-    let check = |what: &str, held: i64, most: u64| {
+    let check = |what: &str, held: i64, most: u64, set_by: &str| {
         if held + more <= i64::try_from(most).unwrap_or(i64::MAX) {
             return Ok(());
         }
-        let detail =
-            format!("{what} may hold {most} GPUs at once, holds or waits for {held}, and asks for {more} more");
+        let detail = format!(
+            "{what} may hold {most} GPUs at once, holds or waits for {held}, and asks for {more} more; {set_by} says so"
+        );
         Err(Failure::new(Code::LimitReached, detail))
     };
     if let Some(most) = quotas::limit(tx, organization, sku.id).await? {
-        check(&format!("of `{}` the organization", sku.name), wanted.of_sku, u64::from(most))?;
+        check(&format!("of `{}` the organization", sku.name), wanted.of_sku, u64::from(most), "a quota")?;
     }
     let (own, below) = (Some(organization.uuid()), Some(project.uuid()));
+    let policy = format!("the policy `{}`", keys::ALLOCATIONS_MAX_GPUS.0.name);
     let most = policies::number_in(tx, keys::ALLOCATIONS_MAX_GPUS, own, None).await?;
-    check("the organization", wanted.in_all, most)?;
+    check("the organization", wanted.in_all, most, &policy)?;
     let most = policies::number_in(tx, keys::ALLOCATIONS_MAX_GPUS, own, below).await?;
-    check("the project", wanted.in_project, most)
+    check("the project", wanted.in_project, most, &policy)
 }
 
 /// The public keys to let in: some of the caller's, or all.

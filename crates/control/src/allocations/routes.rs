@@ -156,7 +156,8 @@ async fn end(call: &mut Call, mut allocation: Allocation, event: Event, reason: 
         }
         Err(TransitionError::Database(error)) => return Err(error.into()),
     };
-    allocation.ended_at = store::ended(&mut call.tx, allocation.id, moved.state, reason).await?;
+    (allocation.state_since, allocation.ended_at) =
+        store::ended(&mut call.tx, allocation.id, moved.state, reason).await?;
     allocation.needs_attention = false;
     if event == Event::Abandoned {
         slots::abandon(&mut call.tx, allocation.id).await?;

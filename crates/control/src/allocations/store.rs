@@ -186,24 +186,25 @@ pub async fn explain(tx: &mut Tx, id: Uuid, reason: Option<&str>, failure: Optio
     Ok(())
 }
 
-/// Stamps what somebody's decision ended, or that it is about to end; when it did.
+/// Stamps what somebody's decision ended, or that it is about to end; since
+/// when it is in its state, and when it ended.
 pub async fn ended(
     tx: &mut Tx,
     id: AllocationId,
     state: AllocationState,
     reason: &str,
-) -> sqlx::Result<Option<Timestamp>> {
+) -> sqlx::Result<(Timestamp, Option<Timestamp>)> {
     let is_over = matches!(state, AllocationState::Released | AllocationState::Failed);
-    let ended_at: Option<jiff_sqlx::Timestamp> = sqlx::query_scalar(
+    let (since, ended_at): (jiff_sqlx::Timestamp, Option<jiff_sqlx::Timestamp>) = sqlx::query_as(
         "UPDATE allocations SET reason = left($2, 500), attempts = 0, needs_attention = false,
-           ended_at = CASE WHEN $3 THEN app_now() END WHERE id = $1 RETURNING ended_at",
+           ended_at = CASE WHEN $3 THEN app_now() END WHERE id = $1 RETURNING state_since, ended_at",
     )
     .bind(id.uuid())
     .bind(reason)
     .bind(is_over)
     .fetch_one(tx.conn())
     .await?;
-    Ok(ended_at.map(|it| it.to_jiff()))
+    Ok((since.to_jiff(), ended_at.map(|it| it.to_jiff())))
 }
 
 /// Says that somebody wants it stopped or started, and counts tries anew.

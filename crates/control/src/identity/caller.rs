@@ -106,7 +106,10 @@ impl Caller {
 
     pub fn check_platform(&self, permission: Permission) -> Result<(), Trouble> {
         let granted = self.platform_role.is_some_and(|it| it.grants(permission));
-        if granted && self.in_scope(permission) { Ok(()) } else { Err(lacks(permission)) }
+        if granted && self.in_scope(permission) {
+            return Ok(());
+        }
+        Err(Trouble::new(Code::Forbidden, format!("`{permission}` is not granted; it is for staff of the platform")))
     }
 
     fn in_scope(&self, permission: Permission) -> bool {

@@ -99,6 +99,18 @@ pub async fn caught_lying(tx: &mut Tx, node: NodeId, lie: &str) -> sqlx::Result<
     Ok(())
 }
 
+/// Marks a node that can no longer be heard: its certificates were revoked.
+/// Nothing is placed there before what is on the host now has spoken.
+pub async fn shut_out(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
+    match store::lock(tx, node).await? {
+        Some(known) if known.health != NodeHealth::Lying => {
+            let reason = "its certificates were revoked; install it anew and enrol it";
+            mark(tx, node, NodeHealth::Unknown, Some(reason)).await
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Writes that nodes were heard; who was silent no longer is.
 pub async fn heard(tx: &mut Tx, beats: &[Heartbeat]) -> sqlx::Result<()> {
     heartbeats::write(tx, beats).await?;

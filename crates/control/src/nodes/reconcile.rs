@@ -13,7 +13,7 @@ use protocol::{Outcome, Verb};
 use uuid::Uuid;
 
 use super::{
-    changes,
+    changes, health,
     lifecycle::{Event, Lifecycle},
     store::{self, Known, slots},
 };
@@ -130,6 +130,7 @@ impl Reconciler for NodeReconciler {
             }
             Verdict::AwaitPerson => {
                 changes::revoke_certificates(tx, known.id).await?;
+                health::shut_out(tx, known.id).await?;
                 Ok(Next::Done)
             }
             Verdict::Fail(why) => {

@@ -103,7 +103,7 @@ async fn limits_hold_and_are_named() {
     let path = ProjectPolicyPath { project_id: tenant.project, key: "allocations.max_gpus".into() };
     let body = PolicyValue { value: "3".into() };
     tenant.client.call::<SetProjectPolicy>(path, Default::default(), body).await.unwrap();
-    refused(tenant.try_ask(ask(2)).await, Code::LimitReached, "the project may hold 3 GPUs at once");
+    refused(tenant.try_ask(ask(2)).await, Code::LimitReached, "the policy `allocations.max_gpus` says so");
     assert_eq!(trace(&cloud).await, before);
     tenant.gives_back(first.id).await;
     // Ten at once: only as many as the limit lets through.
