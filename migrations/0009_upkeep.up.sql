@@ -27,8 +27,8 @@ CREATE TRIGGER guard_state BEFORE INSERT OR UPDATE OF state ON agent_updates
   FOR EACH ROW EXECUTE FUNCTION guard_state('agent_update');
 GRANT SELECT, INSERT, UPDATE ON agent_updates TO gpuaas_operator, gpuaas_system;
 
--- Which state of a window its project was last told of.
-ALTER TABLE maintenance_notices ADD COLUMN told text NOT NULL DEFAULT 'planned';
+-- Which state of a window its project was last told of; not known of old ones.
+ALTER TABLE maintenance_notices ADD COLUMN told text;
 
 -- When a node was first heard with a certificate; noted while a root is replaced.
 ALTER TABLE node_certificates ADD COLUMN used_at timestamptz;
