@@ -29,8 +29,8 @@ GRANT SELECT, INSERT, UPDATE ON agent_updates TO gpuaas_operator, gpuaas_system;
 -- Backups read how far it counted.
 GRANT SELECT ON SEQUENCE agent_updates_number_seq TO gpuaas_system;
 
--- Which state of a window its project was last told of.
-ALTER TABLE maintenance_notices ADD COLUMN told text NOT NULL DEFAULT 'planned';
+-- Which state of a window its project was last told of; not known of old ones.
+ALTER TABLE maintenance_notices ADD COLUMN told text;
 
 -- When a node was first heard with a certificate; noted while a root is replaced.
 ALTER TABLE node_certificates ADD COLUMN used_at timestamptz;

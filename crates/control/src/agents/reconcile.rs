@@ -130,6 +130,8 @@ impl AgentUpdateReconciler {
     /// Tells the host, if its pool has a place free.
     async fn order(&self, tx: &mut Tx, seen: &Seen, binary: Binary) -> Result<Next, ReconcileError> {
         let update = &seen.update;
+        // Two at once could pass the limit.
+        store::take_turn(tx, update.pool).await?;
         if store::updating_in(tx, update.pool).await? >= self.policies.number(keys::NODE_UPDATE_AT_ONCE) {
             return Ok(Next::Done);
         }

@@ -165,6 +165,6 @@ async fn lock(call: &mut Call, id: NodeId) -> Result<Node, Failure> {
 /// Two orders for one pool take turns.
 async fn lock_pool(call: &mut Call, id: PoolId) -> Result<PoolId, Failure> {
     pools::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("pool"))?;
-    store::updating_in(&mut call.tx, id).await?;
+    store::take_turn(&mut call.tx, id).await?;
     Ok(id)
 }

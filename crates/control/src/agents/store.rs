@@ -171,10 +171,14 @@ pub async fn next_in(tx: &mut Tx, pool: PoolId, most: i64) -> sqlx::Result<Vec<U
     .await
 }
 
-/// How many nodes of a pool are being updated. Whoever asks has the pool's
-/// turn until the commit, or two at once could pass the limit.
-pub async fn updating_in(tx: &mut Tx, pool: PoolId) -> sqlx::Result<u64> {
+/// Waits until nobody else orders or begins updates of the pool, until the commit.
+pub async fn take_turn(tx: &mut Tx, pool: PoolId) -> sqlx::Result<()> {
     sqlx::query("SELECT FROM pools WHERE id = $1 FOR NO KEY UPDATE").bind(pool.uuid()).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// How many nodes of a pool are being updated.
+pub async fn updating_in(tx: &mut Tx, pool: PoolId) -> sqlx::Result<u64> {
     let count: i64 = sqlx::query_scalar("SELECT count(*) FROM agent_updates WHERE pool_id = $1 AND state = 'updating'")
         .bind(pool.uuid())
         .fetch_one(tx.conn())

@@ -126,8 +126,8 @@ pub async fn announced(
 /// Notes some of the affected projects that were not told; which ones.
 pub async fn announce(tx: &mut Tx, id: MaintenanceWindowId, most: i64) -> sqlx::Result<Vec<(Uuid, Uuid)>> {
     let statement = format!(
-        "INSERT INTO maintenance_notices (organization_id, project_id, window_id)
-         SELECT DISTINCT a.organization_id, a.project_id, $1::uuid FROM ({TARGETS}) AS target
+        "INSERT INTO maintenance_notices (organization_id, project_id, window_id, told)
+         SELECT DISTINCT a.organization_id, a.project_id, $1::uuid, 'planned' FROM ({TARGETS}) AS target
          JOIN allocation_parts p ON p.node_id = target.id JOIN allocations a ON a.id = p.allocation_id
          WHERE a.state NOT IN ('released', 'failed')
            AND NOT EXISTS (SELECT FROM maintenance_notices n WHERE n.window_id = $1 AND n.project_id = a.project_id)
@@ -141,7 +141,7 @@ pub async fn announce(tx: &mut Tx, id: MaintenanceWindowId, most: i64) -> sqlx::
 pub async fn tell(tx: &mut Tx, window: &MaintenanceWindow, most: i64) -> sqlx::Result<Vec<(Uuid, Uuid)>> {
     sqlx::query_as(
         "UPDATE maintenance_notices SET told = $2 WHERE window_id = $1 AND project_id IN (
-           SELECT project_id FROM maintenance_notices WHERE window_id = $1 AND told <> $2 ORDER BY project_id LIMIT $3)
+           SELECT project_id FROM maintenance_notices WHERE window_id = $1 AND told IS DISTINCT FROM $2 ORDER BY project_id LIMIT $3)
          RETURNING organization_id, project_id",
     )
     .bind(window.id.uuid())
