@@ -16,8 +16,7 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples, all for platform staff:
   gpuaas agents list
-  gpuaas nodes update gpu-01 --version 0.2.0 --reason \"ticket 42\"
-  gpuaas pools update hosts --version 0.2.0 --reason \"ticket 42\"";
+  gpuaas agents list -o json";
 
 /// Agents: which versions nodes can be given (platform staff)
 #[derive(Debug, Subcommand)]
