@@ -82,7 +82,7 @@ async fn a_check_says_where_settings_come_from_and_what_is_wrong() {
     let line = |name: &str| said.out.lines().find(|it| it.starts_with(name)).unwrap().to_owned();
     assert!(line("database.url").ends_with("GPUAAS_DATABASE_URL"), "{}", said.out);
     assert!(line("telemetry.format").contains("text") && line("telemetry.format").ends_with("file"), "{}", said.out);
-    assert!(line("http.listen").ends_with("default"), "{}", said.out);
+    assert!(line("http.max_connections").ends_with("default"), "{}", said.out);
     assert!(!said.out.contains(&database.name) && !said.out.contains(&"A".repeat(43)), "{}", said.out);
 
     let nowhere = "postgres://gpuaas:hunter2@127.0.0.1:1/gpuaas"; // secret-scan: allow
