@@ -13,7 +13,9 @@ pub const NOT_ITS_TURN: &str = "organizations that hold less come first";
 /// What a request that found no room does to others.
 pub fn standing(could_run: bool, kept: usize) -> Option<String> {
     match (could_run, kept) {
-        (false, _) => Some("the nodes in service could not hold it even if they were empty, so nobody waits behind it".into()),
+        (false, _) => {
+            Some("the nodes in service could not hold it even if they were empty, so nobody waits behind it".into())
+        }
         (true, 0) => None,
         (true, 1) => Some("it waited longest, so 1 node takes nothing else until it fits".into()),
         (true, nodes) => Some(format!("it waited longest, so {nodes} nodes take nothing else until it fits")),

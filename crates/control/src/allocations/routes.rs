@@ -115,7 +115,8 @@ impl Handle<SetAllocationSshKeys> for App {
         let keys = admission::keys_of(&mut call.tx, user, Some(&request.body.ssh_keys)).await?;
         // A stopped one lets them in when it is started.
         if allocation.state != AllocationState::Active && allocation.state != AllocationState::Stopped {
-            let detail = format!("the allocation is {}; keys are chosen while it is active or stopped", allocation.state);
+            let detail =
+                format!("the allocation is {}; keys are chosen while it is active or stopped", allocation.state);
             return Err(Failure::new(Code::Conflict, detail));
         }
         if !store::set_keys(&mut call.tx, id, allocation.version, &keys).await? {

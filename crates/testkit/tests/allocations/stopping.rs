@@ -45,20 +45,19 @@ async fn a_stopped_one_keeps_its_slots_while_nothing_of_it_runs_and_starts_by_ne
     tenant.waits(other).await;
     assert_eq!(tenant.why(active.id).await.rule, "it is stopped and its GPUs stay held for it: its project stopped it");
 
-    let proofs = "SELECT count(*) FROM tasks WHERE subject_id = $1 AND verb = 'ensure_allocation' AND reported_at IS NOT NULL";
+    let proofs =
+        "SELECT count(*) FROM tasks WHERE subject_id = $1 AND verb = 'ensure_allocation' AND reported_at IS NOT NULL";
     let before: i64 = cloud.asked(proofs, active.id).await;
     assert_eq!(tenant.start(active.id).await.unwrap().state, AllocationState::Starting);
     let again = tenant.reaches(active.id, AllocationState::Active).await;
     assert_eq!(cloud.asked::<i64>(proofs, active.id).await, before + 1, "it is active by a new proof");
     assert_eq!((&again.parts[0].gpus, again.active_at), (&active.parts[0].gpus, active.active_at));
     assert_eq!((again.reason.as_deref(), host.logins()[&active.login].stopped), (None, false));
-    let told = "SELECT string_agg(subject, ' ' ORDER BY version) FROM outbox WHERE resource = (SELECT resource FROM outbox
+    let told =
+        "SELECT string_agg(subject, ' ' ORDER BY version) FROM outbox WHERE resource = (SELECT resource FROM outbox
         WHERE subject = 'allocation.stop_requested' AND $1::uuid IS NOT NULL LIMIT 1) AND version > 3";
     let told: String = cloud.asked(told, active.id).await;
-    assert_eq!(
-        told,
-        "allocation.stop_requested allocation.stopped allocation.start_requested allocation.proven"
-    );
+    assert_eq!(told, "allocation.stop_requested allocation.stopped allocation.start_requested allocation.proven");
     tenant.gives_back(other).await;
     tenant.gives_back(active.id).await;
     cloud.has_free(2).await;
@@ -118,7 +117,10 @@ async fn what_hosts_cannot_stop_asks_for_a_person_and_can_be_stopped_again_or_re
     testkit::server::eventually("a person to be asked for", || async { tenant.get(active.id).await.needs_attention })
         .await;
     let stuck = tenant.get(active.id).await;
-    assert_eq!((&stuck.state, stuck.reason.as_deref()), (&AllocationState::Stopping.into(), Some("3 processes are left on the GPUs")));
+    assert_eq!(
+        (&stuck.state, stuck.reason.as_deref()),
+        (&AllocationState::Stopping.into(), Some("3 processes are left on the GPUs"))
+    );
     host.script(|it| it.processes_left = 0);
     tenant.stop(active.id).await.unwrap();
     assert!(!tenant.reaches(active.id, AllocationState::Stopped).await.needs_attention);
@@ -166,7 +168,9 @@ async fn of_a_stop_and_a_release_at_once_both_are_answered_and_it_ends_released(
         assert_eq!(cloud.logins(), 0);
         cloud.has_free(1).await;
     }
-    println!("{races} races of a stop with a release: {stops} stops were accepted, each allocation ended released and clean");
+    println!(
+        "{races} races of a stop with a release: {stops} stops were accepted, each allocation ended released and clean"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,9 @@
 
 mod store;
 
-pub use store::{activate, attempt, attended, finish, keep_parts, load, need_attention, note_done, placed, request, wait};
+pub use store::{
+    activate, attempt, attended, finish, keep_parts, load, need_attention, note_done, placed, request, wait,
+};
 
 use std::time::Duration;
 

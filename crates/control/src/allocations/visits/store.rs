@@ -256,11 +256,7 @@ pub async fn placed(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
 pub async fn attempt(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
     let statement = "UPDATE allocations SET attempts = attempts + 1,
         reason = CASE WHEN state = 'stopping' THEN reason ELSE left($2, 500) END WHERE id = $1";
-    sqlx::query(statement)
-        .bind(id.uuid())
-        .bind(reason)
-        .execute(tx.conn())
-        .await?;
+    sqlx::query(statement).bind(id.uuid()).bind(reason).execute(tx.conn()).await?;
     Ok(())
 }
 
