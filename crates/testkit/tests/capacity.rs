@@ -63,7 +63,7 @@ async fn offer(world: &World, regions: &[&str], skus: &[(&str, Shape, Option<&st
             name: name.parse().unwrap(),
             shape: *shape,
             gpu_model: model.map(|it| it.parse().unwrap()),
-            gpu_counts: vec![1],
+            gpu_counts: vec![1, 8],
             numa_bound: false,
         };
         operator.call::<CreateSku>(Default::default(), Default::default(), spec).await.unwrap();
@@ -199,7 +199,8 @@ async fn a_bare_metal_sku_counts_whole_nodes_and_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_fleet_is_counted_in_a_moment() {
     let world = World::new().await;
-    offer(&world, &["north", "south"], &[("a", Shape::GpuSlice, Some("A")), ("any", Shape::GpuSlice, None)]).await;
+    let skus = [("a", Shape::GpuSlice, Some("A")), ("any", Shape::GpuSlice, None), ("metal", Shape::Baremetal, None)];
+    offer(&world, &["north", "south"], &skus).await;
     let mut above = planting(&world).await;
     sqlx::raw_sql(
         "INSERT INTO nodes (id, region_id, pool_id, name, state, health)
@@ -225,7 +226,9 @@ async fn a_large_fleet_is_counted_in_a_moment() {
         let lines: Vec<String> = capacity(&client, Default::default()).await.iter().map(text).collect();
         fastest = fastest.min(started.elapsed());
         let of = |sku: &str, region: &str| format!("{sku} {region} free 20000 held 0 used 20000 broken 0");
-        assert_eq!(lines, [of("a", "north"), of("a", "south"), of("any", "north"), of("any", "south")]);
+        let nodes = |region: &str| format!("metal {region} free 0 held 0 used 5000 broken 0");
+        let slices = [of("a", "north"), of("a", "south"), of("any", "north"), of("any", "south")];
+        assert_eq!(lines, [&slices[..], &[nodes("north"), nodes("south")]].concat());
     }
     println!("80,000 slots counted in {fastest:?}");
     assert!(fastest.as_millis() < 500, "{fastest:?}");

@@ -32,11 +32,13 @@ pub struct Placed {
 /// quarantined; used, also where the node takes nothing new; being cleaned with
 /// its node; out of service with it; being prepared or cleaned; free. A node that
 /// is sold whole is what the first of its slots in that order is, and suits where
-/// all its slots are GPUs of one model, as many as the SKU has. Sums per region and
-/// model come first, so the 80,000 slots are looked at once and not once per SKU. A place in the list is a hash of its pair of ids: neither SKUs
-/// nor regions are ever deleted or renamed, so it can always be found again.
+/// all its slots are GPUs of one model, as many as the SKU has; nodes are looked at
+/// only where such a SKU is asked for. Sums per region and model come first, so the
+/// 80,000 slots are looked at once and not once per SKU. A place in the list is a
+/// hash of its pair of ids: neither SKUs nor regions are ever deleted or renamed, so
+/// it can always be found again.
 const LINES: &str = "
-    WITH slot AS MATERIALIZED (
+    WITH slot AS NOT MATERIALIZED (
       SELECT n.region_id, s.node_id, s.kind, s.model, CASE
         WHEN s.condition IN ('quarantined', 'missing') THEN 1
         WHEN a.id IS NOT NULL THEN 2
@@ -49,13 +51,15 @@ const LINES: &str = "
       LEFT JOIN allocations a ON a.id = s.held_by AND a.state IN ('active', 'stopping', 'stopped', 'starting')
       WHERE n.state <> 'retired'
     ), node AS (
-      SELECT region_id, CASE WHEN min(kind) = 'gpu' AND max(kind) = 'gpu' AND min(model) = max(model) THEN min(model) END AS model,
-        count(*) AS size, min(place) AS place
-      FROM slot GROUP BY region_id, node_id
+      SELECT region_id, min(model) AS model, count(*) AS size, min(place) AS place
+      FROM slot
+      WHERE EXISTS (SELECT FROM skus WHERE shape = 'baremetal' AND retired_at IS NULL AND ($1::text IS NULL OR name = $1))
+      GROUP BY region_id, node_id
+      HAVING bool_and(kind = 'gpu') AND min(model) = max(model)
     ), counted AS (
       SELECT region_id, kind, model, NULL::bigint AS size, place, count(*) AS number FROM slot GROUP BY region_id, kind, model, place
       UNION ALL
-      SELECT region_id, 'gpu', model, size, place, count(*) FROM node WHERE model IS NOT NULL GROUP BY region_id, model, size, place
+      SELECT region_id, 'gpu', model, size, place, count(*) FROM node GROUP BY region_id, model, size, place
     ), pairs AS (
       SELECT sku.id AS sku_id, sku.name AS sku, sku.shape, sku.gpu_model, sku.gpu_counts, sku.retired_at,
         region.id AS region_id, region.name AS region,

@@ -128,7 +128,7 @@ async fn a_host_that_lies_in_its_proof_is_marked_and_gets_nothing_more() {
     host.script(|it| it.lie = None);
     let next = tenant.ask(ask(1)).await;
     tenant.waits(next).await;
-    assert_eq!(tenant.why(next).await.rule, "no node that would do is healthy");
+    assert!(tenant.why(next).await.rule.starts_with("no node that would do is healthy"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -183,6 +183,6 @@ async fn why_names_the_rule_and_the_smallest_change() {
     let there = tenant.ask(AllocationSpec { region: Some("far".parse().unwrap()), ..ask(1) }).await;
     tenant.waits(there).await;
     let why = tenant.why(there).await;
-    assert_eq!(why.rule, "no node is in the region");
+    assert!(why.rule.starts_with("no node is in the region"), "{}", why.rule);
     assert_eq!(why.change.as_deref(), Some("another region has room: region-sim-a"));
 }
