@@ -63,6 +63,12 @@ fn flatten<'a>(prefix: &str, value: &'a Value, lines: &mut Vec<(String, &'a Valu
                 flatten(&name, value, lines);
             }
         }
+        // Things in a list are counted as people count.
+        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
+            for (place, item) in items.iter().enumerate() {
+                flatten(&format!("{prefix}.{}", place + 1), item, lines);
+            }
+        }
         leaf => lines.push((prefix.to_owned(), leaf)),
     }
 }
@@ -120,7 +126,7 @@ fn moment(field: &str, value: &Value) -> Option<Timestamp> {
 }
 
 fn is_moment(field: &str) -> bool {
-    field == "at" || field.ends_with("_at")
+    field == "at" || field.ends_with("_at") || field.ends_with("_since")
 }
 
 /// Millionths as people write amounts, with two decimals at least.
@@ -210,16 +216,21 @@ mod tests {
             "id": "sa-1",
             "key": { "expires_at": null, "id": "key-1", "scopes": ["projects:read"] },
             "name": "ci",
+            "parts": [{ "gpus": ["a", "b"] }, { "gpus": ["c"] }],
             "role": "member",
+            "state_since": NOW,
         });
         let expected = [
             "id              sa-1",
             "name            ci",
             "role            member",
             "created_at      2026-03-01 00:00:00 UTC (0s ago)",
+            "state_since     2026-03-01 00:00:00 UTC (0s ago)",
             "key.id          key-1",
             "key.scopes      projects:read",
             "key.expires_at  -",
+            "parts.1.gpus    a, b",
+            "parts.2.gpus    c",
         ];
         assert_eq!(fields(&item, now()), expected.join("\n"));
     }

@@ -22,9 +22,9 @@ pub struct Range {
     pub until: Option<Timestamp>,
 }
 
-const HOST: Columns = &["at", "samples", "cpu", "cpu_max", "memory", "memory_max"];
+const HOST: Columns = &["time", "samples", "cpu", "cpu_max", "memory", "memory_max"];
 const GPU: Columns = &[
-    "at",
+    "time",
     "gpu",
     "samples",
     "use",
@@ -40,7 +40,7 @@ const GPU: Columns = &[
 pub fn print_host(context: &Context, points: &[HostPoint]) -> Done {
     let line = |it: &HostPoint| {
         json!({
-            "at": it.at,
+            "time": time(it.at),
             "samples": it.samples,
             "cpu": percent(it.cpu_percent_avg),
             "cpu_max": percent(it.cpu_percent_max),
@@ -48,7 +48,11 @@ pub fn print_host(context: &Context, points: &[HostPoint]) -> Done {
             "memory_max": gibibytes(it.memory_used_bytes_max),
         })
     };
-    context.output.list(points.iter().map(line).collect(), HOST)
+    if points.is_empty() {
+        return Ok(());
+    }
+    context.output.list(points.iter().map(line).collect(), HOST)?;
+    if context.output.quiet { Ok(()) } else { context.output.line("") }
 }
 
 pub fn print_gpus(context: &Context, all: &[GpuSeries], next_since: Option<Timestamp>) -> Done {
@@ -62,7 +66,7 @@ pub fn print_gpus(context: &Context, all: &[GpuSeries], next_since: Option<Times
 fn lines(series: &GpuSeries) -> Vec<Value> {
     let line = |it: &contract::telemetry::GpuPoint| {
         json!({
-            "at": it.at,
+            "time": time(it.at),
             "gpu": format!("{} {}", series.index, series.gpu_uuid),
             "samples": it.samples,
             "use": percent(it.utilization_percent_avg),
@@ -76,6 +80,11 @@ fn lines(series: &GpuSeries) -> Vec<Value> {
         })
     };
     series.points.iter().map(line).collect()
+}
+
+/// To the second: lines that all say "3m ago" could not be told apart.
+fn time(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 fn percent(number: u32) -> String {

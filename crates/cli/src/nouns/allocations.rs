@@ -87,9 +87,9 @@ pub enum Allocations {
         /// Id or name
         #[arg(value_name = "ALLOCATION")]
         wanted: String,
-        /// Ids of your public keys; none locks everybody out
+        /// Your public keys, by id or name; none locks everybody out
         #[arg(value_name = "SSH_KEY")]
-        ssh_keys: Vec<SshKeyId>,
+        ssh_keys: Vec<String>,
     },
     /// Take an allocation back, whatever its project wants (platform staff)
     ForceRelease {
@@ -110,10 +110,10 @@ pub struct Create {
     #[arg(long, value_parser = arguments::text::<Label>)]
     sku: Label,
     /// GPUs per node
-    #[arg(long, default_value = "1")]
+    #[arg(long, default_value = "1", allow_negative_numbers = true)]
     gpus: Within<1, 64>,
     /// Nodes, all or none
-    #[arg(long, default_value = "1")]
+    #[arg(long, default_value = "1", allow_negative_numbers = true)]
     nodes: Within<1, 256>,
     /// What to call it
     #[arg(long, value_parser = arguments::text::<Name>)]
@@ -128,14 +128,14 @@ pub struct Create {
     #[arg(long, value_parser = arguments::text::<Label>)]
     apart: Option<Label>,
     /// End by itself after so many minutes
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     lease_minutes: Option<Within<1, 525_600>>,
     /// A tag, as NAME=VALUE; may be repeated
     #[arg(long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
     tags: Vec<(Label, TagValue)>,
-    /// One of your public keys to let in; all of them when absent; may be repeated
+    /// One of your public keys to let in, by id or name; all of them when absent; may be repeated
     #[arg(long = "ssh-key", value_name = "SSH_KEY")]
-    ssh_keys: Vec<SshKeyId>,
+    ssh_keys: Vec<String>,
     /// Wait until it is active, and show how it gets there
     #[arg(long)]
     wait: bool,
@@ -173,6 +173,7 @@ impl Allocations {
             }
             Allocations::SetSshKeys { wanted, ssh_keys } => {
                 let path = context.allocation_named(&wanted).await?;
+                let ssh_keys = context.ssh_keys_named(&ssh_keys).await?;
                 context.send::<SetAllocationSshKeys>(path, AllocationSshKeys { ssh_keys }).await?
             }
             Allocations::ForceRelease { id, reason, consent } => {
@@ -198,8 +199,8 @@ impl Create {
             same_fabric: self.same_fabric,
             apart: self.apart,
             lease_minutes: self.lease_minutes,
-            tags: self.tags.into_iter().map(|(name, value)| (name.into_string(), value)).collect::<BTreeMap<_, _>>(),
-            ssh_keys: if self.ssh_keys.is_empty() { None } else { Some(self.ssh_keys) },
+            tags: tags(self.tags)?,
+            ssh_keys: if self.ssh_keys.is_empty() { None } else { Some(context.ssh_keys_named(&self.ssh_keys).await?) },
         };
         let mut answer = context.create::<CreateAllocation>(&self.once, path, spec).await?;
         if self.wait {
@@ -229,7 +230,27 @@ fn tag(text: &str) -> Result<(Label, TagValue), String> {
     Ok((name, value.parse::<TagValue>().map_err(|error| error.to_string())?))
 }
 
+/// Tags by name. One that is given twice is a slip, and nobody can say which was meant.
+fn tags(given: Vec<(Label, TagValue)>) -> Result<BTreeMap<String, TagValue>, Failure> {
+    let mut tags = BTreeMap::new();
+    for (name, value) in given {
+        if tags.insert(name.to_string(), value).is_some() {
+            return Err(Failure::usage(format!("the tag `{name}` is given twice"), "Leave one of them out."));
+        }
+    }
+    Ok(tags)
+}
+
 impl Context {
+    /// Some of the caller's public keys, each by id or name.
+    async fn ssh_keys_named(&self, texts: &[String]) -> Result<Vec<SshKeyId>, Failure> {
+        let mut keys = Vec::new();
+        for text in texts {
+            keys.push(self.ssh_key_named(text).await?.ssh_key_id);
+        }
+        Ok(keys)
+    }
+
     /// An allocation of the project, by id or name.
     pub async fn allocation_named(&self, text: &str) -> Result<AllocationPath, Failure> {
         let project_id = self.project().await?.project_id;
@@ -238,5 +259,18 @@ impl Context {
         }
         let allocation_id = self.allocation_by_name(project_id, text).await?;
         Ok(AllocationPath { project_id, allocation_id })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_a_name_and_a_value_and_is_given_once() {
+        let given = |texts: &[&str]| tags(texts.iter().map(|it| tag(it).unwrap()).collect());
+        assert_eq!(given(&["team=vision", "run=a=b"]).unwrap()["run"].as_str(), "a=b");
+        assert!(given(&["team=vision", "team=speech"]).unwrap_err().for_people().contains("`team` is given twice"));
+        assert!(tag("team").is_err() && tag("Team=x").is_err() && tag(&format!("a={}", "x".repeat(129))).is_err());
     }
 }

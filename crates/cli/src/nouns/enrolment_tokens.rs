@@ -35,7 +35,7 @@ pub enum EnrolmentTokens {
         #[arg(long)]
         pool: String,
         /// For how many minutes it can be used; a policy says when not given
-        #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=10_080))]
+        #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
         lifetime: Option<contract::Within<1, 10080>>,
         #[command(flatten)]
         once: Once,

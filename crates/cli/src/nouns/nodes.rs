@@ -6,11 +6,13 @@ use contract::{
     id::SlotId,
     nodes::{
         AttestNode, AttestSlot, CordonNode, DrainNode, DrainSpec, GetNode, HostName, ListNodes, Node, NodeFilter,
-        NodeHealth, NodeState, RestoreNode, RetireNode, SlotPath, UncordonNode,
+        NodeHealth, NodeState, RestoreNode, RetireNode, Slot, SlotPath, UncordonNode,
     },
     organizations::Because,
     telemetry::{GetNodeTelemetry, NodeTelemetry, TelemetryRange},
 };
+
+use serde_json::Value;
 
 use crate::{
     arguments::{self, Consent, Paging},
@@ -79,7 +81,7 @@ pub enum Nodes {
         #[command(flatten)]
         why: Why,
         /// After so many seconds what still runs is released
-        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=2_592_000))]
+        #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
         deadline: contract::Within<0, 2_592_000>,
     },
     /// Put a node that is in maintenance, or failed, back into service
@@ -113,6 +115,8 @@ pub struct Why {
 const COLUMNS: Columns =
     columns!(Node: id, name, state, health, gpus, gpus_free, gpu_model, agent_version, last_seen_at, health_reason);
 
+const SLOTS: Columns = columns!(Slot: index, id, condition, held_by, numa, pci, gpu_uuid, condition_reason);
+
 impl Nodes {
     pub async fn run(self, context: &Context) -> Done {
         let answer = match self {
@@ -130,8 +134,8 @@ impl Nodes {
                 return context.list::<ListNodes>(Nothing {}, query, paging, COLUMNS).await;
             }
             Nodes::Get { node } => {
-                let path = context.node_named(&node).await?;
-                return context.output.document(&context.ask::<GetNode>(path).await?);
+                let answer = context.ask::<GetNode>(context.node_named(&node).await?).await?;
+                return detail(context, &answer);
             }
             Nodes::Telemetry { node, range } => return telemetry(context, &node, range).await,
             Nodes::Cordon(Why { node, reason }) => {
@@ -166,6 +170,19 @@ impl Nodes {
         };
         context.output.item(&answer)
     }
+}
+
+/// A node and, for people, its slots below it.
+fn detail(context: &Context, answer: &Value) -> Done {
+    if !context.output.is_for_people() {
+        return context.output.document(answer);
+    }
+    context.output.item(&answer["node"])?;
+    if context.output.quiet {
+        return Ok(());
+    }
+    context.output.line("")?;
+    context.output.list(answer["slots"].as_array().cloned().unwrap_or_default(), SLOTS)
 }
 
 async fn telemetry(context: &Context, node: &str, range: Range) -> Done {

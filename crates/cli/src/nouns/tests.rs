@@ -2,9 +2,9 @@
 
 use std::{fs, path::Path};
 
-use clap::{Command, error::ErrorKind};
+use clap::{Command, FromArgMatches, error::ErrorKind};
 
-use crate::command;
+use crate::{Cli, command};
 
 /// Splits a line as a shell does, up to a pipe or a redirection.
 fn words(line: &str) -> Vec<String> {
@@ -27,12 +27,16 @@ fn words(line: &str) -> Vec<String> {
 }
 
 fn examples(text: &str) -> Vec<&str> {
-    text.lines().map(str::trim).filter(|it| it.starts_with("gpuaas ")).collect()
+    // Beside prompts, lines without one are what was printed.
+    let has_prompts = text.lines().any(|it| it.trim_start().starts_with("$ "));
+    let prompt = if has_prompts { "$ " } else { "" };
+    let lines = text.lines().filter_map(|it| it.trim().strip_prefix(prompt));
+    lines.filter(|it| it.starts_with("gpuaas ")).collect()
 }
 
 fn assert_parses(line: &str) {
     let parsed = command().try_get_matches_from(words(line));
-    match parsed {
+    match parsed.and_then(|it| Cli::from_arg_matches(&it)) {
         Err(error) if error.kind() != ErrorKind::DisplayHelp => panic!("{line}\n{error}"),
         _ => (),
     }
@@ -76,11 +80,31 @@ fn every_verb_and_argument_says_what_it_is() {
 }
 
 #[test]
-fn every_example_of_the_guide_parses() {
-    let guide = include_str!("../../../../docs/guides/cli.md");
-    let examples = examples(guide);
-    assert!(examples.len() > 10);
-    examples.into_iter().for_each(assert_parses);
+fn every_example_of_the_guides_parses() {
+    for guide in [
+        include_str!("../../../../docs/guides/cli.md"),
+        include_str!("../../../../docs/guides/allocations.md"),
+        include_str!("../../../../docs/guides/maintenance.md"),
+        include_str!("../../../../docs/guides/telemetry.md"),
+    ] {
+        let examples = examples(guide);
+        assert!(examples.len() > 4);
+        examples.into_iter().for_each(assert_parses);
+    }
+}
+
+#[test]
+fn a_number_that_is_not_accepted_is_told_what_is() {
+    for (line, bounds) in [
+        ("gpuaas allocations create --sku x --gpus 0", "from 1 to 64"),
+        ("gpuaas allocations create --sku x --gpus -2", "from 1 to 64"),
+        ("gpuaas allocations create --sku x --nodes -1", "from 1 to 256"),
+        ("gpuaas allocations create --sku x --lease-minutes -5", "from 1 to 525600"),
+        ("gpuaas nodes drain gpu-01 --deadline -1 --reason x", "from 0 to 2592000"),
+    ] {
+        let error = command().try_get_matches_from(words(line)).unwrap_err().to_string();
+        assert!(error.contains(bounds), "{line}\n{error}");
+    }
 }
 
 #[test]

@@ -16,6 +16,6 @@ pub struct Why {
 impl Why {
     pub async fn run(self, context: &Context) -> Done {
         let answer = context.ask::<ExplainAllocation>(context.allocation_named(&self.wanted).await?).await?;
-        context.output.item_known_by(&answer, "allocation_id")
+        context.output.item_known_by(&answer, "/allocation_id")
     }
 }
