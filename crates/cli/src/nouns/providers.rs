@@ -19,7 +19,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples, all for platform staff:
-  gpuaas providers create hall-a --pool metal --url https://maas.example.com/MAAS --series noble --max-machines 40 --key-stdin < key.txt
+  gpuaas providers create hall-a --pool metal --maas-url https://maas.example.com/MAAS --series noble --max-machines 40 --key-stdin < key.txt
   gpuaas providers list
   gpuaas providers show hall-a
   gpuaas providers change hall-a --max-machines 60
@@ -66,7 +66,7 @@ pub struct Create {
     pool: String,
     /// Where MAAS is, up to and including `/MAAS`
     #[arg(long, value_parser = arguments::text::<MaasUrl>)]
-    url: MaasUrl,
+    maas_url: MaasUrl,
     /// Only machines of this resource pool of MAAS
     #[arg(long, value_parser = arguments::text::<MaasName>)]
     maas_pool: Option<MaasName>,
@@ -97,7 +97,7 @@ pub struct Change {
     provider: String,
     /// Where MAAS is now
     #[arg(long, value_parser = arguments::text::<MaasUrl>)]
-    url: Option<MaasUrl>,
+    maas_url: Option<MaasUrl>,
     /// What is installed from now on
     #[arg(long, value_parser = arguments::text::<MaasName>)]
     series: Option<MaasName>,
@@ -168,7 +168,7 @@ async fn create(context: &Context, it: Create) -> Done {
     let spec = ProviderSpec {
         name: it.name,
         pool_id,
-        url: it.url,
+        url: it.maas_url,
         api_key,
         maas_pool: it.maas_pool,
         tags: it.tag,
@@ -192,7 +192,7 @@ async fn change(context: &Context, it: Change) -> Done {
     };
     let agent = it.agent.source();
     let change = ProviderChange {
-        url: it.url,
+        url: it.maas_url,
         api_key,
         series: it.series,
         erase: it.erase,

@@ -27,8 +27,11 @@ fn words(line: &str) -> Vec<String> {
 }
 
 fn examples(text: &str) -> Vec<&str> {
-    let command = |line| str::trim(line).trim_start_matches("$ ");
-    text.lines().map(command).filter(|it| it.starts_with("gpuaas ")).collect()
+    // Beside prompts, lines without one are what was printed.
+    let has_prompts = text.lines().any(|it| it.trim_start().starts_with("$ "));
+    let prompt = if has_prompts { "$ " } else { "" };
+    let lines = text.lines().filter_map(|it| it.trim().strip_prefix(prompt));
+    lines.filter(|it| it.starts_with("gpuaas ")).collect()
 }
 
 fn assert_parses(line: &str) {
