@@ -61,6 +61,8 @@ kinds! {
     Webhook = "webhook",
     WebhookDelivery = "delivery",
     MaintenanceWindow = "maint",
+    Notification = "notice",
+    Mail = "mail",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -90,6 +92,8 @@ pub type MachineId = Id<Machine>;
 pub type WebhookId = Id<Webhook>;
 pub type WebhookDeliveryId = Id<WebhookDelivery>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
+pub type NotificationId = Id<Notification>;
+pub type MailId = Id<Mail>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadId {

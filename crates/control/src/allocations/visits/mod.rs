@@ -2,14 +2,16 @@
 
 mod store;
 
-pub use store::{activate, attempt, finish, keep_parts, load, need_attention, note_done, placed, request, wait};
+pub use store::{
+    activate, attempt, finish, keep_parts, lease_told, load, need_attention, note_done, placed, request, wait,
+};
 
 use std::time::Duration;
 
 use contract::{
     Timestamp,
     allocations::AllocationState,
-    id::{AllocationId, NodeId, OrganizationId},
+    id::{AllocationId, NodeId, OrganizationId, ProjectId},
     skus::Shape,
 };
 use kernel::machine::Versioned;
@@ -21,6 +23,7 @@ use crate::{placement::slots::Held, tasks::Ordered};
 pub struct Visit {
     pub id: AllocationId,
     pub organization: OrganizationId,
+    pub project: ProjectId,
     pub state: AllocationState,
     pub version: i64,
     pub login: String,
@@ -30,6 +33,10 @@ pub struct Visit {
     pub failure: Option<String>,
     pub attempts: i32,
     pub lease_ends_at: Option<Timestamp>,
+    /// How long the whole lease is.
+    pub lease: Option<Duration>,
+    /// Whether its project was told that the lease ends.
+    pub is_lease_told: bool,
     pub now: Timestamp,
     /// What it holds.
     pub held: Vec<Held>,
