@@ -18,7 +18,7 @@ use crate::{
     context::Context,
     failure::{Done, Failure},
     notification_watch,
-    table::{Columns, columns},
+    table::{Columns, columns, harmless},
 };
 
 const EXAMPLES: &str = "\
@@ -137,7 +137,7 @@ impl Read {
     async fn run(self, context: &Context) -> Done {
         if let Some(notification_id) = self.notification {
             let answer = context.ask::<ReadNotification>(NotificationPath { notification_id }).await?;
-            return context.output.item(&answer);
+            return show(context, &answer);
         }
         let answer = context.send::<ReadNotifications>(Nothing {}, ReadMark { up_to: self.up_to }).await?;
         let sentence = format!("Marked as read; {} unread.", answer["unread"]);
@@ -149,6 +149,20 @@ impl Switch {
     fn is_on(self) -> bool {
         self == Switch::On
     }
+}
+
+/// A notification as people read it; programs get it as it is.
+fn show(context: &Context, it: &Value) -> Done {
+    if !context.output.is_for_people() || context.output.quiet {
+        return context.output.item(it);
+    }
+    let text = |name: &str| it[name].as_str().unwrap_or_default().to_owned();
+    context.output.line(harmless(&text("title")))?;
+    context.output.line("")?;
+    for line in text("body").lines() {
+        context.output.line(harmless(line))?;
+    }
+    Ok(())
 }
 
 async fn preferences(context: &Context, kind: Option<NotificationKind>) -> Result<(), Failure> {

@@ -43,8 +43,16 @@ pub fn letter(held: &Held, to: String, platform: &str, unsubscribe: Option<Strin
     Letter { to, subject: held.title.clone(), text, html, message_id, unsubscribe, at }
 }
 
+/// What stands between backticks is something to type.
 fn paragraph(text: &str) -> String {
-    format!("<p style=\"margin:0 0 16px\">{}</p>\n", escape(text).replace('\n', "<br>\n"))
+    let parts = escape(text).replace('\n', "<br>\n");
+    let parts: Vec<&str> = parts.split('`').collect();
+    let typed = |(place, part): (usize, &&str)| match place % 2 == 1 && place + 1 < parts.len() {
+        true => format!("<code>{part}</code>"),
+        false => (*part).to_owned(),
+    };
+    let inner: String = parts.iter().enumerate().map(typed).collect();
+    format!("<p style=\"margin:0 0 16px\">{inner}</p>\n")
 }
 
 /// Puts values where the template names them, once: what a value contains is never a name.
@@ -83,6 +91,12 @@ mod tests {
     fn values_are_filled_in_once_and_escaped() {
         let filled = fill("<b>{{a}}</b> {{b}}{{c}}.", &[("a", &escape("<i>&\"'")), ("b", "{{a}}")]);
         assert_eq!(filled, "<b>&lt;i&gt;&amp;&quot;&#39;</b> {{a}}.");
+    }
+
+    #[test]
+    fn what_is_typed_looks_like_it_and_stays_escaped() {
+        let html = paragraph("type `a <b>`,\nor not `");
+        assert_eq!(html, "<p style=\"margin:0 0 16px\">type <code>a &lt;b&gt;</code>,<br>\nor not </p>\n");
     }
 
     #[test]
