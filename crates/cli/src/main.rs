@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod moments;
 mod names;
+mod notification_watch;
 mod nouns;
 mod oidc;
 mod output;

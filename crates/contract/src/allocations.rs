@@ -377,6 +377,10 @@ moved_event! {
     /// Its lease ended.
     AllocationLeaseEnded = "allocation.lease_ended"
 }
+event! {
+    /// Its lease ends soon.
+    AllocationLeaseEnding = "allocation.lease_ending" { id: AllocationId, project_id: ProjectId, lease_ends_at: Timestamp }
+}
 moved_event! {
     /// An operator took it back.
     AllocationForceReleased = "allocation.force_released"

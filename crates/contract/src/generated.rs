@@ -12,6 +12,7 @@ pub fn generated() -> Vec<(&'static str, String)> {
         ("docs/generated/endpoints.md", tables::endpoints()),
         ("docs/generated/errors.md", tables::errors()),
         ("docs/generated/events.md", tables::events()),
+        ("docs/generated/notifications.md", tables::notifications()),
         ("docs/generated/roles.md", tables::roles()),
     ]
 }

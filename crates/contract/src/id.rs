@@ -62,6 +62,8 @@ kinds! {
     WebhookDelivery = "delivery",
     MaintenanceWindow = "maint",
     AgentUpdate = "update",
+    Notification = "notice",
+    Mail = "mail",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -92,6 +94,8 @@ pub type WebhookId = Id<Webhook>;
 pub type WebhookDeliveryId = Id<WebhookDelivery>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
+pub type NotificationId = Id<Notification>;
+pub type MailId = Id<Mail>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadId {

@@ -40,6 +40,7 @@ macro_rules! for_each_endpoint {
             $crate::keys::CreatePersonalKey,
             $crate::keys::ListPersonalKeys,
             $crate::keys::RevokePersonalKey,
+            $crate::mails::ListMails,
             $crate::maintenance_windows::CreateMaintenanceWindow,
             $crate::maintenance_windows::ListMaintenanceWindows,
             $crate::maintenance_windows::CancelMaintenanceWindow,
@@ -62,6 +63,13 @@ macro_rules! for_each_endpoint {
             $crate::nodes::AttestNode,
             $crate::nodes::RetireNode,
             $crate::nodes::AttestSlot,
+            $crate::notifications::ListNotifications,
+            $crate::notifications::CountUnreadNotifications,
+            $crate::notifications::ReadNotification,
+            $crate::notifications::ReadNotifications,
+            $crate::notifications::GetNotificationPreferences,
+            $crate::notifications::SetNotificationPreference,
+            $crate::notifications::ForgetMailRefusal,
             $crate::organizations::CreateOrganization,
             $crate::organizations::ListOrganizations,
             $crate::organizations::GetOrganization,
@@ -157,6 +165,7 @@ macro_rules! for_each_channel {
     ($callback:ident) => {
         $callback! {
             $crate::events::WatchEvents,
+            $crate::notifications::WatchNotifications,
         }
     };
 }
@@ -184,6 +193,7 @@ macro_rules! for_each_event {
             $crate::allocations::AllocationReleaseRequested,
             $crate::allocations::AllocationCancelled,
             $crate::allocations::AllocationLeaseEnded,
+            $crate::allocations::AllocationLeaseEnding,
             $crate::allocations::AllocationForceReleased,
             $crate::allocations::AllocationNodeLost,
             $crate::allocations::AllocationCleaned,
@@ -206,6 +216,10 @@ macro_rules! for_each_event {
             $crate::invitations::InvitationExpired,
             $crate::keys::KeyCreated,
             $crate::keys::KeyRevoked,
+            $crate::mails::MailSent,
+            $crate::mails::MailRefused,
+            $crate::mails::MailExhausted,
+            $crate::mails::MailWithdrawn,
             $crate::maintenance_windows::MaintenanceWindowCreated,
             $crate::maintenance_windows::MaintenanceWindowAnnounced,
             $crate::maintenance_windows::MaintenanceWindowStartAnnounced,
@@ -247,6 +261,9 @@ macro_rules! for_each_event {
             $crate::nodes::NodeSanitized,
             $crate::nodes::NodeFailed,
             $crate::nodes::NodeRetired,
+            $crate::notifications::NotificationCreated,
+            $crate::notifications::NotificationRead,
+            $crate::notifications::NotificationPreferenceSet,
             $crate::organizations::OrganizationCreated,
             $crate::organizations::OrganizationRenamed,
             $crate::organizations::OrganizationSuspended,

@@ -13,6 +13,7 @@ use crate::{
     events::Feed,
     http::{Turns, limiter::Limiter},
     identity::{Oidc, Recogniser, passwords::Passwords, signing::Signing},
+    mails::Sending,
     node_api::{Samples, Standings},
     placement::Placement,
     policies::{Policies, keys},
@@ -45,6 +46,8 @@ pub struct App {
     pub metal: Arc<dyn MetalConnector>,
     pub redis: Option<RedisLimits>,
     pub nats: Option<nats::Connection>,
+    /// Who carries mail away, when somebody is configured.
+    pub sending: Option<Sending>,
     /// The external issuer, when one is configured.
     pub oidc: Option<Oidc>,
     /// Cancelled when the process is asked to stop.
@@ -67,6 +70,8 @@ pub enum StartError {
     Redis(#[from] crate::adapters::redis_limits::RedisError),
     #[error("NATS cannot be used: check `nats.url`")]
     Nats(#[from] nats::NatsError),
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
     #[error("the secrets key cannot be used: check `secrets.keys` or `secrets.key_file`")]
     Secrets(#[from] kernel::secrets::SecretsError),
 }
@@ -97,6 +102,7 @@ impl App {
             Some(url) => Some(nats::Connection::open(url).await?),
         };
         let oidc = config.oidc.clone().map(|it| Oidc::new(it, db.clock.clone(), policies.clone()));
+        let sending = config.sending()?;
         let intermediate_for = keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS));
         let ca = Ca::load(db.clone(), keyring.clone(), intermediate_for).await?;
         let app = App {
@@ -119,6 +125,7 @@ impl App {
             signing,
             redis,
             nats,
+            sending,
             oidc,
             stopping,
         };

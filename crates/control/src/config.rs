@@ -1,13 +1,22 @@
 //! Configuration: defaults, then a file, then the environment, then flags.
 //! `gpuaasd config check` says what is wrong with it before anything starts.
 
-use std::{net::IpAddr, path::PathBuf, time::Duration};
+use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use kernel::{
     secrets::{Keyring, SecretsError},
     tx::DbSettings,
 };
 use serde::Deserialize;
+
+use crate::{
+    adapters::{
+        mail_folder::MailFolder,
+        smtp::{Smtp, SmtpError},
+    },
+    mails::Sending,
+    ports::post::Post,
+};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -20,6 +29,7 @@ pub struct Config {
     pub redis: Redis,
     pub nats: Nats,
     pub telemetry: Telemetry,
+    pub mail: Mail,
     pub oidc: Option<Oidc>,
 }
 
@@ -84,6 +94,20 @@ pub struct Redis {
 #[serde(default, deny_unknown_fields)]
 pub struct Nats {
     pub url: Option<String>,
+}
+
+/// How people are told by mail; without `url` or `folder`, they are not.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mail {
+    /// `smtps://user:password@host`, or `smtp://` for STARTTLS.
+    pub url: Option<String>,
+    /// The sender, as in `gpuaas <no-reply@example.com>`.
+    pub from: Option<String>,
+    /// Where people reach this installation; `identity.issuer` when absent.
+    pub public_url: Option<String>,
+    /// Write mails into this folder instead of sending them.
+    pub folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -193,6 +217,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("GPUAAS_LOG", "telemetry.log"),
     ("GPUAAS_LOG_FORMAT", "telemetry.format"),
     ("GPUAAS_OTLP_ENDPOINT", "telemetry.otlp_endpoint"),
+    ("GPUAAS_MAIL_URL", "mail.url"),
+    ("GPUAAS_MAIL_FROM", "mail.from"),
+    ("GPUAAS_MAIL_PUBLIC_URL", "mail.public_url"),
+    ("GPUAAS_MAIL_FOLDER", "mail.folder"),
     ("GPUAAS_OIDC_ISSUER", "oidc.issuer"),
     ("GPUAAS_OIDC_CLIENT_ID", "oidc.client_id"),
     ("GPUAAS_OIDC_CLIENT_SECRET", "oidc.client_secret"),
@@ -263,7 +291,32 @@ impl Config {
                 "expected an address like `https://login.example.com`; plain `http` only on this machine".into(),
             );
         }
-        Ok(())
+        self.sending().map(|_| ())
+    }
+
+    /// Who carries mail away, if somebody does.
+    pub fn sending(&self) -> Result<Option<Sending>, ConfigError> {
+        let wrong = |name, what: String| ConfigError::Value { name, what };
+        let Mail { url, from, public_url, folder } = &self.mail;
+        let post: Arc<dyn Post> = match (url, folder) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => return Err(wrong("mail.folder", "give either it or `mail.url`".into())),
+            (None, Some(folder)) => {
+                let from = from.as_deref().unwrap_or("gpuaas <gpuaas@localhost>");
+                let opened = MailFolder::open(folder.clone(), from);
+                Arc::new(opened.map_err(|error| wrong("mail.from", error.to_string()))?)
+            }
+            (Some(url), None) => {
+                let from = from.as_deref().ok_or_else(|| wrong("mail.from", "mail needs a sender".into()))?;
+                let opened = Smtp::open(url, from).map_err(|error| match error {
+                    SmtpError::From(_) => wrong("mail.from", error.to_string()),
+                    SmtpError::Url | SmtpError::OpenPassword => wrong("mail.url", error.to_string()),
+                });
+                Arc::new(opened?)
+            }
+        };
+        let public_url = public_url.as_ref().unwrap_or(&self.identity.issuer).clone();
+        Ok(Some(Sending { post, public_url }))
     }
 
     pub fn keyring(&self) -> Result<Keyring, SecretsError> {
@@ -307,7 +360,7 @@ macro_rules! hidden {
         }
     )+ };
 }
-hidden!(Database, Secrets, Redis, Nats, Oidc);
+hidden!(Database, Secrets, Redis, Nats, Mail, Oidc);
 
 #[cfg(test)]
 mod tests {
@@ -346,6 +399,8 @@ mod tests {
             ("[http]\nlitsen = \"x\"", "litsen"),
             ("[database]\nmax_connections = 1", "database.max_connections"),
             ("[oidc]\nissuer = \"http://login.example.com\"\nclient_id = \"x\"", "oidc.issuer"),
+            ("[mail]\nurl = \"smtp://mail.example.com\"", "mail.from"),
+            ("[mail]\nurl = \"https://mail.example.com\"\nfrom = \"a@example.com\"", "mail.url"),
             ("nonsense", "configuration file"),
         ] {
             let error = load(text, &[]).unwrap_err().to_string();
@@ -355,7 +410,8 @@ mod tests {
 
     #[test]
     fn addresses_do_not_print() {
-        let config = load("[database]\nurl = \"postgres://user:hunter2@localhost/x\"", &[]).unwrap();
+        let text = "[database]\nurl = \"postgres://user:hunter2@localhost/x\"\n[mail]\nurl = \"smtps://user:hunter2@mail.example.com\"\nfrom = \"a@example.com\""; // secret-scan: allow
+        let config = load(text, &[]).unwrap();
         assert!(!format!("{config:?}").contains("hunter2"));
     }
 }

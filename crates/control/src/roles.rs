@@ -21,9 +21,11 @@ use crate::{
     http,
     invitations::InvitationReconciler,
     machines::MachineReconciler,
+    mails::{self, MailReconciler},
     maintenance_windows::MaintenanceWindowReconciler,
     node_api,
     nodes::{self, NodeReconciler},
+    notifications,
     policies::keys,
     projects::{self, ProjectReconciler},
     providers::ProviderReconciler,
@@ -60,6 +62,7 @@ macro_rules! for_each_machine {
             $crate::allocations::lifecycle::Lifecycle,
             $crate::dead_letters::lifecycle::Lifecycle,
             $crate::invitations::lifecycle::Lifecycle,
+            $crate::mails::lifecycle::Lifecycle,
             $crate::maintenance_windows::lifecycle::Lifecycle,
             $crate::machines::lifecycle::Lifecycle,
             $crate::nodes::lifecycle::Lifecycle,
@@ -83,8 +86,9 @@ pub async fn teach_machines(db: &Db) -> sqlx::Result<()> {
 }
 
 /// Every durable consumer.
-pub fn consumers() -> Vec<Arc<dyn Consumer>> {
+pub fn consumers(app: &App) -> Vec<Arc<dyn Consumer>> {
     vec![
+        Arc::new(notifications::Tell { by_mail: app.sending.is_some(), policies: app.policies.clone() }),
         Arc::new(projects::DeleteWithOrganization),
         Arc::new(webhooks::DeleteWithOrganization),
         Arc::new(webhooks::FanOut),
@@ -119,14 +123,14 @@ fn add_inner(workers: &mut Workers, app: &App) {
         signer: app.signer.clone(),
         policies: app.policies.clone(),
     });
-    workers.add(DeadLetterReconciler { consumers: consumers(), policies: app.policies.clone() });
+    workers.add(DeadLetterReconciler { consumers: consumers(app), policies: app.policies.clone() });
     workers.add(InvitationReconciler);
     workers.add(MaintenanceWindowReconciler);
     workers.add(NodeReconciler { signer: app.signer.clone(), policies: app.policies.clone() });
     workers.add(ProjectReconciler);
 }
 
-/// Those that wait for what others run: customers' receivers and MAAS servers.
+/// Those that wait for what others run: customers' receivers, mail and MAAS servers.
 /// They have slots of their own, or a slow one would hold up everything else.
 fn add_outer(workers: &mut Workers, app: &App) {
     workers.add(DeliveryReconciler {
@@ -134,6 +138,7 @@ fn add_outer(workers: &mut Workers, app: &App) {
         keyring: app.keyring.clone(),
         policies: app.policies.clone(),
     });
+    workers.add(MailReconciler::new(app.sending.clone(), app.keyring.clone(), app.policies.clone()));
     workers.add(MachineReconciler {
         connector: app.metal.clone(),
         keyring: app.keyring.clone(),
@@ -148,7 +153,7 @@ fn add_outer(workers: &mut Workers, app: &App) {
     });
 }
 
-// bound: calls to customers' receivers and MAAS servers at once, in one process
+// bound: calls to customers' receivers, mail and MAAS servers at once, in one process
 const OUTER_SLOTS: usize = 32;
 
 // bound: the longest time without looking when no bell rings
@@ -290,7 +295,7 @@ async fn carry_events(app: &Arc<App>, stop: CancellationToken) {
     {
         tracing::warn!(%error, "the position of a former NATS relay stays; it keeps events from expiring until the next start");
     }
-    bus(app).run(consumers(), stop).await;
+    bus(app).run(consumers(app), stop).await;
 }
 
 /// Feeds watchers, and forgets what an event made stale.
@@ -332,11 +337,12 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
             let kept = keys::days(app.policies.number(keys::WEBHOOK_KEEP_DAYS));
             let deliveries = webhook_deliveries::forget_old(&app.db, kept, BITE).await?;
             let webhooks = webhooks::forget_old(&app.db, kept, BITE).await?;
+            let told = forget_notifications(&app, BITE).await?;
             let audit = keys::days(app.policies.number(keys::AUDIT_DAYS));
             let seals = seals::expire(&app.db, audit, SEALS).await?;
             // A full bite of either means that there may be more.
             let full = seals >= SEALS as u64;
-            let more = of_nodes + deliveries + webhooks;
+            let more = of_nodes + deliveries + webhooks + told;
             Ok::<u64, sqlx::Error>(gone + sessions + more + if full { BITE as u64 } else { 0 })
         };
         match outcome.await {
@@ -349,6 +355,14 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
             () = tokio::time::sleep(HOUSEKEEPING) => (),
         }
     }
+}
+
+/// Forgets what people were told long ago.
+async fn forget_notifications(app: &App, bite: i64) -> sqlx::Result<u64> {
+    let kept = keys::days(app.policies.number(keys::NOTIFICATIONS_KEEP_DAYS));
+    let told = notifications::forget_old(&app.db, kept, bite).await?;
+    let kept = keys::days(app.policies.number(keys::MAIL_KEEP_DAYS));
+    Ok(told + mails::forget_old(&app.db, kept, bite).await?)
 }
 
 /// Forgets certificates that cannot even be renewed any more, and orders to

@@ -49,8 +49,16 @@ impl World {
         token: &str,
         subject: &str,
     ) -> Result<Watch, tungstenite::Error> {
-        let base = self.server.base.replace("http://", "ws://");
-        let address = format!("{base}/v1/organizations/{organization}/events/watch?subject={subject}");
+        self.connect(&format!("/v1/organizations/{organization}/events/watch?subject={subject}"), token).await
+    }
+
+    /// What a person is told, as it comes.
+    pub async fn watch_notifications(&self, token: &str) -> Watch {
+        self.connect("/v1/me/notifications/watch", token).await.unwrap()
+    }
+
+    async fn connect(&self, path: &str, token: &str) -> Result<Watch, tungstenite::Error> {
+        let address = self.server.base.replace("http://", "ws://") + path;
         let mut request = address.into_client_request()?;
         request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
         Ok(Watch(tokio_tungstenite::connect_async(request).await?.0))

@@ -121,7 +121,13 @@ const FLEET: &str = "
     INSERT INTO maintenance_windows (id, node_id, starts_at, ends_at, reason, state)
       SELECT gen_random_uuid(), id, app_now(), app_now() + interval '1 hour', 'test', 'cancelled' FROM nodes;
     INSERT INTO maintenance_nodes SELECT w.id, w.node_id, false, app_now() FROM maintenance_windows w;
-    INSERT INTO maintenance_notices SELECT p.organization_id, p.id, w.id FROM projects p, maintenance_windows w";
+    INSERT INTO maintenance_notices SELECT p.organization_id, p.id, w.id FROM projects p, maintenance_windows w;
+    INSERT INTO notifications (id, user_id, kind, cause, title, body)
+      SELECT gen_random_uuid(), id, 'wallet_low', gen_random_uuid(), 'title', 'body' FROM users;
+    INSERT INTO notification_preferences (user_id, kind, email) SELECT id, 'wallet_low', false FROM users;
+    INSERT INTO mails (id, user_id, kind, cause, title, body, state)
+      SELECT gen_random_uuid(), id, 'wallet_low', gen_random_uuid(), 'title', 'body', 'sent' FROM users;
+    INSERT INTO mail_refusals (address_hash, code, reason) SELECT sha256('x'), 550, 'unknown'";
 
 /// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
 async fn plant(world: &World) {

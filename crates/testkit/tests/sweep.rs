@@ -79,6 +79,8 @@ async fn victim(world: &World) -> Victim {
         ("ssh_key_id", contract::id::SshKeyId::generate().to_string()),
         ("provider_id", contract::id::ProviderId::generate().to_string()),
         ("machine_id", contract::id::MachineId::generate().to_string()),
+        ("notification_id", contract::id::NotificationId::generate().to_string()),
+        ("notification_kind", "wallet_low".into()),
         ("kind", "project".into()),
         ("id", project.uuid().to_string()),
         ("key", "projects.max".into()),

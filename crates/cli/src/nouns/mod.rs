@@ -14,10 +14,12 @@ mod keys;
 mod login;
 mod logout;
 mod machines;
+mod mails;
 mod maintenance_windows;
 mod me;
 mod members;
 mod nodes;
+mod notifications;
 mod organizations;
 mod policies;
 mod pools;
@@ -95,6 +97,8 @@ nouns! {
     #[command(subcommand)]
     Me(me::Me),
     #[command(subcommand)]
+    Notifications(notifications::Notifications),
+    #[command(subcommand)]
     Policies(policies::Policies),
     #[command(subcommand)]
     Events(events::Events),
@@ -104,6 +108,8 @@ nouns! {
     Audit(audit::Audit),
     #[command(subcommand)]
     Users(users::Users),
+    #[command(subcommand)]
+    Mails(mails::Mails),
     #[command(subcommand)]
     Regions(regions::Regions),
     #[command(subcommand)]

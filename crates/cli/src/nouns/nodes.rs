@@ -127,8 +127,6 @@ const COLUMNS: Columns = columns!(Node: id, name, state, health, gpus, gpus_free
 
 const SLOTS: Columns = columns!(Slot: index, id, condition, held_by, numa, pci, gpu_uuid, condition_reason);
 
-const SLOTS: Columns = columns!(Slot: index, id, condition, held_by, numa, pci, gpu_uuid, condition_reason);
-
 impl Nodes {
     pub async fn run(self, context: &Context) -> Done {
         let answer = match self {

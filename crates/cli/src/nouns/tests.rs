@@ -141,7 +141,7 @@ fn every_endpoint_of_the_contract_has_a_command() {
         };
     }
     contract::for_each_endpoint!(check);
-    assert!(source.contains("open::<WatchEvents>"));
+    assert!(source.contains("open::<WatchEvents>") && source.contains("open::<WatchNotifications>"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The catalogues that people read: problems, roles, endpoints and events, as
+//! The catalogues that people read: problems, roles, endpoints, events and notifications, as
 //! Markdown.
 
 mod page;
@@ -9,6 +9,7 @@ use page::Page;
 
 use crate::{
     Code, Endpoint, EndpointInfo, Event, EventInfo, Permission, Role, Word,
+    notification_kinds::NotificationKind,
     permission::PlatformRole,
     schemas::{Fields, Schemas},
     wording,
@@ -118,6 +119,30 @@ pub fn events() -> String {
         let fields: Vec<String> =
             fields.properties.iter().map(|(name, schema)| format!("`{name}` {}", type_name(schema))).collect();
         page.row(&[format!("`{}`", info.subject), wording::summary(info.about).into(), fields.join(", ")]);
+    }
+    page.finish()
+}
+
+/// `docs/generated/notifications.md`
+pub fn notifications() -> String {
+    let mut page = Page::new(
+        "Notifications",
+        "What people are told of, in the console and by mail. A mandatory kind cannot be switched \
+         off and carries no link to do so; of the others each person chooses, by kind and channel.",
+    );
+    page.columns(&["Kind", "What it tells", "Caused by", "Who is told", "Mandatory", "By mail at first"]);
+    let said = |it: bool| if it { "yes" } else { "–" }.to_owned();
+    for kind in NotificationKind::ALL {
+        let info = kind.info();
+        let subjects: Vec<String> = info.subjects.iter().map(|it| format!("`{it}`")).collect();
+        page.row(&[
+            format!("`{kind}`"),
+            info.about.into(),
+            subjects.join(", "),
+            info.audience.wording().into(),
+            said(info.is_mandatory),
+            said(info.by_mail),
+        ]);
     }
     page.finish()
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn every_code_endpoint_and_event_has_its_row() {
+fn every_code_endpoint_event_and_notification_has_its_row() {
     let page = errors();
     for code in Code::ALL {
         assert!(page.contains(&format!("| `{}` |", code.info().name)), "{code:?}");
@@ -12,6 +12,9 @@ fn every_code_endpoint_and_event_has_its_row() {
     assert!(endpoints().contains("| WatchEvents |"));
     assert!(events().contains("| `project.created` | A project was created. | `id` ProjectId, `name` Name |"));
     assert!(events().contains("`project_id` ProjectId or null"));
+    for kind in NotificationKind::ALL {
+        assert!(notifications().contains(&format!("| `{kind}` |")), "{kind}");
+    }
 }
 
 #[test]
@@ -31,7 +34,7 @@ fn the_role_table_says_what_the_code_decides() {
 
 #[test]
 fn a_table_has_as_many_cells_in_every_row() {
-    for page in [errors(), roles(), endpoints(), events()] {
+    for page in [errors(), roles(), endpoints(), events(), notifications()] {
         let mut width = None;
         for line in page.lines() {
             if !line.starts_with('|') {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use contract::{allocations::AllocationState, id::NodeId};
+use contract::{Timestamp, allocations::AllocationState, id::NodeId};
 use protocol::{Done, Outcome};
 
 use super::visits::Visit;
@@ -14,6 +14,15 @@ pub struct Limits {
     pub cleaning_attempts: i32,
     pub retry: Duration,
     pub task: Duration,
+    /// How long before its end the owner of a lease is told.
+    pub lease_warning: Duration,
+}
+
+impl Limits {
+    /// Of a short lease it is no news that it ends soon.
+    pub fn warning(&self, lease: Duration) -> Duration {
+        self.lease_warning.min(lease / 4)
+    }
 }
 
 /// What a visit does to an allocation that has been placed.
@@ -46,6 +55,8 @@ pub enum Step {
         cleaned: Vec<(NodeId, Done)>,
         reason: String,
     },
+    /// Tell its project that the lease ends.
+    TellLease(Timestamp),
     EndLease,
 }
 
@@ -126,6 +137,16 @@ fn active(visit: &Visit, limits: &Limits) -> Step {
     if left.is_some_and(|it| it.is_zero()) {
         return Step::EndLease;
     }
+    let warning = limits.warning(visit.lease.unwrap_or_default());
+    let left = match (left, visit.lease_ends_at) {
+        (Some(left), Some(ends_at)) if !visit.is_lease_told && !warning.is_zero() => {
+            if left <= warning {
+                return Step::TellLease(ends_at);
+            }
+            Some(left - warning)
+        }
+        _ => left,
+    };
     let rest = left.map_or(Step::Nothing, Step::Wait);
     // Its proof was ordered one version before it became active; a later version changed its keys.
     let is_proof = |it: &Option<Outcome>| matches!(it, Some(Outcome::Done { result: Done::Proof { .. } }));

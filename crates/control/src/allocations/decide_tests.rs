@@ -1,6 +1,6 @@
 use contract::{
     allocations::AllocationState,
-    id::{AllocationId, NodeId, OrganizationId, SlotId},
+    id::{AllocationId, NodeId, OrganizationId, ProjectId, SlotId},
     pools::Isolation,
     skus::Shape,
 };
@@ -15,6 +15,7 @@ const LIMITS: Limits = Limits {
     cleaning_attempts: 3,
     retry: Duration::from_secs(60),
     task: Duration::from_secs(120),
+    lease_warning: Duration::from_secs(3600),
 };
 
 fn node(number: u128) -> NodeId {
@@ -36,6 +37,7 @@ fn visit(state: AllocationState) -> Visit {
     Visit {
         id: AllocationId::generate(),
         organization: OrganizationId::generate(),
+        project: ProjectId::generate(),
         state,
         version: 5,
         login: "g1".into(),
@@ -44,6 +46,8 @@ fn visit(state: AllocationState) -> Visit {
         failure: None,
         attempts: 0,
         lease_ends_at: None,
+        lease: None,
+        is_lease_told: true,
         now: "2026-01-01T00:00:00Z".parse().unwrap(),
         held: vec![held(1, "a"), held(1, "b"), held(2, "c")],
         orders: Vec::new(),
@@ -185,4 +189,23 @@ fn a_lease_ends_it_and_changed_keys_are_told_to_hosts() {
     assert_eq!(decide(&visit, &LIMITS), Step::Wait(Duration::from_secs(30)), "no longer than its lease");
     visit.lease_ends_at = Some(visit.now);
     assert_eq!(decide(&visit, &LIMITS), Step::EndLease);
+}
+
+#[test]
+fn the_end_of_a_lease_is_told_once_in_time_and_of_a_short_one_late() {
+    let hours = |count: u64| Duration::from_secs(count * 3600);
+    let mut visit = visit(AllocationState::Active);
+    visit.orders = vec![order(1, 4, done(proof(&["a", "b"], true))), order(2, 4, done(proof(&["c"], true)))];
+    (visit.lease, visit.is_lease_told) = (Some(hours(24)), false);
+    visit.lease_ends_at = Some(visit.now + hours(3));
+    assert_eq!(decide(&visit, &LIMITS), Step::Wait(hours(2)), "it looks again when it is to be told");
+    let soon = visit.now + hours(1);
+    visit.lease_ends_at = Some(soon);
+    assert_eq!(decide(&visit, &LIMITS), Step::TellLease(soon));
+    visit.is_lease_told = true;
+    assert_eq!(decide(&visit, &LIMITS), Step::Wait(hours(1)));
+    (visit.lease, visit.is_lease_told) = (Some(hours(2)), false);
+    assert_eq!(decide(&visit, &LIMITS), Step::Wait(hours(1) / 2), "a quarter of the lease is soon enough");
+    let never = Limits { lease_warning: Duration::ZERO, ..LIMITS };
+    assert_eq!(decide(&visit, &never), Step::Wait(hours(1)));
 }

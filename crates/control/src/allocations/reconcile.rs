@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use contract::{id::NodeId, skus::Shape};
+use contract::{allocations::AllocationLeaseEnding, id::NodeId, skus::Shape};
 use kernel::{
     Tx,
     machine::{Machine, transition},
@@ -21,6 +21,7 @@ use super::{
     visits::{self, Visit},
 };
 use crate::{
+    events::emit,
     nodes,
     placement::{Chosen, Placement, reservations, slots},
     policies::{Policies, keys},
@@ -160,6 +161,7 @@ impl AllocationReconciler {
             cleaning_attempts: count(keys::CLEANING_ATTEMPTS),
             retry: keys::seconds(self.policies.number(keys::ALLOCATION_RETRY_SECONDS)),
             task: keys::seconds(self.policies.number(keys::TASK_SECONDS)),
+            lease_warning: keys::minutes(self.policies.number(keys::LEASE_WARNING_MINUTES)),
         }
     }
 
@@ -237,7 +239,9 @@ impl AllocationReconciler {
                 visits::note_done(tx, visit.id, &done).await?;
                 let lease = visits::activate(tx, visit.id).await?;
                 transition::<Lifecycle>(tx, visit.row(), Event::Proven, "").await?;
-                Ok(lease.map_or(Next::Done, Next::After))
+                let untold =
+                    |left: Duration| left.saturating_sub(self.limits().warning(visit.lease.unwrap_or_default()));
+                Ok(lease.map(untold).map_or(Next::Done, Next::After))
             }
             Step::Stop(done, lease) => {
                 visits::note_done(tx, visit.id, &done).await?;
@@ -262,6 +266,12 @@ impl AllocationReconciler {
                 store::explain(tx, visit.id.uuid(), Some(&reason), Some(&reason)).await?;
                 transition::<Lifecycle>(tx, visit.row(), Event::ProvisionFailed, &reason).await?;
                 Ok(Next::Done)
+            }
+            Step::TellLease(lease_ends_at) => {
+                visits::lease_told(tx, visit.id).await?;
+                let event = AllocationLeaseEnding { id: visit.id, project_id: visit.project, lease_ends_at };
+                emit(tx, Some(visit.organization), visit.id, &event);
+                Ok(Next::After(Duration::ZERO))
             }
             Step::EndLease => {
                 store::explain(tx, visit.id.uuid(), Some("its lease ended"), None).await?;

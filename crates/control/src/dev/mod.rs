@@ -7,7 +7,7 @@ mod seed;
 mod sim;
 mod store;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -85,15 +85,19 @@ async fn serve(
     let base = format!("http://{local}");
     config.http.listen = local.to_string();
     let node = listen_for_nodes(config).await?;
+    if config.mail.url.is_none() && config.mail.folder.is_none() {
+        config.mail.folder = Some(options.data_dir.join("mails"));
+    }
+    config.mail.public_url.get_or_insert_with(|| base.clone());
     // One issuer whatever the port: tokens outlive a restart on another one.
     config.identity.issuer = "http://gpuaas.localhost".into();
     migrations::up(&config.database.url).await?;
     let app = App::start(config.clone(), stop.clone()).await?;
     if options.seed {
         let seeded = seed::seed(&app, &options.data_dir, &base).await.map_err(DevError::Seed)?;
-        announce(&base, &options.data_dir, Some(&seeded));
+        announce(&base, options, config, Some(&seeded));
     } else {
-        announce(&base, &options.data_dir, None);
+        announce(&base, options, config, None);
     }
     let nodes = match options.seed && options.sim_nodes > 0 {
         true => Some(sim::start(&app, options, &stop).await.map_err(DevError::Sim)?),
@@ -131,14 +135,14 @@ pub async fn prepare(cluster: &Cluster) -> Result<(), DevError> {
     Ok(())
 }
 
-fn announce(base: &str, data_dir: &Path, seeded: Option<&seed::Seeded>) {
+fn announce(base: &str, options: &Options, config: &Config, seeded: Option<&seed::Seeded>) {
     println!("gpuaas is ready at {base}\n");
     if let Some(seeded) = seeded {
         println!("  owner     {}  password {}", seed::OWNER, seeded.owner_password);
         println!("  operator  {}  password {}", seed::OPERATOR, seeded.operator_password);
         println!(
             "\n  source {}    sets GPUAAS_URL, GPUAAS_TOKEN and the demo project",
-            data_dir.join("dev.env").display()
+            options.data_dir.join("dev.env").display()
         );
         println!(
             "  gpuaas whoami\n  gpuaas capacity list\n  gpuaas allocations create --sku h200-slice --gpus 2 --wait"
@@ -146,6 +150,9 @@ fn announce(base: &str, data_dir: &Path, seeded: Option<&seed::Seeded>) {
         println!(
             "\n  These tokens are keys: what concerns an account itself (its keys, its password) needs `gpuaas login`."
         );
+    }
+    if let Some(folder) = &config.mail.folder {
+        println!("\n  Mails are written to {}", folder.display());
     }
     println!("\nCtrl-C stops everything.");
 }

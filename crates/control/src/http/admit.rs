@@ -61,7 +61,7 @@ impl Arrival {
         crate::telemetry::outgoing().or_else(|| self.trace.as_ref().map(ToString::to_string)).map(Into::into)
     }
 
-    fn address_text(&self) -> String {
+    pub fn address_text(&self) -> String {
         self.address.map_or_else(|| "unknown".into(), |it| it.to_string())
     }
 }

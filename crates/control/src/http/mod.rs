@@ -13,6 +13,7 @@ mod router;
 pub mod server;
 mod turns;
 
+pub use admit::Arrival;
 pub use correlation::TraceParent;
 pub use failure::{Failure, Trouble, unavailable};
 pub use gates::{Call, Handle, Request};

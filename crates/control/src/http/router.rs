@@ -32,7 +32,8 @@ pub fn router(app: Arc<App>) -> Router {
     }
     contract::for_each_channel!(open_all);
     let strange = app.clone();
-    let wrong_method = app;
+    let wrong_method = app.clone();
+    let router = router.merge(crate::notifications::unsubscribe::router(app));
     router
         .fallback(move |request: http::Request<Body>| {
             refuse(strange.clone(), request, Code::NotFound, "no such address")

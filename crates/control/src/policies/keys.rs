@@ -234,6 +234,22 @@ policy_keys! {
     MACHINE_ERASE_MINUTES = "machines.erase_minutes": number(1440, 1, 20160) "minutes", Platform, None;
     /// How often a machine is handed over, and how often it is released, before a person must look.
     MACHINE_ATTEMPTS = "machines.attempts": number(3, 1, 100) "count", Platform, None;
+    /// How long before its end the owner of a lease is told; a quarter of the lease at most, 0 for never.
+    LEASE_WARNING_MINUTES = "allocations.lease_warning_minutes": number(60, 0, 10080) "minutes", Platform, None;
+    /// How long notifications are kept.
+    NOTIFICATIONS_KEEP_DAYS = "notifications.keep_days": number(90, 1, 3650) "days", Platform, None;
+    /// How old an event may be that people are still told of.
+    NOTIFICATIONS_FRESH_HOURS = "notifications.fresh_hours": number(72, 1, 720) "hours", Platform, None;
+    /// How often a mail is tried before it is given up.
+    MAIL_ATTEMPTS = "mail.attempts": number(20, 1, 50) "count", Platform, None;
+    /// How long a mail server may take; half of `work.lease_seconds` at most.
+    MAIL_TIMEOUT_SECONDS = "mail.timeout_seconds": number(20, 1, 30) "seconds", Platform, None;
+    /// The pause after the first failure to send a mail; each further one is twice as long.
+    MAIL_RETRY_SECONDS = "mail.retry_seconds": number(30, 1, 3600) "seconds", Platform, None;
+    /// The longest pause between two attempts to send a mail.
+    MAIL_RETRY_MAX_SECONDS = "mail.retry_max_seconds": number(14400, 1, 86400) "seconds", Platform, None;
+    /// How long mails that are over are kept.
+    MAIL_KEEP_DAYS = "mail.keep_days": number(30, 1, 365) "days", Platform, None;
     /// How long a worker holds what it works on.
     WORK_LEASE_SECONDS = "work.lease_seconds": number(60, 5, 3600) "seconds", Platform, None;
     /// How often work is tried before a person must look.

@@ -2,3 +2,4 @@
 //! has what really does it.
 
 pub mod metal;
+pub mod post;

@@ -13,7 +13,7 @@ use crate::{
     http::{Call, Failure, Handle, Request},
     invitations,
     keys::{self, Owner},
-    members, sessions, ssh_keys,
+    members, notifications, sessions, ssh_keys,
 };
 
 impl Handle<EraseUser> for App {
@@ -32,6 +32,7 @@ impl Handle<EraseUser> for App {
         keys::revoke_all(&mut call.tx, Owner::Person(id)).await?;
         ssh_keys::forget(&mut call.tx, id).await?;
         members::remove_everywhere(&mut call.tx, id).await?;
+        notifications::forget(&mut call.tx, id, &user.email.folded()).await?;
         invitations::erase(&mut call.tx, &user.email.folded()).await?;
         store::empty(&mut call.tx, id).await?;
         emit(&mut call.tx, None, id, &UserErased { id });

@@ -3,7 +3,7 @@
 mod store;
 
 pub use store::{
-    activate, attempt, attended, finish, keep_parts, load, need_attention, note_done, placed, request, wait,
+    activate, attempt, attended, finish, keep_parts, lease_told, load, need_attention, note_done, placed, request, wait,
 };
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use contract::{
     Timestamp,
     allocations::AllocationState,
-    id::{AllocationId, NodeId, OrganizationId},
+    id::{AllocationId, NodeId, OrganizationId, ProjectId},
     skus::Shape,
 };
 use kernel::machine::Versioned;
@@ -26,6 +26,7 @@ use crate::{
 pub struct Visit {
     pub id: AllocationId,
     pub organization: OrganizationId,
+    pub project: ProjectId,
     pub state: AllocationState,
     pub version: i64,
     pub login: String,
@@ -35,6 +36,10 @@ pub struct Visit {
     pub failure: Option<String>,
     pub attempts: i32,
     pub lease_ends_at: Option<Timestamp>,
+    /// How long the whole lease is.
+    pub lease: Option<Duration>,
+    /// Whether its project was told that the lease ends.
+    pub is_lease_told: bool,
     pub now: Timestamp,
     /// What it holds.
     pub held: Vec<Held>,

@@ -18,6 +18,7 @@ use crate::{
         reservations,
         slots::{self, Held},
     },
+    policies::keys::minutes,
     tasks,
 };
 
@@ -38,6 +39,8 @@ struct Row {
     failure: Option<String>,
     attempts: i32,
     lease_ends_at: Option<jiff_sqlx::Timestamp>,
+    lease_minutes: Option<i32>,
+    is_lease_told: bool,
     now: jiff_sqlx::Timestamp,
     shape: String,
     gpu_model: Option<String>,
@@ -51,7 +54,8 @@ struct Row {
 async fn row(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Row>> {
     sqlx::query_as(
         "SELECT a.id, a.organization_id, a.project_id, a.state, a.version, a.gpus, a.nodes, r.name AS region, a.same_fabric, a.apart,
-                a.login, a.ssh_keys, a.failure, a.attempts, a.lease_ends_at, app_now() AS now,
+                a.login, a.ssh_keys, a.failure, a.attempts, a.lease_ends_at,
+                a.lease_minutes, a.lease_told_for IS NOT DISTINCT FROM a.lease_ends_at AS is_lease_told, app_now() AS now,
                 s.shape, s.gpu_model, s.gpu_counts, s.numa_bound, a.reason IS NOT NULL AS is_waiting, a.reserved_at IS NOT NULL AS is_reserved,
                 extract(epoch FROM app_now() - a.created_at)::float8 AS age_s
          FROM allocations a JOIN skus s ON s.id = a.sku_id LEFT JOIN regions r ON r.id = a.region_id WHERE a.id = $1",
@@ -73,6 +77,7 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
     let mut visit = Visit {
         id: row.id.into(),
         organization: row.organization_id.into(),
+        project: row.project_id.into(),
         state: crate::rows::known(&row.state)?,
         version: row.version,
         login: row.login.clone(),
@@ -81,6 +86,8 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
         failure: row.failure.clone(),
         attempts: row.attempts,
         lease_ends_at: row.lease_ends_at.map(|it| it.to_jiff()),
+        lease: row.lease_minutes.map(|it| minutes(u64::try_from(it).unwrap_or(0))),
+        is_lease_told: row.is_lease_told,
         now: row.now.to_jiff(),
         held: Vec::new(),
         orders: Vec::new(),
@@ -271,6 +278,15 @@ pub async fn activate(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Dura
     .fetch_one(tx.conn())
     .await?;
     Ok(left.map(|it| Duration::from_secs_f64(it.max(0.0))))
+}
+
+/// Notes that its project was told of the end of its lease.
+pub async fn lease_told(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET lease_told_for = lease_ends_at WHERE id = $1")
+        .bind(id.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
 }
 
 /// Ends its time.

@@ -1,0 +1,93 @@
+//! Mails: what is sent to people by SMTP, and what became of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Open, Page, Timestamp, endpoint,
+    id::{InvitationId, MailId, OrganizationId, UserId},
+    list_query, moved_event,
+    notification_kinds::NotificationKind,
+    words,
+};
+
+endpoint! {
+    /// List the mails of the platform, without their addresses and texts.
+    ListMails = GET "/v1/platform/mails" {
+        query: MailFilter,
+        returns: 200 Page<Mail>,
+        auth: Platform(PlatformUsersRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.mails.list"),
+        problems: [],
+    }
+}
+
+list_query! {
+    MailFilter {
+        /// Only mails in this state.
+        state: MailState,
+        /// Only mails to this person.
+        user_id: UserId,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mail {
+    pub id: MailId,
+    pub kind: Open<NotificationKind>,
+    /// To whom; absent for somebody who is invited and has no account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<UserId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invitation_id: Option<InvitationId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization_id: Option<OrganizationId>,
+    /// The same however often it is sent.
+    pub message_id: String,
+    pub state: Open<MailState>,
+    pub attempts: i32,
+    /// What the mail server answered last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_attempt_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+}
+
+words! {
+    MailState {
+        /// Not accepted yet.
+        Pending = "pending",
+        /// A mail server accepted it.
+        Sent = "sent",
+        /// A mail server said that it will never accept it.
+        Refused = "refused",
+        /// It was tried as often as policy allows.
+        Exhausted = "exhausted",
+        /// There is nobody, or no reason, to send it to any more.
+        Withdrawn = "withdrawn",
+    }
+}
+
+moved_event! {
+    /// A mail server accepted a mail.
+    MailSent = "mail.sent"
+}
+moved_event! {
+    /// A mail server refused a mail for good.
+    MailRefused = "mail.refused"
+}
+moved_event! {
+    /// A mail was given up.
+    MailExhausted = "mail.exhausted"
+}
+moved_event! {
+    /// A mail was not sent, because it no longer has a reason.
+    MailWithdrawn = "mail.withdrawn"
+}

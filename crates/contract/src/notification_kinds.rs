@@ -1,0 +1,169 @@
+//! The kinds of notification: what each tells, of which events, to whom, and
+//! whether it can be switched off. `docs/generated/notifications.md` prints it.
+
+use crate::words;
+
+words! {
+    /// What a notification tells of.
+    NotificationKind {
+        AllocationFailed = "allocation_failed",
+        AllocationLeaseEnding = "allocation_lease_ending",
+        AllocationNeedsAttention = "allocation_needs_attention",
+        AllocationNodeLost = "allocation_node_lost",
+        AllocationOutOfFunds = "allocation_out_of_funds",
+        AllocationTakenBack = "allocation_taken_back",
+        InvitationReceived = "invitation_received",
+        MaintenancePlanned = "maintenance_planned",
+        WalletDepleted = "wallet_depleted",
+        WalletFunded = "wallet_funded",
+        WalletGrace = "wallet_grace",
+        WalletLow = "wallet_low",
+        WebhookDisabled = "webhook_disabled",
+    }
+}
+
+/// Who is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// Who asked for the allocation; the stewards, if that was a program or somebody who left.
+    Requester,
+    /// As the requester, and platform operators: one of them has to look.
+    RequesterAndOperators,
+    /// Who has allocations in the project, and the stewards.
+    Project,
+    /// Owners and administrators.
+    Stewards,
+    /// Owners, administrators and billing.
+    Payers,
+    /// The invited person, with or without an account.
+    Invited,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct KindInfo {
+    pub about: &'static str,
+    /// The events that cause it.
+    pub subjects: &'static [&'static str],
+    pub audience: Audience,
+    /// Told in the console and by mail, whatever people prefer.
+    pub is_mandatory: bool,
+    /// Whether it is sent by mail unless the person says otherwise.
+    pub by_mail: bool,
+}
+
+impl NotificationKind {
+    pub const fn info(self) -> KindInfo {
+        use Audience::*;
+        match self {
+            Self::AllocationFailed => optional(
+                "An allocation could not be placed or prepared.",
+                &["allocation.rejected", "allocation.provision_failed"],
+                Requester,
+            ),
+            Self::AllocationLeaseEnding => {
+                optional("The lease of an allocation ends soon.", &["allocation.lease_ending"], Requester)
+            }
+            Self::AllocationNeedsAttention => optional(
+                "An allocation could not be cleaned, and somebody has to look.",
+                &["allocation.cleaning_failed"],
+                RequesterAndOperators,
+            ),
+            Self::AllocationNodeLost => {
+                mandatory("An allocation ended because its host is lost.", &["allocation.node_lost"], Requester)
+            }
+            Self::AllocationOutOfFunds => {
+                mandatory("An allocation ended because the money ran out.", &["allocation.funds_exhausted"], Requester)
+            }
+            Self::AllocationTakenBack => {
+                mandatory("An operator ended an allocation.", &["allocation.force_released"], Requester)
+            }
+            Self::InvitationReceived => {
+                optional("Somebody is invited to an organization.", &["invitation.created"], Invited)
+            }
+            Self::MaintenancePlanned => optional(
+                "Hosts that a project uses will be out of service.",
+                &["maintenance_window.announced"],
+                Project,
+            ),
+            Self::WalletDepleted => mandatory("The money ran out, and allocations end.", &["wallet.depleted"], Payers),
+            Self::WalletFunded => {
+                KindInfo { by_mail: false, ..optional("There is enough money again.", &["wallet.funded"], Payers) }
+            }
+            Self::WalletGrace => mandatory(
+                "The money is used up; allocations end when the grace is over.",
+                &["wallet.grace_started"],
+                Payers,
+            ),
+            Self::WalletLow => optional("The money will not last long.", &["wallet.balance_low"], Payers),
+            Self::WebhookDisabled => {
+                optional("A webhook was disabled because nothing arrived.", &["webhook.disabled"], Stewards)
+            }
+        }
+    }
+
+    /// The kind that an event causes, if it causes one.
+    pub fn caused_by(subject: &str) -> Option<NotificationKind> {
+        <Self as crate::Word>::ALL.iter().copied().find(|it| it.info().subjects.contains(&subject))
+    }
+}
+
+const fn optional(about: &'static str, subjects: &'static [&'static str], audience: Audience) -> KindInfo {
+    KindInfo { about, subjects, audience, is_mandatory: false, by_mail: true }
+}
+
+const fn mandatory(about: &'static str, subjects: &'static [&'static str], audience: Audience) -> KindInfo {
+    KindInfo { is_mandatory: true, ..optional(about, subjects, audience) }
+}
+
+impl Audience {
+    /// In a sentence's end, for the table.
+    pub const fn wording(self) -> &'static str {
+        match self {
+            Audience::Requester => "who asked for it; owners and administrators, if that was a program or they left",
+            Audience::RequesterAndOperators => "as above, and platform operators",
+            Audience::Project => "who has allocations in the project, owners and administrators",
+            Audience::Stewards => "owners and administrators",
+            Audience::Payers => "owners, administrators and billing",
+            Audience::Invited => "the invited person; by mail alone without an account",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Word;
+
+    #[test]
+    fn an_event_causes_one_kind_and_every_kind_has_a_cause() {
+        for kind in NotificationKind::ALL {
+            let info = kind.info();
+            assert!(!info.subjects.is_empty() && info.about.ends_with('.'), "{kind}");
+            for subject in info.subjects {
+                assert_eq!(NotificationKind::caused_by(subject), Some(*kind), "{subject}");
+            }
+        }
+        assert_eq!(NotificationKind::caused_by("project.created"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_switched_off_is_sent_by_mail_too() {
+        for info in NotificationKind::ALL.iter().map(|it| it.info()) {
+            assert!(!info.is_mandatory || info.by_mail, "{}", info.about);
+        }
+    }
+
+    /// What the ledger tells of is declared there.
+    #[test]
+    fn a_cause_is_an_event_of_the_contract_or_of_the_ledger() {
+        let mut known = Vec::new();
+        macro_rules! collect {
+            ($($event:path),* $(,)?) => { $( known.push(<$event as crate::Event>::INFO.subject); )* };
+        }
+        crate::for_each_event!(collect);
+        let of_the_ledger = |it: &str| it.starts_with("wallet.") || it == "allocation.funds_exhausted";
+        for subject in NotificationKind::ALL.iter().flat_map(|it| it.info().subjects) {
+            assert!(known.contains(subject) || of_the_ledger(subject), "{subject}");
+        }
+    }
+}

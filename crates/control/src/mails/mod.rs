@@ -1,0 +1,34 @@
+//! Mails: what people are told by SMTP, sent until a mail server accepts it,
+//! refuses it for good, or policy gives it up.
+
+mod compose;
+pub mod lifecycle;
+mod reconcile;
+mod routes;
+mod store;
+
+pub use compose::escape;
+pub use reconcile::{MailReconciler, Sending};
+pub use store::{Recipient, forget_of, forget_old, forget_refusal, refusal, told};
+
+use contract::notification_kinds::NotificationKind;
+use kernel::{Tx, machine::Machine, work};
+use uuid::Uuid;
+
+/// What a mail says, and of which event.
+#[derive(Debug, Clone)]
+pub struct NewMail<'a> {
+    pub organization: Option<Uuid>,
+    pub kind: NotificationKind,
+    pub cause: Uuid,
+    pub title: &'a str,
+    pub body: &'a str,
+}
+
+/// Adds a mail for each recipient who has none of this cause yet.
+pub async fn add(tx: &mut Tx, new: &NewMail<'_>, recipients: &[Recipient]) -> sqlx::Result<()> {
+    for id in store::insert(tx, new, recipients).await? {
+        work::wake(tx, lifecycle::Lifecycle::NAME, id);
+    }
+    Ok(())
+}

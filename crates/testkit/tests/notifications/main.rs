@@ -1,0 +1,8 @@
+//! What people are told: in the console, live, and by mail through a real
+//! mail server.
+
+mod crashes;
+mod leases;
+mod mailing;
+mod stand;
+mod telling;
