@@ -189,3 +189,30 @@ async fn an_erased_person_is_told_nothing_and_leaves_nothing() {
     }
     connection.close().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disabled_webhook_is_told_to_the_stewards_without_its_address() {
+    let stand = Stand::new().await;
+    let (admin, member) = (stand.member(Role::Admin).await, stand.member(Role::Member).await);
+    let id = contract::id::WebhookId::generate();
+    let mut connection = stand.world.server.database.superuser().await;
+    // Its states are guarded by its lifecycle, which is not what is tested here.
+    sqlx::raw_sql("SET session_replication_role = replica").execute(&mut connection).await.unwrap();
+    sqlx::query(
+        "INSERT INTO webhooks (id, organization_id, url, events, state, disabled_reason)
+         VALUES ($1, $2, 'https://hooks.example.test/in?key=hidden', '{*}', 'disabled', 'it answered 500')",
+    )
+    .bind(id.uuid())
+    .bind(stand.organization.uuid())
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    connection.close().await.unwrap();
+    stand.is_told("webhook.disabled", about(id)).await;
+    for told in [&stand.owner, &admin] {
+        let told = stand.told(told).await.remove(0);
+        assert!(told.body.starts_with("Nothing is sent to hooks.example.test any more"), "{}", told.body);
+        assert!(told.body.contains(&format!("gpuaas webhooks enable {id}")) && !told.body.contains("hidden"));
+    }
+    assert_eq!(stand.told(&member).await, []);
+}
