@@ -238,7 +238,7 @@ pub enum NotificationFrame {
         unread: i64,
     },
     Notification {
-        notification: Notification,
+        notification: Box<Notification>,
         unread: i64,
     },
     /// Some were read, here or elsewhere.

@@ -118,7 +118,7 @@ async fn frame(app: &App, reader: &Reader, user: UserId, news: News) -> sqlx::Re
     let found = store::get(&mut tx, user, id).await?;
     let mut found = with_mails(&mut tx, user, found.into_iter().collect()).await?;
     tx.commit().await?;
-    Ok(found.pop().map(|notification| NotificationFrame::Notification { notification, unread }))
+    Ok(found.pop().map(|notification| NotificationFrame::Notification { notification: Box::new(notification), unread }))
 }
 
 async fn unread(app: &App, reader: &Reader, user: UserId) -> sqlx::Result<i64> {
