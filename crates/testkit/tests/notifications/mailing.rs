@@ -172,7 +172,7 @@ async fn one_click_stops_mails_of_a_kind_and_opening_the_link_does_not() {
     // As RFC 8058 has it: a form, from a program that is nobody.
     let click = http.post(&address).header("content-type", "application/x-www-form-urlencoded");
     assert_eq!(click.body("List-Unsubscribe=One-Click").send().await.unwrap().status(), 200);
-    assert!(!is_on(NotificationKind::WalletLow).await && is_on(NotificationKind::WalletFunded).await == false);
+    assert!(!is_on(NotificationKind::WalletLow).await && !is_on(NotificationKind::WalletFunded).await);
     for subject in ["wallet.balance_low", "wallet.depleted"] {
         stand.is_told(subject, about("wallet-1")).await;
     }
