@@ -288,6 +288,9 @@ pub struct Allocation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AllocationPart {
     pub node_id: NodeId,
+    /// The name of the host to log in to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     pub gpus: Vec<String>,
     /// The last stage that the host finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]

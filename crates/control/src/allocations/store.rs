@@ -41,13 +41,14 @@ struct Row {
 #[derive(serde::Deserialize)]
 struct PartRow {
     node_id: Uuid,
+    host: Option<String>,
     gpus: Vec<String>,
     stage: Option<String>,
 }
 
 const SELECT: &str = "SELECT a.id, a.organization_id, a.project_id, a.name, a.sku_id, s.name AS sku, a.gpus, a.nodes, r.name AS region,
     a.state, a.version, a.state_since, a.reason, a.needs_attention, a.login, a.tags, a.lease_ends_at, a.created_at, a.active_at, a.ended_at,
-    (SELECT coalesce(json_agg(json_build_object('node_id', p.node_id, 'gpus', p.gpus, 'stage', p.stage) ORDER BY p.node_id), '[]')
+    (SELECT coalesce(json_agg(json_build_object('node_id', p.node_id, 'host', p.host, 'gpus', p.gpus, 'stage', p.stage) ORDER BY p.node_id), '[]')
      FROM allocation_parts p WHERE p.allocation_id = a.id) AS parts
   FROM allocations a JOIN skus s ON s.id = a.sku_id LEFT JOIN regions r ON r.id = a.region_id";
 
@@ -321,7 +322,8 @@ pub fn versioned(allocation: &Allocation) -> sqlx::Result<Versioned<AllocationSt
 
 fn allocation(row: Row) -> sqlx::Result<Allocation> {
     let tags = row.tags.0.into_iter().map(|(name, value)| Ok((crate::rows::text(&name)?, crate::rows::text(&value)?)));
-    let part = |it: PartRow| AllocationPart { node_id: it.node_id.into(), gpus: it.gpus, stage: it.stage };
+    let part =
+        |it: PartRow| AllocationPart { node_id: it.node_id.into(), host: it.host, gpus: it.gpus, stage: it.stage };
     Ok(Allocation {
         id: row.id.into(),
         organization_id: row.organization_id.into(),

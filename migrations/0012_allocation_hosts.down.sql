@@ -1,0 +1,1 @@
+ALTER TABLE allocation_parts DROP COLUMN host;
