@@ -2,7 +2,7 @@
 
 use contract::allocations::{Allocation, AllocationState, Explanation, Rejection};
 use contract::{Open, id::AllocationId};
-use kernel::{Scope, Tx};
+use kernel::{Db, Tx};
 use planner::Audience;
 
 use super::visits;
@@ -22,7 +22,7 @@ pub fn standing(could_run: bool, kept: usize) -> Option<String> {
     }
 }
 
-pub async fn explain(tx: &mut Tx, placement: &Placement, allocation: Allocation) -> sqlx::Result<Explanation> {
+pub async fn explain(tx: &mut Tx, db: &Db, placement: &Placement, allocation: Allocation) -> sqlx::Result<Explanation> {
     let mut explanation = Explanation {
         allocation_id: allocation.id,
         state: allocation.state.clone(),
@@ -34,11 +34,9 @@ pub async fn explain(tx: &mut Tx, placement: &Placement, allocation: Allocation)
     let Open::Known(state) = allocation.state else { return Ok(explanation) };
     let reason = allocation.reason.unwrap_or_default();
     if state == AllocationState::Requested {
-        // A process that places nothing has an old picture of the fleet, or none. What
-        // changed is read as staff see it; of it the tenant is told numbers only.
-        tx.enter(Scope::Operator).await?;
-        placement.refresh(tx).await?;
-        waiting(tx, placement, allocation.id, &mut explanation).await?;
+        // A process that places nothing has an old picture of the fleet, or none.
+        placement.catch_up(db).await?;
+        waiting(tx, placement, (allocation.id, &reason), &mut explanation).await?;
         return Ok(explanation);
     }
     let (rule, change) = plain(state, &reason);
@@ -50,7 +48,7 @@ pub async fn explain(tx: &mut Tx, placement: &Placement, allocation: Allocation)
 async fn waiting(
     tx: &mut Tx,
     placement: &Placement,
-    id: AllocationId,
+    (id, reason): (AllocationId, &str),
     explanation: &mut Explanation,
 ) -> sqlx::Result<()> {
     let Some(request) = visits::request(tx, id).await? else { return Ok(()) };
@@ -61,7 +59,8 @@ async fn waiting(
         return Ok(());
     }
     match placement.explain(id, &request.ask) {
-        None if request.ahead.iter().any(|it| placement.has_room(it)) => explanation.rule = NOT_ITS_TURN.into(),
+        // Who else waits is for the reconciler to see, which wrote this down.
+        None if reason == NOT_ITS_TURN => explanation.rule = NOT_ITS_TURN.into(),
         None => explanation.rule = "there is room; it is about to be placed".into(),
         Some((found, kept)) => {
             let standing = standing(placement.could_run(&request.ask), kept);

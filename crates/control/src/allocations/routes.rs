@@ -77,7 +77,7 @@ impl Handle<GetAllocation> for App {
 impl Handle<ExplainAllocation> for App {
     async fn handle(&self, call: &mut Call, request: Request<ExplainAllocation>) -> Result<Explanation, Failure> {
         let allocation = found(call, request.path.project_id, request.path.allocation_id).await?;
-        explain::explain(&mut call.tx, &self.placement, allocation).await.map_err(Into::into)
+        explain::explain(&mut call.tx, &self.db, &self.placement, allocation).await.map_err(Into::into)
     }
 }
 

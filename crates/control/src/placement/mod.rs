@@ -6,12 +6,18 @@ pub mod reservations;
 pub mod slots;
 mod store;
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::{
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
 
 use contract::id::AllocationId;
-use kernel::Tx;
+use kernel::{Access, Db, Tx};
 use planner::{AllocationKey, Fleet, NodeKey};
 pub use planner::{Ask, Denial, Explanation};
+
+// bound: who asks why waits no longer for a newer picture, and is answered from the last one
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Shared by every visit of this process.
 #[derive(Clone, Default)]
@@ -50,6 +56,21 @@ impl Placement {
         }
         *seen = Some(now);
         Ok(())
+    }
+
+    /// Reads what changed for who only wants to look. The picture is the process's own
+    /// and not the caller's, so this is a transaction beside theirs.
+    pub async fn catch_up(&self, db: &Db) -> sqlx::Result<()> {
+        let reading = async {
+            let mut tx = Tx::system(db, "placement", Access::Read).await?;
+            self.refresh(&mut tx).await?;
+            tx.commit().await
+        };
+        match tokio::time::timeout(PATIENCE, reading).await {
+            Ok(read) => read,
+            Err(_) if !self.picture().fleet.is_empty() => Ok(()),
+            Err(_) => Err(sqlx::Error::PoolTimedOut),
+        }
     }
 
     /// The best place for it, also where nodes are kept for it; nobody else in
