@@ -85,13 +85,13 @@ async fn a_new_root_is_told_then_signs_then_is_the_only_one_and_no_host_enrols_a
     renew(&mut away).await;
     let after = look(&fleet).await;
     assert_eq!((after.turnover, after.behind), (Turnover::Settled, 0));
-    assert_eq!(roots(&after.roots_pem), [signing.root_fingerprint.clone()], "the old one is forgotten");
+    assert_eq!(roots(&after.roots_pem), std::slice::from_ref(&signing.root_fingerprint), "the old one is forgotten");
 
     // Started anew, the same host knows whom to trust, and is the same node.
     eventually("the host to trust the new root alone", || async {
         let identity = std::fs::read_to_string(host.state().join("identity.json")).unwrap();
         let identity: serde_json::Value = serde_json::from_str(&identity).unwrap();
-        roots(identity["roots"].as_str().unwrap()) == [signing.root_fingerprint.clone()]
+        roots(identity["roots"].as_str().unwrap()) == std::slice::from_ref(&signing.root_fingerprint)
     })
     .await;
     let generation = heard(&fleet, &host).await;

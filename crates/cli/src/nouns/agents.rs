@@ -16,8 +16,9 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples, all for platform staff:
   gpuaas agents list
-  gpuaas nodes update gpu-01 --version 0.2.0 --reason \"ticket 42\"
-  gpuaas pools update hosts --version 0.2.0 --reason \"ticket 42\"";
+  gpuaas agents list -o json
+
+`nodes update` and `pools update` give one of them to nodes.";
 
 /// Agents: which versions nodes can be given (platform staff)
 #[derive(Debug, Subcommand)]
