@@ -237,9 +237,9 @@ pub async fn keep_parts(tx: &mut Tx, visit: &Visit, held: &[Held]) -> sqlx::Resu
     let slots: Vec<Uuid> = held.iter().map(|it| it.slot.uuid()).collect();
     sqlx::query(
         "INSERT INTO allocation_parts (organization_id, allocation_id, node_id, host, gpus, slots)
-         SELECT $1, $2, node_id, n.name, array_agg(gpu), array_agg(slot)
-         FROM unnest($3::uuid[], $4::text[], $5::uuid[]) AS taken (node_id, gpu, slot) JOIN nodes n ON n.id = node_id
-         GROUP BY node_id, n.name",
+         SELECT $1, $2, node_id, n.name, array_agg(gpu ORDER BY place), array_agg(slot ORDER BY place)
+         FROM unnest($3::uuid[], $4::text[], $5::uuid[]) WITH ORDINALITY AS taken (node_id, gpu, slot, place)
+         JOIN nodes n ON n.id = node_id GROUP BY node_id, n.name",
     )
     .bind(visit.organization.uuid())
     .bind(visit.id.uuid())
