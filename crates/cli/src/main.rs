@@ -14,6 +14,7 @@ mod oidc;
 mod output;
 mod progress;
 mod prompt;
+mod proof;
 mod seal_check;
 mod session;
 mod settings;

@@ -61,6 +61,7 @@ kinds! {
     Webhook = "webhook",
     WebhookDelivery = "delivery",
     MaintenanceWindow = "maint",
+    Journal = "journal",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -89,6 +90,7 @@ pub type ProviderId = Id<Provider>;
 pub type MachineId = Id<Machine>;
 pub type WebhookId = Id<Webhook>;
 pub type WebhookDeliveryId = Id<WebhookDelivery>;
+pub type JournalId = Id<Journal>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,6 +22,7 @@ words! {
         AllocationsRead = "allocations:read",
         AllocationsWrite = "allocations:write",
         QuotasRead = "quotas:read",
+        LedgerRead = "ledger:read",
         WebhooksRead = "webhooks:read",
         WebhooksWrite = "webhooks:write",
         PlatformOrganizationsRead = "platform.organizations:read",
@@ -40,6 +41,7 @@ words! {
         PlatformAllocationsRead = "platform.allocations:read",
         PlatformAllocationsWrite = "platform.allocations:write",
         PlatformQuotasWrite = "platform.quotas:write",
+        PlatformLedgerRead = "platform.ledger:read",
     }
 }
 
@@ -80,6 +82,7 @@ impl Role {
             | P::EventsRead
             | P::AllocationsRead
             | P::QuotasRead
+            | P::LedgerRead
             | P::WebhooksRead => Role::Viewer,
             P::ProjectsWrite | P::AllocationsWrite => Role::Member,
             P::OrganizationWrite
@@ -105,7 +108,8 @@ impl Role {
             | P::PlatformFleetWrite
             | P::PlatformAllocationsRead
             | P::PlatformAllocationsWrite
-            | P::PlatformQuotasWrite => return false,
+            | P::PlatformQuotasWrite
+            | P::PlatformLedgerRead => return false,
         };
         self.rank() >= least.rank()
     }

@@ -16,6 +16,7 @@ use crate::{
     adapters::nats::{self, Nats},
     allocations::AllocationReconciler,
     app::App,
+    books::BooksReconciler,
     dead_letters::DeadLetterReconciler,
     http,
     invitations::InvitationReconciler,
@@ -112,6 +113,7 @@ fn add_inner(workers: &mut Workers, app: &App) {
         signer: app.signer.clone(),
         policies: app.policies.clone(),
     });
+    workers.add(BooksReconciler { policies: app.policies.clone() });
     workers.add(DeadLetterReconciler { consumers: consumers(), policies: app.policies.clone() });
     workers.add(InvitationReconciler);
     workers.add(MaintenanceWindowReconciler);

@@ -119,7 +119,14 @@ const FLEET: &str = "
     INSERT INTO maintenance_windows (id, node_id, starts_at, ends_at, reason, state)
       SELECT gen_random_uuid(), id, app_now(), app_now() + interval '1 hour', 'test', 'cancelled' FROM nodes;
     INSERT INTO maintenance_nodes SELECT w.id, w.node_id, false, app_now() FROM maintenance_windows w;
-    INSERT INTO maintenance_notices SELECT p.organization_id, p.id, w.id FROM projects p, maintenance_windows w";
+    INSERT INTO maintenance_notices SELECT p.organization_id, p.id, w.id FROM projects p, maintenance_windows w;
+    INSERT INTO accounts (organization_id, kind, currency) SELECT id, 'wallet', 'USD' FROM organizations;
+    INSERT INTO usage (allocation_id, version, kind, at, interval, organization_id, project_id, sku_id, gpus, nodes, tags, currency,
+        micros_per_hour, cause)
+      SELECT id, 1, 'start', app_now(), 1, organization_id, project_id, sku_id, 1, '{}', '{}', 'USD', 0, 'active' FROM allocations;
+    INSERT INTO journals (organization_id, number, kind, at, actor, hash) SELECT id, 1, 'credit', app_now(), 'test', '' FROM organizations;
+    INSERT INTO entries (organization_id, number, line, account_id, currency, amount) SELECT organization_id, 1, 1, id, 'USD', 1 FROM accounts;
+    INSERT INTO checkpoints SELECT organization_id, id, 1, 1 FROM accounts";
 
 /// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
 async fn plant(world: &World) {

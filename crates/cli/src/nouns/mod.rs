@@ -10,6 +10,7 @@ mod enrolment_tokens;
 mod events;
 mod invitations;
 mod keys;
+mod ledger;
 mod login;
 mod logout;
 mod machines;
@@ -32,6 +33,7 @@ mod ssh_keys;
 #[cfg(test)]
 mod tests;
 mod top;
+mod usage;
 mod users;
 mod webhooks;
 mod whoami;
@@ -81,6 +83,9 @@ nouns! {
     Capacity(capacity::Capacity),
     #[command(subcommand)]
     Quotas(quotas::Quotas),
+    Usage(usage::Usage),
+    #[command(subcommand)]
+    Ledger(ledger::Ledger),
     #[command(subcommand)]
     Members(members::Members),
     #[command(subcommand)]

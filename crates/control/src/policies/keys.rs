@@ -120,6 +120,8 @@ policy_keys! {
     CLEANING_ATTEMPTS = "allocations.cleaning_attempts": number(5, 1, 100) "count", Platform, None;
     /// How often a request that found no room is looked at again, whatever happens.
     ALLOCATION_RETRY_SECONDS = "allocations.retry_seconds": number(60, 1, 3600) "seconds", Platform, None;
+    /// How often usage is posted to the ledger.
+    BILLING_WINDOW_SECONDS = "billing.window_seconds": number(60, 10, 3600) "seconds", Platform, None;
     /// How long orders to hosts are kept after they are over.
     TASKS_DAYS = "tasks.keep_days": number(30, 1, 3650) "days", Platform, None;
     /// The most webhooks that an organization may have.
