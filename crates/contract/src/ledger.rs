@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Label, Page, Timestamp, endpoint, event,
+    Label, Page, Reason, Timestamp, endpoint, event,
     id::{JournalId, OrganizationId},
     list_query,
-    organizations::OrganizationPath,
+    organizations::{Because, OrganizationPath},
     prices::CurrencyCode,
 };
 
@@ -96,6 +96,64 @@ endpoint! {
     }
 }
 
+endpoint! {
+    /// Give an organization promotional credit.
+    GrantCredit = POST "/v1/platform/organizations/{organization_id}/credits" {
+        path: OrganizationPath,
+        body: CorrectionSpec,
+        returns: 201 Journal,
+        auth: Platform(PlatformLedgerWrite),
+        lane: Financial,
+        idempotency: KeyRequired,
+        audit: Action("credit.grant"),
+        problems: [NotFound, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Correct what an organization has, up or down.
+    AdjustBalance = POST "/v1/platform/organizations/{organization_id}/adjustments" {
+        path: OrganizationPath,
+        body: CorrectionSpec,
+        returns: 201 Journal,
+        auth: Platform(PlatformLedgerWrite),
+        lane: Financial,
+        idempotency: KeyRequired,
+        audit: Action("balance.adjust"),
+        problems: [NotFound, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Take a journal back by its opposite. A journal is taken back once.
+    ReverseJournal = POST "/v1/platform/organizations/{organization_id}/journals/{journal_id}/reverse" {
+        path: JournalPath,
+        body: Because,
+        returns: 201 Journal,
+        auth: Platform(PlatformLedgerWrite),
+        lane: Financial,
+        idempotency: KeyRequired,
+        audit: Action("journal.reverse"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct JournalPath {
+    pub organization_id: OrganizationId,
+    pub journal_id: JournalId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CorrectionSpec {
+    pub currency: CurrencyCode,
+    /// Millionths of the currency; positive is money for the organization.
+    #[schemars(range(min = -1_000_000_000_000_000_i64, max = 1_000_000_000_000_000_i64))]
+    pub amount_micros: i64,
+    pub reason: Reason,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Balances {
     pub organization_id: OrganizationId,
@@ -112,7 +170,9 @@ pub struct Balance {
     pub posted_micros: i64,
     /// What usage has come to since the last posting.
     pub accrued_micros: i64,
-    /// Posted less accrued.
+    /// What is held for what was asked for, beside what it has come to already.
+    pub held_micros: i64,
+    /// Posted less accrued and held.
     pub available_micros: i64,
     /// What runs now costs so much in an hour.
     pub burn_micros_per_hour: i64,

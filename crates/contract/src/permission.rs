@@ -42,6 +42,7 @@ words! {
         PlatformAllocationsWrite = "platform.allocations:write",
         PlatformQuotasWrite = "platform.quotas:write",
         PlatformLedgerRead = "platform.ledger:read",
+        PlatformLedgerWrite = "platform.ledger:write",
     }
 }
 
@@ -109,7 +110,8 @@ impl Role {
             | P::PlatformAllocationsRead
             | P::PlatformAllocationsWrite
             | P::PlatformQuotasWrite
-            | P::PlatformLedgerRead => return false,
+            | P::PlatformLedgerRead
+            | P::PlatformLedgerWrite => return false,
         };
         self.rank() >= least.rank()
     }

@@ -50,6 +50,7 @@ pub mod telemetry;
 pub mod upkeep;
 mod usage;
 pub mod users;
+pub mod wallets;
 pub mod webhook_deliveries;
 pub mod webhooks;
 pub mod work;

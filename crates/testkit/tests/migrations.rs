@@ -126,7 +126,10 @@ const FLEET: &str = "
       SELECT id, 1, 'start', app_now(), 1, organization_id, project_id, sku_id, 1, '{}', '{}', 'USD', 0, 'active' FROM allocations;
     INSERT INTO journals (organization_id, number, kind, at, actor, hash) SELECT id, 1, 'credit', app_now(), 'test', '' FROM organizations;
     INSERT INTO entries (organization_id, number, line, account_id, currency, amount) SELECT organization_id, 1, 1, id, 'USD', 1 FROM accounts;
-    INSERT INTO checkpoints SELECT organization_id, id, 1, 1 FROM accounts";
+    INSERT INTO checkpoints SELECT organization_id, id, 1, 1 FROM accounts;
+    INSERT INTO wallets (organization_id, currency) SELECT id, 'USD' FROM organizations;
+    INSERT INTO holds (allocation_id, organization_id, currency, micros_per_hour, seconds)
+      SELECT id, organization_id, 'USD', 1, 1 FROM allocations";
 
 /// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
 async fn plant(world: &World) {

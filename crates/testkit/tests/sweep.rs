@@ -79,6 +79,7 @@ async fn victim(world: &World) -> Victim {
         ("ssh_key_id", contract::id::SshKeyId::generate().to_string()),
         ("provider_id", contract::id::ProviderId::generate().to_string()),
         ("machine_id", contract::id::MachineId::generate().to_string()),
+        ("journal_id", contract::id::JournalId::generate().to_string()),
         ("kind", "project".into()),
         ("id", project.uuid().to_string()),
         ("key", "projects.max".into()),

@@ -2,14 +2,20 @@
 
 use clap::{Args, Subcommand};
 use contract::{
-    Label, Timestamp,
-    ledger::{Balance, GetAnyBalance, GetBalance, Journal, JournalFilter, ListAnyJournals, ListJournals, Month},
+    Label, Reason, Timestamp,
+    id::JournalId,
+    ledger::{
+        AdjustBalance, Balance, CorrectionSpec, GetAnyBalance, GetBalance, GrantCredit, Journal, JournalFilter,
+        JournalPath, ListAnyJournals, ListJournals, Month, ReverseJournal,
+    },
+    organizations::{Because, OrganizationPath},
+    prices::CurrencyCode,
 };
 
 use crate::{
-    arguments::{self, Paging},
+    arguments::{self, Once, Paging},
     context::Context,
-    failure::Done,
+    failure::{Done, Failure},
     proof::{self, Books},
     table::{Columns, columns},
 };
@@ -25,6 +31,9 @@ Examples:
 For platform staff:
   gpuaas ledger balance --of acme
   gpuaas ledger statement --of acme
+  gpuaas ledger credit acme 100 --currency USD --reason welcome
+  gpuaas ledger adjust acme -12.50 --currency USD --reason \"charged to the wrong account\"
+  gpuaas ledger reverse acme journal-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"entered twice\"
   gpuaas ledger prove --of acme --month 2026-11
   gpuaas ledger prove --platform
 
@@ -56,6 +65,24 @@ pub enum Ledger {
         #[command(flatten)]
         paging: Paging,
     },
+    /// Give an organization promotional credit (platform staff)
+    Credit(Correction),
+    /// Correct what an organization has, up or down (platform staff)
+    Adjust(Correction),
+    /// Take a journal back by its opposite (platform staff)
+    Reverse {
+        /// Id or name of the organization
+        #[arg(value_name = "ORGANIZATION")]
+        holder: String,
+        /// Id of the journal, as `statement` shows it
+        #[arg(value_name = "JOURNAL", value_parser = arguments::text::<JournalId>)]
+        journal_id: JournalId,
+        /// Why; it is part of the journal
+        #[arg(long, value_parser = arguments::text::<Reason>)]
+        reason: Reason,
+        #[command(flatten)]
+        once: Once,
+    },
     /// Prove the books from usage and prices
     ///
     /// Exit code 1 at the first difference.
@@ -72,15 +99,32 @@ pub enum Ledger {
 }
 
 #[derive(Debug, Args)]
+pub struct Correction {
+    /// Id or name of the organization
+    #[arg(value_name = "ORGANIZATION")]
+    holder: String,
+    /// With at most six decimals
+    #[arg(value_name = "AMOUNT", allow_hyphen_values = true, value_parser = arguments::signed_micros)]
+    amount: i64,
+    /// Three capital letters, like USD
+    #[arg(long, value_parser = arguments::text::<CurrencyCode>)]
+    currency: CurrencyCode,
+    /// Why; it is part of the journal
+    #[arg(long, value_parser = arguments::text::<Reason>)]
+    reason: Reason,
+    #[command(flatten)]
+    once: Once,
+}
+
+#[derive(Debug, Args)]
 pub struct Whose {
     /// Another organization, by id or name (platform staff)
     #[arg(long, value_name = "ORGANIZATION")]
     of: Option<String>,
 }
 
-const BALANCES: Columns =
-    columns!(Balance: currency, available_micros, posted_micros, accrued_micros, burn_micros_per_hour, lasts_until);
-const JOURNALS: Columns = columns!(Journal: number, kind, at, wallets, actor, reason);
+const BALANCES: Columns = columns!(Balance: currency, available_micros, posted_micros, accrued_micros, held_micros, burn_micros_per_hour, lasts_until);
+const JOURNALS: Columns = columns!(Journal: number, kind, at, wallets, actor, reason, id);
 
 impl Ledger {
     pub async fn run(self, context: &Context) -> Done {
@@ -105,6 +149,19 @@ impl Ledger {
                     }
                 }
             }
+            Ledger::Credit(it) => {
+                let (path, spec) = it.spec(context).await?;
+                context.output.item(&context.create::<GrantCredit>(&it.once, path, spec).await?)
+            }
+            Ledger::Adjust(it) => {
+                let (path, spec) = it.spec(context).await?;
+                context.output.item(&context.create::<AdjustBalance>(&it.once, path, spec).await?)
+            }
+            Ledger::Reverse { holder, journal_id, reason, once } => {
+                let organization_id = context.any_organization_named(&holder).await?.organization_id;
+                let path = JournalPath { organization_id, journal_id };
+                context.output.item(&context.create::<ReverseJournal>(&once, path, Because { reason }).await?)
+            }
             Ledger::Prove { month, platform, whose } => {
                 let books = match whose.of {
                     Some(of) => Books::Any(Some(context.any_organization_named(&of).await?.organization_id)),
@@ -114,5 +171,13 @@ impl Ledger {
                 proof::run(context, books, month).await
             }
         }
+    }
+}
+
+impl Correction {
+    async fn spec(&self, context: &Context) -> Result<(OrganizationPath, CorrectionSpec), Failure> {
+        let path = context.any_organization_named(&self.holder).await?;
+        let (currency, reason) = (self.currency.clone(), self.reason.clone());
+        Ok((path, CorrectionSpec { currency, amount_micros: self.amount, reason }))
     }
 }

@@ -1,5 +1,5 @@
 //! What an organization has: posted entries less what its open intervals have
-//! come to since. Nothing here is stored.
+//! come to since and what is held for them. Nothing here is stored.
 
 use contract::id::OrganizationId;
 use kernel::{
@@ -15,7 +15,9 @@ pub struct Balance {
     pub posted: Money,
     /// What usage has come to since the last posting.
     pub accrued: Money,
-    /// Posted less accrued.
+    /// What is held for what was asked for, beside what it has come to already.
+    pub held: Money,
+    /// Posted less accrued and held. It does not move while holds last.
     pub available: Money,
     /// What runs now costs this much.
     pub burn: Rate,
@@ -27,7 +29,8 @@ pub async fn balance(tx: &mut Tx, organization: OrganizationId, currency: Curren
     Ok(Balance {
         posted: money(sums.posted),
         accrued: money(sums.accrued),
-        available: money(sums.posted.saturating_sub(sums.accrued)),
+        held: money(sums.held),
+        available: money(sums.posted.saturating_sub(sums.accrued).saturating_sub(sums.held)),
         burn: Rate::from_micros_per_hour(sums.burn, currency),
     })
 }

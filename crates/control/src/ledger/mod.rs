@@ -3,6 +3,7 @@
 //! that reverses another. Usage is posted by `books`; all else by [`post`].
 
 mod balance;
+mod correct;
 mod post;
 pub mod prove;
 mod routes;
@@ -77,6 +78,22 @@ impl Account {
 }
 
 impl AccountKind {
+    const ALL: [AccountKind; 9] = [
+        AccountKind::Wallet,
+        AccountKind::Revenue,
+        AccountKind::Promotional,
+        AccountKind::Clearing,
+        AccountKind::Refunds,
+        AccountKind::WriteOffs,
+        AccountKind::Tax,
+        AccountKind::Rounding,
+        AccountKind::Disputes,
+    ];
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == text)
+    }
+
     pub const fn as_str(self) -> &'static str {
         match self {
             AccountKind::Wallet => "wallet",

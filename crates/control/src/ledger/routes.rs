@@ -66,7 +66,7 @@ impl Handle<ProveLedger> for App {
     }
 }
 
-async fn existing(call: &mut Call, organization: OrganizationId) -> Result<OrganizationId, Failure> {
+pub async fn existing(call: &mut Call, organization: OrganizationId) -> Result<OrganizationId, Failure> {
     match organizations::store::get(&mut call.tx, organization).await? {
         Some(_) => {
             call.about_organization(organization);
@@ -108,9 +108,14 @@ async fn balances(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Bal
             currency: crate::rows::text(currency.as_str())?,
             posted_micros: found.posted.micros(),
             accrued_micros: found.accrued.micros(),
+            held_micros: found.held.micros(),
             available_micros: found.available.micros(),
             burn_micros_per_hour: found.burn.micros_per_hour(),
-            lasts_until: lasts_until(at, found.available.micros(), found.burn.micros_per_hour()),
+            lasts_until: lasts_until(
+                at,
+                found.posted.micros().saturating_sub(found.accrued.micros()),
+                found.burn.micros_per_hour(),
+            ),
         });
     }
     Ok(Balances { organization_id: organization, at, items })

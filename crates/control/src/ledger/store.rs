@@ -8,7 +8,7 @@ use kernel::{Tx, money::Currency};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{Journal, Line};
+use super::{AccountKind, Journal, Line};
 
 /// Makes postings and marks of an organization wait, until the commit. Says
 /// whether it has books.
@@ -131,6 +131,7 @@ pub async fn checkpoint(tx: &mut Tx, organization: OrganizationId, number: i64) 
 pub struct Sums {
     pub posted: i64,
     pub accrued: i64,
+    pub held: i64,
     pub burn: i64,
 }
 
@@ -143,12 +144,20 @@ pub async fn sums(tx: &mut Tx, organization: OrganizationId, currency: Currency)
          since AS (SELECT sum(e.amount) AS amount FROM entries e
            WHERE e.account_id = (SELECT id FROM wallet) AND e.number > coalesce((SELECT number FROM newest), 0)),
          running AS (
-           SELECT sum(accrued(u.micros_per_hour, greatest(least(u.ended_at, greatest(app_now(), b.posted_to)), u.started_at) - u.started_at)
+           SELECT sum(accrued(u.micros_per_hour, least(u.ended_at, moment.now) - u.started_at)
                       - accrued(u.micros_per_hour, greatest(b.posted_to, u.started_at) - u.started_at)) AS accrued,
+                  sum(accrued(u.micros_per_hour, h.held_to - u.started_at) - accrued(u.micros_per_hour, moment.now - u.started_at))
+                    FILTER (WHERE u.ended_at IS NULL AND h.held_to > moment.now) AS held,
                   sum(u.micros_per_hour) FILTER (WHERE u.ended_at IS NULL) AS burn
-           FROM books b, unposted($1) u WHERE b.organization_id = $1 AND u.currency = $2 AND u.micros_per_hour > 0)
+           FROM books b CROSS JOIN unposted($1) u LEFT JOIN holds h ON h.allocation_id = u.allocation_id
+           CROSS JOIN LATERAL (SELECT greatest(app_now(), b.posted_to, u.started_at) AS now) moment
+           WHERE b.organization_id = $1 AND u.currency = $2 AND u.micros_per_hour > 0),
+         waiting AS (
+           SELECT sum(accrued(micros_per_hour, make_interval(secs => seconds))) AS held FROM holds
+           WHERE organization_id = $1 AND currency = $2 AND held_to IS NULL)
          SELECT (coalesce((SELECT balance FROM newest), 0) + coalesce((SELECT amount FROM since), 0))::bigint AS posted,
-                coalesce(running.accrued, 0)::bigint AS accrued, coalesce(running.burn, 0)::bigint AS burn FROM running",
+                coalesce(running.accrued, 0)::bigint AS accrued, (coalesce(running.held, 0) + coalesce(waiting.held, 0))::bigint AS held,
+                coalesce(running.burn, 0)::bigint AS burn FROM running, waiting",
     )
     .bind(organization.uuid())
     .bind(currency.as_str())
@@ -188,6 +197,61 @@ struct Change {
     currency: String,
     amount: i64,
     balance: i64,
+}
+
+/// One line of a journal, by what it is for.
+pub struct LineRow {
+    pub kind: AccountKind,
+    pub subject: String,
+    pub currency: Currency,
+    pub amount: i64,
+}
+
+/// What a journal said, line by line.
+pub async fn lines(tx: &mut Tx, organization: OrganizationId, number: i64) -> sqlx::Result<Vec<LineRow>> {
+    let rows: Vec<(String, String, String, i64)> = sqlx::query_as(
+        "SELECT a.kind, a.subject, a.currency, sum(e.amount)::bigint FROM entries e JOIN accounts a ON a.id = e.account_id
+         WHERE e.organization_id = $1 AND e.number = $2 GROUP BY a.kind, a.subject, a.currency HAVING sum(e.amount) <> 0 ORDER BY 1, 2, 3",
+    )
+    .bind(organization.uuid())
+    .bind(number)
+    .fetch_all(tx.conn())
+    .await?;
+    rows.into_iter()
+        .map(|(kind, subject, currency, amount)| {
+            let kind = AccountKind::parse(&kind).ok_or(sqlx::Error::RowNotFound)?;
+            Ok(LineRow { kind, subject, currency: crate::rows::text(&currency)?, amount })
+        })
+        .collect()
+}
+
+/// The number of a journal.
+pub async fn number(tx: &mut Tx, organization: OrganizationId, id: JournalId) -> sqlx::Result<Option<i64>> {
+    sqlx::query_scalar("SELECT number FROM journals WHERE organization_id = $1 AND id = $2")
+        .bind(organization.uuid())
+        .bind(id.uuid())
+        .fetch_optional(tx.conn())
+        .await
+}
+
+/// The journal that took another one back.
+pub async fn reversed_by(tx: &mut Tx, organization: OrganizationId, number: i64) -> sqlx::Result<Option<i64>> {
+    sqlx::query_scalar("SELECT number FROM journals WHERE organization_id = $1 AND reverses = $2")
+        .bind(organization.uuid())
+        .bind(number)
+        .fetch_optional(tx.conn())
+        .await
+}
+
+pub async fn get(
+    tx: &mut Tx,
+    organization: OrganizationId,
+    number: i64,
+) -> sqlx::Result<Option<contract::ledger::Journal>> {
+    let after = Some(contract::Cursor(position(number + 1)));
+    let filter =
+        JournalFilter { cursor: after, limit: contract::Limit::new(1).unwrap_or_default(), ..JournalFilter::default() };
+    Ok(list(tx, organization, &filter).await?.into_iter().find(|it| it.number == number))
 }
 
 /// A cursor's form of a journal's number.

@@ -120,6 +120,10 @@ policy_keys! {
     CLEANING_ATTEMPTS = "allocations.cleaning_attempts": number(5, 1, 100) "count", Platform, None;
     /// How often a request that found no room is looked at again, whatever happens.
     ALLOCATION_RETRY_SECONDS = "allocations.retry_seconds": number(60, 1, 3600) "seconds", Platform, None;
+    /// Whether an allocation needs money: what it may cost at worst is held when it is asked for.
+    BILLING_REQUIRED = "billing.required": flag(false) "flag", Platform, None;
+    /// For how long an allocation without a lease must be affordable when it is asked for.
+    BILLING_HOLD_MINUTES = "billing.hold_minutes": number(60, 1, 43200) "minutes", Platform, None;
     /// How often usage is posted to the ledger.
     BILLING_WINDOW_SECONDS = "billing.window_seconds": number(60, 10, 3600) "seconds", Platform, None;
     /// How long orders to hosts are kept after they are over.

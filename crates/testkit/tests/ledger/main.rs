@@ -2,6 +2,8 @@
 //! database refuses whoever asks.
 
 mod append_only;
+mod funds;
+mod killed;
 mod marks;
 mod posting;
 mod proof;

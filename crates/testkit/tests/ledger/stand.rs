@@ -175,6 +175,8 @@ impl Stand {
 
 /// A move as a statement: marks are the database's own, whoever moves the row.
 pub fn go(id: Uuid, state: &str) -> String {
-    // tidy: planted because what is tested is the trigger, not the code that moves
-    format!("UPDATE allocations SET state = '{state}', version = version + 1, state_since = app_now() WHERE id = '{id}'")
+    format!(
+        // tidy: planted because what is tested is the trigger, not the code that moves
+        "UPDATE allocations SET state = '{state}', version = version + 1, state_since = app_now() WHERE id = '{id}'"
+    )
 }
