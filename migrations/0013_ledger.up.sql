@@ -17,7 +17,7 @@ END $$;
 
 -- In which currency an allocation is charged; chosen when it is asked for.
 ALTER TABLE allocations ADD COLUMN currency text NOT NULL DEFAULT 'USD';
-CREATE INDEX allocations_active ON allocations (organization_id) WHERE state = 'active';
+CREATE INDEX allocations_active ON allocations (organization_id, id) WHERE state = 'active';
 
 -- One row per organization: up to when its usage is posted, and its newest journal.
 CREATE TABLE books (

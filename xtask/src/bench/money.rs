@@ -74,7 +74,7 @@ async fn accrue(daemon: &Daemon, database: &Database, report: &mut Report) -> Re
 }
 
 async fn prove(daemon: &Daemon, report: &mut Report) -> Result<(), String> {
-    let token = daemon.setting("GPUAAS_TOKEN").ok_or("dev.env does not set GPUAAS_TOKEN")?;
+    let token = daemon.setting("GPUAAS_OPERATOR_TOKEN").ok_or("dev.env does not set GPUAAS_OPERATOR_TOKEN")?;
     let mut connection = Connection::open(daemon.address()).await?;
     let (started, mut intervals, mut after) = (Instant::now(), 0, String::new());
     loop {

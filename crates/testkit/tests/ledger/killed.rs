@@ -83,7 +83,7 @@ async fn killed_workers_bill_no_window_twice_and_miss_none() {
         "{kills} kills of two workers over {} allocations: {} journals, {} lines, no window twice, none missed",
         ORGANIZATIONS * EACH,
         proof.journals,
-        proof.entries / 2
+        proof.entries
     );
 }
 

@@ -142,7 +142,7 @@ async fn compare(
                 next = Some(row);
                 break;
             }
-            counted.entries += 1;
+            counted.lines += 1;
             if row.subject != run.sku.to_string() || row.currency != run.interval.currency.as_str() {
                 let what = "a line is for another SKU or currency than was used".into();
                 return Ok(Some(Found { journal: Some(row.number), allocation: Some(run.allocation.into()), what }));

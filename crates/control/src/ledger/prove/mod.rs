@@ -66,12 +66,14 @@ pub struct Counted {
     pub journals: u64,
     pub entries: u64,
     pub intervals: u64,
+    /// Entries that were compared with their intervals, after they were counted.
+    pub lines: u64,
 }
 
 impl Counted {
     fn rows(&self) -> u64 {
         // Looking at an organization costs something too, however small its books.
-        self.organizations * 100 + self.journals + self.entries + self.intervals
+        self.organizations * 100 + self.journals + self.entries + self.intervals + self.lines
     }
 }
 
