@@ -38,7 +38,7 @@ pub struct Placed {
 /// hash of its pair of ids: neither SKUs nor regions are ever deleted or renamed, so
 /// it can always be found again.
 const LINES: &str = "
-    WITH slot AS NOT MATERIALIZED (
+    WITH slot AS MATERIALIZED (
       SELECT n.region_id, s.node_id, s.kind, s.model, CASE
         WHEN s.condition IN ('quarantined', 'missing') THEN 1
         WHEN a.id IS NOT NULL THEN 2
