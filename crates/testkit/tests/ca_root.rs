@@ -91,7 +91,7 @@ async fn a_new_root_is_told_then_signs_then_is_the_only_one_and_no_host_enrols_a
     eventually("the host to trust the new root alone", || async {
         let identity = std::fs::read_to_string(host.state().join("identity.json")).unwrap();
         let identity: serde_json::Value = serde_json::from_str(&identity).unwrap();
-        roots(identity["roots"].as_str().unwrap()) == [signing.root_fingerprint.clone()]
+        roots(identity["roots"].as_str().unwrap()) == std::slice::from_ref(&signing.root_fingerprint)
     })
     .await;
     let generation = heard(&fleet, &host).await;

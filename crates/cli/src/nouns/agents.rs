@@ -16,7 +16,9 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples, all for platform staff:
   gpuaas agents list
-  gpuaas agents list -o json";
+  gpuaas agents list -o json
+
+`nodes update` and `pools update` give one of them to nodes.";
 
 /// Agents: which versions nodes can be given (platform staff)
 #[derive(Debug, Subcommand)]
