@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn every_kind_says_something_even_when_little_is_known() {
         for kind in NotificationKind::ALL {
-            let said = say(*kind, &Facts::default());
+            let said = say(*kind, &Facts { what: "it".into(), ..Facts::default() });
             assert!(!said.title.is_empty() && said.title.len() < 200, "{kind}: {said:?}");
             assert!(!said.body.contains("\n\n\n") && !said.body.contains("  "), "{kind}: {said:?}");
         }

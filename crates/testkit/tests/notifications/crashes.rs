@@ -24,8 +24,8 @@ use testkit::{
 
 use super::stand::{FROM, about};
 
-/// How many mails may be under way at once in one process.
-const AT_ONCE: usize = 4;
+/// How many visits of one process may be between acceptance and commit: its outer slots.
+const AT_ONCE: usize = 32;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_server_tells_everybody_once() {
