@@ -15,6 +15,7 @@ mod oidc;
 mod output;
 mod progress;
 mod prompt;
+mod proof;
 mod seal_check;
 mod session;
 mod settings;

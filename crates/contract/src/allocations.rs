@@ -27,7 +27,7 @@ endpoint! {
         lane: Launch,
         idempotency: KeyRequired,
         audit: Action("allocation.create"),
-        problems: [InvalidValue, LimitReached, Conflict, Suspended],
+        problems: [InsufficientFunds, InvalidValue, LimitReached, Conflict, Suspended],
     }
 }
 

@@ -64,6 +64,7 @@ kinds! {
     AgentUpdate = "update",
     Notification = "notice",
     Mail = "mail",
+    Journal = "journal",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -92,6 +93,7 @@ pub type ProviderId = Id<Provider>;
 pub type MachineId = Id<Machine>;
 pub type WebhookId = Id<Webhook>;
 pub type WebhookDeliveryId = Id<WebhookDelivery>;
+pub type JournalId = Id<Journal>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
 pub type NotificationId = Id<Notification>;

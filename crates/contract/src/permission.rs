@@ -22,6 +22,7 @@ words! {
         AllocationsRead = "allocations:read",
         AllocationsWrite = "allocations:write",
         QuotasRead = "quotas:read",
+        LedgerRead = "ledger:read",
         WebhooksRead = "webhooks:read",
         WebhooksWrite = "webhooks:write",
         PlatformOrganizationsRead = "platform.organizations:read",
@@ -40,6 +41,8 @@ words! {
         PlatformAllocationsRead = "platform.allocations:read",
         PlatformAllocationsWrite = "platform.allocations:write",
         PlatformQuotasWrite = "platform.quotas:write",
+        PlatformLedgerRead = "platform.ledger:read",
+        PlatformLedgerWrite = "platform.ledger:write",
     }
 }
 
@@ -80,6 +83,7 @@ impl Role {
             | P::EventsRead
             | P::AllocationsRead
             | P::QuotasRead
+            | P::LedgerRead
             | P::WebhooksRead => Role::Viewer,
             P::ProjectsWrite | P::AllocationsWrite => Role::Member,
             P::OrganizationWrite
@@ -105,7 +109,9 @@ impl Role {
             | P::PlatformFleetWrite
             | P::PlatformAllocationsRead
             | P::PlatformAllocationsWrite
-            | P::PlatformQuotasWrite => return false,
+            | P::PlatformQuotasWrite
+            | P::PlatformLedgerRead
+            | P::PlatformLedgerWrite => return false,
         };
         self.rank() >= least.rank()
     }

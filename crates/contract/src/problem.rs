@@ -72,6 +72,7 @@ catalogue! {
     UnsupportedMediaType = 415 "unsupported_media_type" "The body is not JSON" => "Send `Content-Type: application/json`.";
     KeyReused = 422 "idempotency_key_reused" "The idempotency key was used for another request" => "Use a new key for a new request.";
     InvalidValue = 422 "invalid_value" "A value is well-formed but not acceptable" => "Change the value as the detail says.";
+    InsufficientFunds = 402 "insufficient_funds" "There is not enough money for it" => "Top up, ask for less or for a shorter lease; `ledger balance` shows what is available and what is held.";
     LimitReached = 422 "limit_reached" "A limit set by policy is reached" => "Remove what is not needed, or ask for a higher limit; `policies explain` shows where it is set.";
     TooManyRequests = 429 "too_many_requests" "Too many requests" => "Wait for the time in `Retry-After`, then go on more slowly.";
     HeadersTooLarge = 431 "headers_too_large" "The headers or the address are too large" => "Send fewer or shorter headers.";

@@ -17,6 +17,7 @@ use crate::{
     agents::AgentUpdateReconciler,
     allocations::AllocationReconciler,
     app::App,
+    books::BooksReconciler,
     dead_letters::DeadLetterReconciler,
     http,
     invitations::InvitationReconciler,
@@ -123,6 +124,7 @@ fn add_inner(workers: &mut Workers, app: &App) {
         signer: app.signer.clone(),
         policies: app.policies.clone(),
     });
+    workers.add(BooksReconciler { policies: app.policies.clone() });
     workers.add(DeadLetterReconciler { consumers: consumers(app), policies: app.policies.clone() });
     workers.add(InvitationReconciler);
     workers.add(MaintenanceWindowReconciler);

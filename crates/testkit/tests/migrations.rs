@@ -127,7 +127,17 @@ const FLEET: &str = "
     INSERT INTO notification_preferences (user_id, kind, email) SELECT id, 'wallet_low', false FROM users;
     INSERT INTO mails (id, user_id, kind, cause, title, body, state)
       SELECT gen_random_uuid(), id, 'wallet_low', gen_random_uuid(), 'title', 'body', 'sent' FROM users;
-    INSERT INTO mail_refusals (address_hash, code, reason) SELECT sha256('x'), 550, 'unknown'";
+    INSERT INTO mail_refusals (address_hash, code, reason) SELECT sha256('x'), 550, 'unknown';
+    INSERT INTO accounts (organization_id, kind, currency) SELECT id, 'wallet', 'USD' FROM organizations;
+    INSERT INTO usage (allocation_id, version, kind, at, interval, organization_id, project_id, sku_id, gpus, nodes, tags, currency,
+        micros_per_hour, cause)
+      SELECT id, 1, 'start', app_now(), 1, organization_id, project_id, sku_id, 1, '{}', '{}', 'USD', 0, 'active' FROM allocations;
+    INSERT INTO journals (organization_id, number, kind, at, actor, hash) SELECT id, 1, 'credit', app_now(), 'test', '' FROM organizations;
+    INSERT INTO entries (organization_id, number, line, account_id, currency, amount) SELECT organization_id, 1, 1, id, 'USD', 1 FROM accounts;
+    INSERT INTO checkpoints SELECT organization_id, id, 1, 1 FROM accounts;
+    INSERT INTO wallets (organization_id, currency) SELECT id, 'USD' FROM organizations;
+    INSERT INTO holds (allocation_id, organization_id, currency, micros_per_hour, seconds)
+      SELECT id, organization_id, 'USD', 1, 1 FROM allocations";
 
 /// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
 async fn plant(world: &World) {

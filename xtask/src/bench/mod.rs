@@ -7,6 +7,7 @@ mod daemon;
 mod fleet;
 mod http;
 mod load;
+mod money;
 mod pgbench;
 mod places;
 mod report;
@@ -38,6 +39,8 @@ pub struct Options {
     only: Option<Load>,
     /// Whether allocations, the planner and many agents are measured too, or alone.
     fleet: bool,
+    /// Whether postings, proofs and balances are measured too, or alone.
+    money: bool,
     /// Whether requests are measured beside pgbench.
     requests: bool,
     bars: bool,
@@ -45,8 +48,8 @@ pub struct Options {
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, String> {
-        let mut options = Options { seconds: 10, rounds: 3, only: None, fleet: true, requests: true, bars: true };
-        let mut alone = false;
+        let mut options =
+            Options { seconds: 10, rounds: 3, only: None, fleet: true, money: true, requests: true, bars: true };
         let mut words = args.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value; {USAGE}"));
@@ -54,14 +57,17 @@ impl Options {
                 "--seconds" => options.seconds = number(value()?)?,
                 "--rounds" => options.rounds = number(value()?)? as usize,
                 "--only" => match value()?.as_str() {
-                    "fleet" => alone = true,
-                    word => (options.only, options.fleet) = (Some(Load::parse(word).ok_or(USAGE)?), false),
+                    "fleet" => (options.requests, options.money) = (false, false),
+                    "money" => (options.requests, options.fleet) = (false, false),
+                    word => {
+                        options.only = Some(Load::parse(word).ok_or(USAGE)?);
+                        (options.fleet, options.money) = (false, false);
+                    }
                 },
                 "--no-bars" => options.bars = false,
                 _ => return Err(format!("{word} is not known; {USAGE}")),
             }
         }
-        options.requests = !alone;
         Ok(options)
     }
 
@@ -70,7 +76,7 @@ impl Options {
     }
 }
 
-const USAGE: &str = "bench takes --seconds N, --rounds N, --only writes|reads|fleet and --no-bars";
+const USAGE: &str = "bench takes --seconds N, --rounds N, --only writes|reads|fleet|money and --no-bars";
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|it| *it > 0).ok_or(format!("{text} is not a number above zero; {USAGE}"))
@@ -101,6 +107,9 @@ async fn measure(root: &Path, options: &Options) -> Result<(serde_json::Value, V
     }
     if options.fleet {
         fleet::measure(root, &mut report).await?;
+    }
+    if options.money {
+        money::measure(root, &mut report).await?;
     }
     Ok(report.finish())
 }

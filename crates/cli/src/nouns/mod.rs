@@ -11,6 +11,7 @@ mod enrolment_tokens;
 mod events;
 mod invitations;
 mod keys;
+mod ledger;
 mod login;
 mod logout;
 mod machines;
@@ -35,6 +36,7 @@ mod ssh_keys;
 #[cfg(test)]
 mod tests;
 mod top;
+mod usage;
 mod users;
 mod webhooks;
 mod whoami;
@@ -84,6 +86,9 @@ nouns! {
     Capacity(capacity::Capacity),
     #[command(subcommand)]
     Quotas(quotas::Quotas),
+    Usage(usage::Usage),
+    #[command(subcommand)]
+    Ledger(ledger::Ledger),
     #[command(subcommand)]
     Members(members::Members),
     #[command(subcommand)]

@@ -31,7 +31,7 @@ pub enum Prices {
         /// Id or name of the SKU
         sku: String,
         /// For one GPU and hour, with at most six decimals
-        #[arg(value_name = "AMOUNT", value_parser = micros)]
+        #[arg(value_name = "AMOUNT", value_parser = arguments::micros)]
         price: i64,
         /// Three capital letters, like USD
         #[arg(long, value_parser = arguments::text::<CurrencyCode>)]
@@ -69,35 +69,6 @@ impl Prices {
                 let query = PriceFilter { currency, limit: paging.page(), ..PriceFilter::default() };
                 context.list::<ListPrices>(path, query, paging, COLUMNS).await
             }
-        }
-    }
-}
-
-/// An amount as people write it, in millionths. Whole numbers only: a binary
-/// fraction would not be what was written.
-fn micros(text: &str) -> Result<i64, String> {
-    const DECIMALS: usize = 6;
-    let otherwise = || "write an amount like 2.50, with at most six decimals".to_owned();
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|digit| digit.is_ascii_digit());
-    if !is_number(whole) || !is_number(decimals) || decimals.len() > DECIMALS {
-        return Err(otherwise());
-    }
-    format!("{whole}{decimals:0<DECIMALS$}").parse().map_err(|_| otherwise())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_are_read_exactly() {
-        for (text, expected) in [("2.5", 2_500_000), ("2.50", 2_500_000), ("0", 0), ("0.000001", 1), ("12", 12_000_000)]
-        {
-            assert_eq!(micros(text).unwrap(), expected, "{text}");
-        }
-        for bad in ["", ".5", "1.", "-1", "1e3", "1.0000001", "1,5", "99999999999999999999"] {
-            assert!(micros(bad).is_err(), "{bad}");
         }
     }
 }

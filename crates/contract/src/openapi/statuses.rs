@@ -46,6 +46,7 @@ fn at_gates(info: &EndpointInfo, code: Code) -> bool {
         | Code::NameTaken
         | Code::LastOwner
         | Code::InvalidValue
+        | Code::InsufficientFunds
         | Code::LimitReached => false,
     }
 }

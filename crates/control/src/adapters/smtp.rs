@@ -110,8 +110,9 @@ impl Smtp {
             Ok::<(), PostError>(())
         }
         .await;
-        // Accepted is accepted, however the goodbye goes.
-        let _ = timeout(GOODBYE, connection.quit()).await;
+        // Accepted is accepted, however the goodbye goes: nobody waits for it, so that
+        // little time is left in which a crash would send the mail again.
+        tokio::spawn(async move { timeout(GOODBYE, connection.quit()).await.is_ok() });
         sent.map_err(|error| without(error, &letter.to))
     }
 }

@@ -13,8 +13,9 @@ use uuid::Uuid;
 use super::store;
 use crate::{
     http::{Failure, Trouble},
-    policies::{self, keys},
+    policies::{self, Policies, keys},
     quotas, regions, skus, ssh_keys,
+    wallets::{self, Hold, HoldError},
 };
 
 /// What a request comes to once its words are looked up.
@@ -96,6 +97,29 @@ async fn within_limits(
     check("the organization", wanted.in_all, most, &policy)?;
     let most = policies::number_in(tx, keys::ALLOCATIONS_MAX_GPUS, own, below).await?;
     check("the project", wanted.in_project, most, &policy)
+}
+
+/// Holds what the allocation may cost, where the platform asks for money. Last,
+/// because others of the organization wait for it.
+pub async fn afford(tx: &mut Tx, policies: &Policies, hold: Hold) -> Result<(), Failure> {
+    if !policies.flag(keys::BILLING_REQUIRED) {
+        return Ok(());
+    }
+    match wallets::hold(tx, hold).await {
+        Ok(()) => Ok(()),
+        Err(HoldError::Database(error)) => Err(error.into()),
+        Err(error @ HoldError::Insufficient { .. }) => {
+            let detail = format!("{error}; that is {} GPUs for {:#}", hold.gpus, hold.lasts);
+            Err(Failure::new(Code::InsufficientFunds, detail))
+        }
+        Err(error @ HoldError::Money(_)) => Err(Failure::new(Code::InvalidValue, error)),
+    }
+}
+
+/// How long a request must be affordable: as long as its lease, or as policy says.
+pub fn lasts(policies: &Policies, spec: &AllocationSpec) -> jiff::SignedDuration {
+    let minutes = spec.lease_minutes.map_or_else(|| policies.number(keys::BILLING_HOLD_MINUTES), |it| it.get());
+    jiff::SignedDuration::from_mins(i64::try_from(minutes).unwrap_or(i64::MAX / 60))
 }
 
 /// The public keys to let in: some of the caller's, or all.

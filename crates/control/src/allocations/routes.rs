@@ -12,6 +12,7 @@ use contract::{
 };
 use kernel::{
     machine::{Machine, TransitionError, transition},
+    money::Currency,
     work,
 };
 
@@ -25,6 +26,7 @@ use crate::{
     events::emit,
     http::{Call, Failure, Handle, Request},
     placement::slots,
+    wallets::Hold,
 };
 
 impl Handle<CreateAllocation> for App {
@@ -47,6 +49,15 @@ impl Handle<CreateAllocation> for App {
         if !store::insert(&mut call.tx, new).await? {
             return Err(Failure::new(Code::Conflict, "the project is being deleted"));
         }
+        let hold = Hold {
+            organization,
+            allocation: id,
+            sku: admitted.sku.id,
+            gpus: spec.gpus.to::<u32>() * spec.nodes.to::<u32>(),
+            currency: Currency::USD,
+            lasts: admission::lasts(&self.policies, spec),
+        };
+        admission::afford(&mut call.tx, &self.policies, hold).await?;
         work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
         call.about(id);
         let event = AllocationCreated {

@@ -122,6 +122,12 @@ policy_keys! {
     ALLOCATION_RETRY_SECONDS = "allocations.retry_seconds": number(60, 1, 3600) "seconds", Platform, None;
     /// After how long the oldest request that waits for a SKU in a region gets nodes kept free for it.
     RESERVE_AFTER_SECONDS = "placement.reserve_after_seconds": number(900, 1, 604800) "seconds", Platform, None;
+    /// Whether an allocation needs money: what it may cost at worst is held when it is asked for.
+    BILLING_REQUIRED = "billing.required": flag(false) "flag", Platform, None;
+    /// For how long an allocation without a lease must be affordable when it is asked for.
+    BILLING_HOLD_MINUTES = "billing.hold_minutes": number(60, 1, 43200) "minutes", Platform, None;
+    /// How often usage is posted to the ledger.
+    BILLING_WINDOW_SECONDS = "billing.window_seconds": number(60, 10, 3600) "seconds", Platform, None;
     /// How long orders to hosts are kept after they are over.
     TASKS_DAYS = "tasks.keep_days": number(30, 1, 3650) "days", Platform, None;
     /// The most webhooks that an organization may have.

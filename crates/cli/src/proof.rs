@@ -1,0 +1,121 @@
+//! `gpuaas ledger prove`: asks for a proof part by part, and tells the first
+//! thing that is not as it should be.
+
+use client::Request;
+use contract::{
+    Nothing,
+    id::OrganizationId,
+    ledger::{Month, PlatformProofRange, Proof, ProofPlace, ProofRange, ProveBooks, ProveLedger},
+    organizations::OrganizationPath,
+};
+use serde_json::json;
+
+use crate::{
+    context::Context,
+    failure::{Class, Done, Failure},
+};
+
+/// Whose books are proven.
+pub enum Books {
+    Own(OrganizationPath),
+    /// One organization's or everybody's, for platform staff.
+    Any(Option<OrganizationId>),
+}
+
+pub async fn run(context: &Context, books: Books, month: Option<Month>) -> Done {
+    let mut whole: Option<Proof> = None;
+    let mut after: Option<ProofPlace> = None;
+    loop {
+        let part = ask(context, &books, month.clone(), after.clone()).await?;
+        let next = part.next_after.clone();
+        if next.is_some() && next == after {
+            return Err(Failure::new(Class::Server, "the server proves the same part again", ""));
+        }
+        let is_over = part.difference.is_some() || next.is_none();
+        whole = Some(added(whole, part));
+        if is_over {
+            break;
+        }
+        after = next;
+    }
+    let Some(proof) = whole else { return Ok(()) };
+    if context.output.is_for_people() {
+        context.output.line(for_people(&proof))?;
+    } else {
+        context.output.document(&json!(proof))?;
+    }
+    match proof.difference {
+        None => Ok(()),
+        Some(difference) => Err(Failure::new(
+            Class::Negative,
+            format!("the books of {} do not prove: {}", difference.organization_id, difference.what),
+            "Keep the database and its backups as they are; docs/runbooks/books-differ.md says what to look at.",
+        )),
+    }
+}
+
+async fn ask(
+    context: &Context,
+    books: &Books,
+    month: Option<Month>,
+    after: Option<ProofPlace>,
+) -> Result<Proof, Failure> {
+    match books {
+        Books::Own(path) => {
+            let range = ProofRange { month, after };
+            context.send_request(&Request::<ProveBooks>::new(path.clone(), range, Nothing {})).await
+        }
+        Books::Any(organization_id) => {
+            let range = PlatformProofRange { organization_id: *organization_id, month, after };
+            context.send_request(&Request::<ProveLedger>::new(Nothing {}, range, Nothing {})).await
+        }
+    }
+}
+
+fn added(before: Option<Proof>, part: Proof) -> Proof {
+    let Some(before) = before else { return part };
+    Proof {
+        organizations: before.organizations + part.organizations,
+        journals: before.journals + part.journals,
+        entries: before.entries + part.entries,
+        intervals: before.intervals + part.intervals,
+        ..part
+    }
+}
+
+fn for_people(proof: &Proof) -> String {
+    let mut lines = vec![format!(
+        "{} organizations, {} journals, {} intervals, {} entries checked.",
+        proof.organizations, proof.journals, proof.intervals, proof.entries
+    )];
+    if let Some(difference) = &proof.difference {
+        let journal = difference.journal.map(|it| format!("journal {it}: ")).unwrap_or_default();
+        let allocation = difference.allocation_id.map(|it| format!("{it}: ")).unwrap_or_default();
+        lines.push(format!("WRONG  {}: {journal}{allocation}{}", difference.organization_id, difference.what));
+    }
+    let good = "Every journal follows from usage and prices, to the millionth.";
+    lines.push(if proof.difference.is_none() { good } else { "The books do not prove." }.to_owned());
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::ledger::Difference;
+
+    use super::*;
+
+    fn part(journals: u64) -> Proof {
+        Proof { organizations: 1, journals, entries: 4, intervals: 2, difference: None, next_after: None }
+    }
+
+    #[test]
+    fn parts_add_up_and_a_difference_is_named() {
+        let whole = added(Some(part(3)), part(4));
+        assert!(for_people(&whole).contains("2 organizations, 7 journals, 4 intervals, 8 entries"));
+        let organization_id = OrganizationId::generate();
+        let difference =
+            Some(Difference { organization_id, journal: Some(9), allocation_id: None, what: "edited".into() });
+        let text = for_people(&Proof { difference, ..whole });
+        assert!(text.contains(&format!("WRONG  {organization_id}: journal 9: edited")), "{text}");
+    }
+}

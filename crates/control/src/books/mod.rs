@@ -1,0 +1,27 @@
+//! The books: usage becomes money here, a window at a time. What a window adds
+//! is counted from the start of each interval, so that it does not matter when,
+//! how often, or by whom windows are closed.
+
+mod reconcile;
+mod store;
+
+pub use reconcile::{BooksReconciler, KIND};
+pub use store::Closed;
+
+use contract::id::OrganizationId;
+use kernel::Tx;
+
+use crate::ledger;
+
+/// Posts an organization's usage up to now. Nothing when it has no books.
+pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Option<Closed>> {
+    let Some(closed) = store::close(tx, organization).await? else { return Ok(None) };
+    if let (Some(number), Some(hash)) = (closed.number, &closed.hash) {
+        ledger::checkpoint(tx, organization, number).await?;
+        // Each hash covers all before it, so that one now and then will do.
+        if closed.is_first_of_hour {
+            ledger::attest(tx, organization, number, hash);
+        }
+    }
+    Ok(Some(closed))
+}

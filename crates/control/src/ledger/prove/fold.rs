@@ -1,0 +1,145 @@
+//! The fold itself, without a database: what an interval should have been
+//! charged in each window, against what it was charged.
+
+use kernel::money::{Currency, MoneyError, Rate};
+
+/// A window of usage that was closed by a journal, in µs since 1970, without its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    pub number: i64,
+    pub from_us: i64,
+    pub to_us: i64,
+}
+
+/// A while in which an allocation ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    pub start_us: i64,
+    /// None while it runs.
+    pub end_us: Option<i64>,
+    pub micros_per_hour: i64,
+    pub currency: Currency,
+}
+
+/// A line that was posted for an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charged {
+    pub number: i64,
+    pub amount: i64,
+}
+
+/// A version of a SKU's price in one currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Price {
+    pub id: uuid::Uuid,
+    pub version: i64,
+    pub micros_per_gpu_hour: i64,
+    pub effective_us: i64,
+    pub created_us: i64,
+}
+
+/// Compares what an interval was charged with what it came to. Both lists are
+/// in the order of their numbers; `posted_to_us` is up to when all is posted,
+/// or none when only some windows are looked at.
+pub fn check_interval(
+    interval: &Interval,
+    windows: &[Window],
+    charged: &[Charged],
+    posted_to_us: Option<i64>,
+) -> Result<(), (Option<i64>, String)> {
+    let end_us = interval.end_us.unwrap_or(i64::MAX);
+    let rate = Rate::from_micros_per_hour(interval.micros_per_hour, interval.currency);
+    let mut lines = charged.iter();
+    let mut sum: i128 = 0;
+    let first = windows.partition_point(|it| it.to_us <= interval.start_us);
+    for window in windows[first..].iter().take_while(|it| it.from_us < end_us) {
+        let expected = within(rate, interval.start_us, window.from_us, window.to_us.min(end_us))
+            .map_err(|error| (Some(window.number), error.to_string()))?;
+        if expected == 0 {
+            continue;
+        }
+        match lines.next() {
+            Some(line) if line.number == window.number && line.amount == expected => sum += i128::from(expected),
+            Some(line) if line.number == window.number => {
+                let what = format!("a line says {} where usage and price come to {expected}", line.amount);
+                return Err((Some(line.number), what));
+            }
+            Some(line) if line.number < window.number => return Err(unfounded(*line)),
+            Some(_) | None => return Err((Some(window.number), format!("a line of {expected} is missing"))),
+        }
+    }
+    if let Some(line) = lines.next() {
+        return Err(unfounded(*line));
+    }
+    // Windows without a journal were empty, so that the sum shows one that is missing.
+    if let Some(posted_to_us) = posted_to_us {
+        let until = end_us.min(posted_to_us).max(interval.start_us);
+        let whole =
+            within(rate, interval.start_us, interval.start_us, until).map_err(|error| (None, error.to_string()))?;
+        if i128::from(whole) != sum {
+            return Err((None, format!("it was charged {sum} in all where usage and price come to {whole}")));
+        }
+    }
+    Ok(())
+}
+
+fn unfounded(line: Charged) -> (Option<i64>, String) {
+    (Some(line.number), format!("a line of {} has no usage to it", line.amount))
+}
+
+/// What an interval adds between two moments.
+fn within(rate: Rate, start_us: i64, from_us: i64, to_us: i64) -> Result<i64, MoneyError> {
+    let since = |moment: i64| moment.saturating_sub(start_us).max(0);
+    let (from, to) = (since(from_us), since(to_us));
+    if to <= from {
+        return Ok(0);
+    }
+    Ok(rate.between(from, to)?.micros())
+}
+
+// bound: longer than a transaction may last; a price that is set at this very
+// moment is not known yet to what starts at the same time
+const SETTLED_US: i64 = 300_000_000;
+
+/// Whether the price that was frozen at a start is the one that was in force.
+/// `prices` are all versions for the SKU and currency.
+pub fn check_price(
+    prices: &[Price],
+    frozen: Option<uuid::Uuid>,
+    at_us: i64,
+    gpus: i32,
+    micros_per_hour: i64,
+) -> Result<(), String> {
+    let own = match frozen {
+        None if micros_per_hour == 0 => None,
+        None => return Err(format!("it costs {micros_per_hour} an hour without a price")),
+        Some(id) => {
+            let own = prices.iter().find(|it| it.id == id);
+            Some(*own.ok_or("its price is not one of its SKU in its currency")?)
+        }
+    };
+    if let Some(own) = own {
+        let whole = own.micros_per_gpu_hour.checked_mul(i64::from(gpus));
+        if whole != Some(micros_per_hour) {
+            let price = own.micros_per_gpu_hour;
+            return Err(format!(
+                "it costs {micros_per_hour} an hour, where {gpus} GPUs at {price} each were asked for"
+            ));
+        }
+        if own.effective_us > at_us {
+            return Err(format!("version {} of the price was not in force yet", own.version));
+        }
+    }
+    let rank = |it: &Price| (it.effective_us, it.version);
+    let later = prices.iter().find(|it| {
+        it.effective_us <= at_us && it.created_us <= at_us - SETTLED_US && own.is_none_or(|own| rank(it) > rank(&own))
+    });
+    match later {
+        Some(later) => Err(format!("version {} of the price was in force already", later.version)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "fold_tests.rs"]
+mod tests;

@@ -1,0 +1,125 @@
+//! Random histories: what an in-memory poster charges passes, and whatever is
+//! done to it afterwards does not.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const HOUR: i64 = 3_600_000_000;
+
+/// Windows over the cuts, some of which were empty and left no journal.
+fn windows(cuts: &[i64]) -> Vec<Window> {
+    let mut from_us = 0;
+    let mut windows = Vec::new();
+    for (number, to_us) in (1..).zip(cuts) {
+        windows.push(Window { number, from_us, to_us: *to_us });
+        from_us = *to_us;
+    }
+    windows
+}
+
+/// Charges by running totals, as a meter would: not the way the fold does it.
+fn meter(interval: &Interval, windows: &[Window]) -> Vec<Charged> {
+    let total = |moment: i64| -> i64 {
+        let until = moment.min(interval.end_us.unwrap_or(i64::MAX)).max(interval.start_us);
+        let product = i128::from(interval.micros_per_hour) * i128::from(until - interval.start_us);
+        i64::try_from(product / i128::from(HOUR)).unwrap()
+    };
+    let mut before = 0;
+    let mut lines = Vec::new();
+    for window in windows {
+        let now = total(window.to_us);
+        if now > before {
+            lines.push(Charged { number: window.number, amount: now - before });
+            before = now;
+        }
+    }
+    lines
+}
+
+fn history() -> impl Strategy<Value = (Interval, Vec<Window>)> {
+    let cuts = prop::collection::btree_set(1..200 * HOUR, 1..30);
+    (0..100 * HOUR, prop::option::of(0..100 * HOUR), 0..50_000_000_000_i64, cuts).prop_map(
+        |(start_us, length, micros_per_hour, cuts)| {
+            let end_us = length.map(|it| start_us + it);
+            let cuts: Vec<i64> = cuts.into_iter().collect();
+            (Interval { start_us, end_us, micros_per_hour, currency: Currency::USD }, windows(&cuts))
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_metered_is_proven_and_what_was_changed_is_not(
+        (interval, windows) in history(),
+        at in any::<prop::sample::Index>(),
+        fault in 0..6,
+        by in 1_i64..1_000_000,
+    ) {
+        let posted_to = windows.last().map(|it| it.to_us);
+        let lines = meter(&interval, &windows);
+        prop_assert_eq!(check_interval(&interval, &windows, &lines, posted_to), Ok(()));
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let at = at.index(lines.len());
+        let mut changed = lines.clone();
+        let mut edited = interval;
+        match fault {
+            0 => { changed.remove(at); }
+            1 => changed.insert(at, lines[at]),
+            2 => changed[at].amount += by,
+            3 => changed[at].amount -= by,
+            4 => changed[at].number += i64::try_from(windows.len()).unwrap(),
+            // The rate of a stored interval: twice as much cannot come to the same.
+            _ => edited.micros_per_hour *= 2,
+        }
+        prop_assert!(check_interval(&edited, &windows, &changed, posted_to).is_err());
+    }
+
+    #[test]
+    fn a_window_that_lost_its_journal_shows_in_the_sum((interval, windows) in history(), at in any::<prop::sample::Index>()) {
+        let posted_to = windows.last().map(|it| it.to_us);
+        let lines = meter(&interval, &windows);
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let gone = lines[at.index(lines.len())].number;
+        let left: Vec<Window> = windows.iter().copied().filter(|it| it.number != gone).collect();
+        let kept: Vec<Charged> = lines.iter().copied().filter(|it| it.number != gone).collect();
+        prop_assert!(check_interval(&interval, &left, &kept, posted_to).is_err());
+        prop_assert_eq!(check_interval(&interval, &left, &kept, None), Ok(()), "a month alone does not know the rest");
+    }
+
+    #[test]
+    fn nothing_panics(start_us: i64, end_us: Option<i64>, micros_per_hour: i64, from_us: i64, to_us: i64, amount: i64) {
+        let interval = Interval { start_us, end_us, micros_per_hour, currency: Currency::USD };
+        let _ = check_interval(&interval, &[Window { number: 1, from_us, to_us }], &[Charged { number: 1, amount }], Some(to_us));
+    }
+}
+
+#[test]
+fn a_price_is_the_one_that_was_in_force() {
+    let price = |version, micros, effective_us, created_us| Price {
+        id: uuid::Uuid::from_u128(u128::try_from(version).unwrap()),
+        version,
+        micros_per_gpu_hour: micros,
+        effective_us,
+        created_us,
+    };
+    let all = [price(1, 100, 0, 0), price(2, 200, 10 * HOUR, HOUR)];
+    let check = |version: u128, at, micros| check_price(&all, Some(uuid::Uuid::from_u128(version)), at, 2, micros);
+    assert_eq!(check(1, 5 * HOUR, 200), Ok(()));
+    assert_eq!(check(2, 10 * HOUR, 400), Ok(()));
+    assert!(check(1, 5 * HOUR, 201).unwrap_err().contains("2 GPUs at 100 each"));
+    assert!(check(2, 5 * HOUR, 400).unwrap_err().contains("not in force yet"));
+    assert!(check(1, 11 * HOUR, 200).unwrap_err().contains("in force already"));
+    assert!(check(3, 11 * HOUR, 200).unwrap_err().contains("not one of its SKU"));
+    assert!(check_price(&all, None, 5 * HOUR, 2, 0).unwrap_err().contains("in force already"));
+    assert!(check_price(&[], None, 5 * HOUR, 2, 7).unwrap_err().contains("without a price"));
+    // Set while it started: neither is wrong.
+    let racing = [price(1, 100, 0, 0), price(2, 200, 5 * HOUR, 5 * HOUR)];
+    assert_eq!(check_price(&racing, Some(racing[0].id), 5 * HOUR + 1, 1, 100), Ok(()));
+}

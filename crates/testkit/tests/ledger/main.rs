@@ -1,0 +1,10 @@
+//! Usage and the ledger: what is marked, what is charged, and what the
+//! database refuses whoever asks.
+
+mod append_only;
+mod funds;
+mod killed;
+mod marks;
+mod posting;
+mod proof;
+mod stand;

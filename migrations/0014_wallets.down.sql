@@ -1,0 +1,3 @@
+DROP TRIGGER move_hold ON allocations;
+DROP FUNCTION move_hold;
+DROP TABLE holds, wallets;
