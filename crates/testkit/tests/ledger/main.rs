@@ -3,6 +3,7 @@
 
 mod append_only;
 mod funds;
+mod histories;
 mod killed;
 mod marks;
 mod posting;
