@@ -153,6 +153,16 @@ fn plain(value: &Value) -> String {
         Value::Array(items) if items.iter().all(|it| it.is_string() || it.is_number()) => {
             items.iter().map(plain).collect::<Vec<_>>().join(", ")
         }
+        Value::Array(items) if items.iter().all(Value::is_object) => {
+            items.iter().map(plain).collect::<Vec<_>>().join("; ")
+        }
+        Value::Object(fields) if !fields.is_empty() && fields.values().all(|it| !it.is_object() && !it.is_array()) => {
+            let named = |(name, value): (&String, &Value)| {
+                let text = amount(name, value).unwrap_or_else(|| plain(value));
+                format!("{} {text}", name.replace("_micros", "").replace('_', " "))
+            };
+            fields.iter().map(named).collect::<Vec<_>>().join(", ")
+        }
         other => harmless(&other.to_string()),
     }
 }
@@ -198,6 +208,14 @@ mod tests {
         assert_eq!(last.split_whitespace().collect::<Vec<_>>(), ["-", "yes", "x,", "y", "-", "7", "x\\u{1b}[31m", "-"]);
         let counts = json!({ "gpu_counts": [1, 2, 4, 8] });
         assert_eq!(rows(&[counts], &["gpu_counts"], now()).lines().last(), Some("1, 2, 4, 8"), "numbers are short");
+    }
+
+    #[test]
+    fn small_things_in_a_row_are_named_values() {
+        let item =
+            json!({ "wallets": [{ "currency": "USD", "amount_micros": -120_000, "balance_micros": 99_880_000 }] });
+        let text = rows(&[item], &["wallets"], now());
+        assert_eq!(text.lines().last(), Some("amount -0.12, balance 99.88, currency USD"));
     }
 
     #[test]

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Label, Page, Reason, Timestamp, endpoint, event,
+    Label, Page, Timestamp, endpoint, event,
     id::{JournalId, OrganizationId},
     list_query,
-    organizations::{Because, OrganizationPath},
+    organizations::OrganizationPath,
     prices::CurrencyCode,
 };
 
@@ -94,64 +94,6 @@ endpoint! {
         audit: AuditedRead("platform.ledger.prove"),
         problems: [InvalidValue],
     }
-}
-
-endpoint! {
-    /// Give an organization promotional credit.
-    GrantCredit = POST "/v1/platform/organizations/{organization_id}/credits" {
-        path: OrganizationPath,
-        body: CorrectionSpec,
-        returns: 201 Journal,
-        auth: Platform(PlatformLedgerWrite),
-        lane: Financial,
-        idempotency: KeyRequired,
-        audit: Action("credit.grant"),
-        problems: [NotFound, InvalidValue],
-    }
-}
-
-endpoint! {
-    /// Correct what an organization has, up or down.
-    AdjustBalance = POST "/v1/platform/organizations/{organization_id}/adjustments" {
-        path: OrganizationPath,
-        body: CorrectionSpec,
-        returns: 201 Journal,
-        auth: Platform(PlatformLedgerWrite),
-        lane: Financial,
-        idempotency: KeyRequired,
-        audit: Action("balance.adjust"),
-        problems: [NotFound, InvalidValue],
-    }
-}
-
-endpoint! {
-    /// Take a journal back by its opposite. A journal is taken back once.
-    ReverseJournal = POST "/v1/platform/organizations/{organization_id}/journals/{journal_id}/reverse" {
-        path: JournalPath,
-        body: Because,
-        returns: 201 Journal,
-        auth: Platform(PlatformLedgerWrite),
-        lane: Financial,
-        idempotency: KeyRequired,
-        audit: Action("journal.reverse"),
-        problems: [NotFound, Conflict, InvalidValue],
-    }
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct JournalPath {
-    pub organization_id: OrganizationId,
-    pub journal_id: JournalId,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CorrectionSpec {
-    pub currency: CurrencyCode,
-    /// Millionths of the currency; positive is money for the organization.
-    #[schemars(range(min = -1_000_000_000_000_000_i64, max = 1_000_000_000_000_000_i64))]
-    pub amount_micros: i64,
-    pub reason: Reason,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -27,6 +27,7 @@ pub mod agents;
 pub mod allocations;
 pub mod audit;
 pub mod capacity;
+pub mod corrections;
 pub mod dead_letters;
 pub mod enrolment_tokens;
 pub mod events;

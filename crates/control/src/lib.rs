@@ -12,6 +12,7 @@ pub mod books;
 pub mod ca;
 pub mod capacity;
 pub mod config;
+pub mod corrections;
 pub mod dead_letters;
 pub mod dev;
 pub mod documents;

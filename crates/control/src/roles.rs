@@ -18,6 +18,7 @@ use crate::{
     allocations::AllocationReconciler,
     app::App,
     books::BooksReconciler,
+    corrections::CorrectionReconciler,
     dead_letters::DeadLetterReconciler,
     http,
     invitations::InvitationReconciler,
@@ -61,6 +62,7 @@ macro_rules! for_each_machine {
         $callback! {
             $crate::agents::lifecycle::Lifecycle,
             $crate::allocations::lifecycle::Lifecycle,
+            $crate::corrections::lifecycle::Lifecycle,
             $crate::dead_letters::lifecycle::Lifecycle,
             $crate::invitations::lifecycle::Lifecycle,
             $crate::mails::lifecycle::Lifecycle,
@@ -125,6 +127,7 @@ fn add_inner(workers: &mut Workers, app: &App) {
         policies: app.policies.clone(),
     });
     workers.add(BooksReconciler { policies: app.policies.clone() });
+    workers.add(CorrectionReconciler);
     workers.add(DeadLetterReconciler { consumers: consumers(app), policies: app.policies.clone() });
     workers.add(InvitationReconciler);
     workers.add(MaintenanceWindowReconciler);

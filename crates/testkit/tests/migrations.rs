@@ -137,7 +137,9 @@ const FLEET: &str = "
     INSERT INTO checkpoints SELECT organization_id, id, 1, 1 FROM accounts;
     INSERT INTO wallets (organization_id, currency) SELECT id, 'USD' FROM organizations;
     INSERT INTO holds (allocation_id, organization_id, currency, micros_per_hour, seconds)
-      SELECT id, organization_id, 'USD', 1, 1 FROM allocations";
+      SELECT id, organization_id, 'USD', 1, 1 FROM allocations;
+    INSERT INTO corrections (id, organization_id, kind, state, currency, amount, reason, proposed_by, expires_at)
+      SELECT gen_random_uuid(), id, 'credit', 'proposed', 'USD', 1, 'test', 'test', app_now() FROM organizations";
 
 /// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
 async fn plant(world: &World) {

@@ -3,11 +3,9 @@
 use clap::{Args, Subcommand};
 use contract::{
     Label, Reason, Timestamp,
+    corrections::{AdjustBalance, CorrectionSpec, GrantCredit, JournalPath, ReverseJournal},
     id::JournalId,
-    ledger::{
-        AdjustBalance, Balance, CorrectionSpec, GetAnyBalance, GetBalance, GrantCredit, Journal, JournalFilter,
-        JournalPath, ListAnyJournals, ListJournals, Month, ReverseJournal,
-    },
+    ledger::{Balance, GetAnyBalance, GetBalance, Journal, JournalFilter, ListAnyJournals, ListJournals, Month},
     organizations::{Because, OrganizationPath},
     prices::CurrencyCode,
 };
@@ -151,16 +149,16 @@ impl Ledger {
             }
             Ledger::Credit(it) => {
                 let (path, spec) = it.spec(context).await?;
-                context.output.item(&context.create::<GrantCredit>(&it.once, path, spec).await?)
+                corrected(context, &context.create::<GrantCredit>(&it.once, path, spec).await?)
             }
             Ledger::Adjust(it) => {
                 let (path, spec) = it.spec(context).await?;
-                context.output.item(&context.create::<AdjustBalance>(&it.once, path, spec).await?)
+                corrected(context, &context.create::<AdjustBalance>(&it.once, path, spec).await?)
             }
             Ledger::Reverse { holder, journal_id, reason, once } => {
                 let organization_id = context.any_organization_named(&holder).await?.organization_id;
                 let path = JournalPath { organization_id, journal_id };
-                context.output.item(&context.create::<ReverseJournal>(&once, path, Because { reason }).await?)
+                corrected(context, &context.create::<ReverseJournal>(&once, path, Because { reason }).await?)
             }
             Ledger::Prove { month, platform, whose } => {
                 let books = match whose.of {
@@ -172,6 +170,16 @@ impl Ledger {
             }
         }
     }
+}
+
+/// Shows what was corrected, or what has to happen before it is.
+fn corrected(context: &Context, answer: &serde_json::Value) -> Done {
+    context.output.item(answer)?;
+    if answer["state"] == "proposed" {
+        let id = answer["id"].as_str().unwrap_or_default();
+        context.output.hint(format!("Not posted yet: another member of staff runs `gpuaas corrections approve {id}`."));
+    }
+    Ok(())
 }
 
 impl Correction {

@@ -6,6 +6,7 @@ mod audit;
 mod capacity;
 mod completion;
 mod contexts;
+mod corrections;
 mod dead_letters;
 mod enrolment_tokens;
 mod events;
@@ -89,6 +90,8 @@ nouns! {
     Usage(usage::Usage),
     #[command(subcommand)]
     Ledger(ledger::Ledger),
+    #[command(subcommand)]
+    Corrections(corrections::Corrections),
     #[command(subcommand)]
     Members(members::Members),
     #[command(subcommand)]

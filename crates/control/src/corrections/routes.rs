@@ -1,69 +1,161 @@
-//! Corrections by staff: promotional credit, adjustments, and journals that
-//! take another one back.
+//! Promotional credit, adjustments and journals taken back, at once or after
+//! somebody else agreed.
 
 use contract::{
-    Code,
-    id::OrganizationId,
-    ledger::{AdjustBalance, GrantCredit, Journal, ReverseJournal},
+    Code, Page,
+    corrections::{
+        AdjustBalance, ApproveCorrection, Correction, CorrectionKind, CorrectionProposed, CorrectionState,
+        GetCorrection, GrantCredit, ListCorrections, RejectCorrection, ReverseJournal,
+    },
+    id::{CorrectionId, OrganizationId},
     prices::CurrencyCode,
 };
-use kernel::money::{Currency, Money};
+use kernel::{
+    clock,
+    machine::{Machine, transition},
+    money::{Currency, Money},
+    work,
+};
 
-use super::{Account, AccountKind, Journal as NewJournal, LedgerError, Line, post, routes::existing, store};
+use super::{
+    lifecycle::{Event, Lifecycle},
+    store::{self, Change, New},
+};
 use crate::{
     app::App,
+    events::emit,
     http::{Call, Failure, Handle, Request, Trouble},
+    ledger::{self, AccountKind, Journal, LedgerError},
+    organizations,
+    policies::keys,
 };
 
 // bound: what the contract's schema says; a thousand million of the currency
 const MOST_MICROS: i64 = 1_000_000_000_000_000;
 
 impl Handle<GrantCredit> for App {
-    async fn handle(&self, call: &mut Call, request: Request<GrantCredit>) -> Result<Journal, Failure> {
-        let (organization, spec) = (request.path.organization_id, request.body);
+    async fn handle(&self, call: &mut Call, request: Request<GrantCredit>) -> Result<Correction, Failure> {
+        let spec = request.body;
         let amount = amount(&spec.currency, spec.amount_micros, 1)?;
-        let organization = existing(call, organization).await?;
-        moved(call, organization, "credit", AccountKind::Promotional, amount, spec.reason.as_str()).await
+        let change = Change::Amount(CorrectionKind::Credit, amount);
+        propose(self, call, request.path.organization_id, change, spec.reason.as_str()).await
     }
 }
 
 impl Handle<AdjustBalance> for App {
-    async fn handle(&self, call: &mut Call, request: Request<AdjustBalance>) -> Result<Journal, Failure> {
-        let (organization, spec) = (request.path.organization_id, request.body);
+    async fn handle(&self, call: &mut Call, request: Request<AdjustBalance>) -> Result<Correction, Failure> {
+        let spec = request.body;
         let amount = amount(&spec.currency, spec.amount_micros, -MOST_MICROS)?;
-        let organization = existing(call, organization).await?;
-        moved(call, organization, "adjustment", AccountKind::WriteOffs, amount, spec.reason.as_str()).await
+        let change = Change::Amount(CorrectionKind::Adjustment, amount);
+        propose(self, call, request.path.organization_id, change, spec.reason.as_str()).await
     }
 }
 
 impl Handle<ReverseJournal> for App {
-    async fn handle(&self, call: &mut Call, request: Request<ReverseJournal>) -> Result<Journal, Failure> {
-        let organization = existing(call, request.path.organization_id).await?;
-        let number = store::number(&mut call.tx, organization, request.path.journal_id).await?;
+    async fn handle(&self, call: &mut Call, request: Request<ReverseJournal>) -> Result<Correction, Failure> {
+        let organization = request.path.organization_id;
+        let number = ledger::number(&mut call.tx, organization, request.path.journal_id).await?;
         let number = number.ok_or_else(|| Failure::not_found("journal"))?;
-        let lines = store::lines(&mut call.tx, organization, number).await?;
-        if lines.is_empty() {
-            return Err(Failure::new(Code::Conflict, "it moved nothing, so that there is nothing to take back"));
-        }
-        let back = |it: store::LineRow| {
-            let amount = it.amount.checked_neg().ok_or(LedgerError::Money(kernel::money::MoneyError::Overflow))?;
-            let account = Account { kind: it.kind, subject: it.subject, currency: it.currency };
-            Ok(Line { account, amount })
-        };
-        let journal = NewJournal {
-            organization,
-            kind: "reversal",
-            actor: call.caller.actor().as_str().to_owned(),
-            reason: request.body.reason.as_str().to_owned(),
-            reference: None,
-            reverses: Some(number),
-            lines: lines.into_iter().map(back).collect::<Result<_, LedgerError>>().map_err(failure)?,
-        };
-        if let Some(by) = store::reversed_by(&mut call.tx, organization, number).await? {
-            return Err(Failure::new(Code::Conflict, format!("journal {by} took it back already")));
-        }
-        written(call, journal).await
+        // Said now rather than to the one who approves it.
+        ledger::opposite(&mut call.tx, organization, number).await.map_err(failure)?;
+        propose(self, call, organization, Change::Reverse(number), request.body.reason.as_str()).await
     }
+}
+
+impl Handle<ListCorrections> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ListCorrections>) -> Result<Page<Correction>, Failure> {
+        let rows = store::list(&mut call.tx, &request.query).await?;
+        Ok(Page::cut(rows, request.query.limit, |it| it.id.uuid()))
+    }
+}
+
+impl Handle<GetCorrection> for App {
+    async fn handle(&self, call: &mut Call, request: Request<GetCorrection>) -> Result<Correction, Failure> {
+        found(call, request.path.correction_id).await
+    }
+}
+
+impl Handle<ApproveCorrection> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ApproveCorrection>) -> Result<Correction, Failure> {
+        let correction = proposed(call, request.path.correction_id).await?;
+        if correction.proposed_by == call.caller.actor().as_str() {
+            return Err(Failure::new(Code::Conflict, "you proposed it yourself; another person has to approve it"));
+        }
+        write(call, correction).await
+    }
+}
+
+impl Handle<RejectCorrection> for App {
+    async fn handle(&self, call: &mut Call, request: Request<RejectCorrection>) -> Result<Correction, Failure> {
+        let correction = proposed(call, request.path.correction_id).await?;
+        let (id, reason) = (correction.id, request.body.reason);
+        call.note("reason", reason.as_str());
+        let by = call.caller.actor().as_str().to_owned();
+        store::decide(&mut call.tx, id, &by, Some(reason.as_str()), None).await?;
+        transition::<Lifecycle>(&mut call.tx, store::versioned(&correction)?, Event::Rejected, reason.as_str()).await?;
+        found(call, id).await
+    }
+}
+
+async fn found(call: &mut Call, id: CorrectionId) -> Result<Correction, Failure> {
+    let correction = store::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("correction"))?;
+    call.about_organization(correction.organization_id);
+    Ok(correction)
+}
+
+/// A correction that can still be decided.
+async fn proposed(call: &mut Call, id: CorrectionId) -> Result<Correction, Failure> {
+    let correction = found(call, id).await?;
+    if correction.state != CorrectionState::Proposed {
+        return Err(Failure::new(Code::Conflict, format!("it is {} already", correction.state)));
+    }
+    Ok(correction)
+}
+
+/// Proposes a change, and posts it at once where nobody else has to agree.
+async fn propose(
+    app: &App,
+    call: &mut Call,
+    organization: OrganizationId,
+    change: Change,
+    reason: &str,
+) -> Result<Correction, Failure> {
+    organizations::store::get(&mut call.tx, organization).await?.ok_or_else(|| Failure::not_found("organization"))?;
+    call.about_organization(organization);
+    call.note("reason", reason);
+    let expires_at = clock::now(&mut call.tx).await? + keys::hours(app.policies.number(keys::BILLING_CORRECTION_HOURS));
+    let proposed_by = call.caller.actor().as_str().to_owned();
+    let new = New { organization, change, reason, proposed_by: &proposed_by, expires_at };
+    let correction = store::insert(&mut call.tx, new).await?;
+    let id = correction.id;
+    call.about(id);
+    if !app.policies.flag(keys::BILLING_FOUR_EYES) {
+        return write(call, correction).await;
+    }
+    work::wake_at(&mut call.tx, Lifecycle::NAME, id.uuid(), expires_at);
+    emit(&mut call.tx, None, id, &CorrectionProposed { id, kind: correction.kind.clone() });
+    Ok(correction)
+}
+
+/// Posts what was proposed. The reference makes it once, whatever happens.
+async fn write(call: &mut Call, correction: Correction) -> Result<Correction, Failure> {
+    let (id, organization) = (correction.id, correction.organization_id);
+    let journal = match store::change(&correction)? {
+        Change::Amount(kind, amount) => {
+            let (kind, from) = match kind {
+                CorrectionKind::Credit => ("credit", AccountKind::Promotional),
+                CorrectionKind::Adjustment | CorrectionKind::Reversal => ("adjustment", AccountKind::WriteOffs),
+            };
+            Journal::between(organization, kind, from, "", amount).map_err(failure)?
+        }
+        Change::Reverse(number) => ledger::opposite(&mut call.tx, organization, number).await.map_err(failure)?,
+    };
+    let journal = journal.by(correction.proposed_by.as_str(), correction.reason.as_str()).once(id.to_string());
+    let posted = ledger::post(&mut call.tx, journal).await.map_err(failure)?;
+    let by = call.caller.actor().as_str().to_owned();
+    store::decide(&mut call.tx, id, &by, None, Some(posted.number)).await?;
+    transition::<Lifecycle>(&mut call.tx, store::versioned(&correction)?, Event::Posted, "").await?;
+    found(call, id).await
 }
 
 fn amount(currency: &CurrencyCode, micros: i64, least: i64) -> Result<Money, Failure> {
@@ -78,32 +170,13 @@ fn amount(currency: &CurrencyCode, micros: i64, least: i64) -> Result<Money, Fai
     Ok(Money::from_micros(micros, currency))
 }
 
-async fn moved(
-    call: &mut Call,
-    organization: OrganizationId,
-    kind: &'static str,
-    from: AccountKind,
-    amount: Money,
-    reason: &str,
-) -> Result<Journal, Failure> {
-    let journal = NewJournal::between(organization, kind, from, "", amount).map_err(failure)?;
-    let actor = call.caller.actor().as_str().to_owned();
-    written(call, journal.by(actor, reason)).await
-}
-
-async fn written(call: &mut Call, journal: NewJournal) -> Result<Journal, Failure> {
-    let organization = journal.organization;
-    call.note("reason", journal.reason.as_str());
-    let posted = post(&mut call.tx, journal).await.map_err(failure)?;
-    call.about(posted.id);
-    let written = store::get(&mut call.tx, organization, posted.number).await?;
-    written.ok_or_else(|| Failure::not_found("journal"))
-}
-
 fn failure(error: LedgerError) -> Failure {
     match error {
         LedgerError::Database(error) => error.into(),
         LedgerError::NoBooks => Failure::not_found("organization"),
-        other => Failure::new(Code::InvalidValue, other),
+        error @ (LedgerError::Reversed(_) | LedgerError::Nothing) => Failure::new(Code::Conflict, error),
+        error @ (LedgerError::Unbalanced(_) | LedgerError::Empty | LedgerError::Money(_)) => {
+            Failure::new(Code::InvalidValue, error)
+        }
     }
 }

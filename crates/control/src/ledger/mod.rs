@@ -3,15 +3,14 @@
 //! that reverses another. Usage is posted by `books`; all else by [`post`].
 
 mod balance;
-mod correct;
 mod post;
 pub mod prove;
 mod routes;
 mod store;
 
 pub use balance::{Balance, balance};
-pub use post::{ATTEST, LedgerError, Posted, attest, post};
-pub use store::{checkpoint, lock};
+pub use post::{ATTEST, LedgerError, Posted, attest, opposite, post};
+pub use store::{checkpoint, get as journal, lock, number};
 
 use contract::id::OrganizationId;
 use kernel::money::{Currency, Money};

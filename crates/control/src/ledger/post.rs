@@ -13,7 +13,7 @@ use kernel::{
 };
 use serde_json::json;
 
-use super::{Journal, Line, store};
+use super::{Account, Journal, Line, store};
 use crate::events::emit;
 
 /// The action of audit entries that keep a journal's hash.
@@ -27,6 +27,10 @@ pub enum LedgerError {
     Empty,
     #[error("there is no organization to post for")]
     NoBooks,
+    #[error("journal {0} took it back already")]
+    Reversed(i64),
+    #[error("it moved nothing, so that there is nothing to take back")]
+    Nothing,
     #[error(transparent)]
     Money(#[from] MoneyError),
     #[error("the database failed")]
@@ -64,6 +68,31 @@ pub async fn post(tx: &mut Tx, journal: Journal) -> Result<Posted, LedgerError> 
     Ok(Posted { id, number, is_repeated: false })
 }
 
+/// What takes a journal back, unless that was done. Not posted yet.
+pub async fn opposite(tx: &mut Tx, organization: OrganizationId, number: i64) -> Result<Journal, LedgerError> {
+    if let Some(by) = store::reversed_by(tx, organization, number).await? {
+        return Err(LedgerError::Reversed(by));
+    }
+    let lines = store::lines(tx, organization, number).await?;
+    if lines.is_empty() {
+        return Err(LedgerError::Nothing);
+    }
+    let back = |it: store::LineRow| {
+        let amount = it.amount.checked_neg().ok_or(MoneyError::Overflow)?;
+        let account = Account { kind: it.kind, subject: it.subject, currency: it.currency };
+        Ok(Line { account, amount })
+    };
+    Ok(Journal {
+        organization,
+        kind: "reversal",
+        actor: String::new(),
+        reason: String::new(),
+        reference: None,
+        reverses: Some(number),
+        lines: lines.into_iter().map(back).collect::<Result<_, LedgerError>>()?,
+    })
+}
+
 /// Writes a journal's hash into the audit log, whose seals are signed: whoever
 /// rewrites journals would have to rewrite those too.
 pub fn attest(tx: &mut Tx, organization: OrganizationId, number: i64, hash: &str) {
@@ -94,7 +123,7 @@ fn check(lines: &[Line]) -> Result<(), LedgerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{Account, AccountKind};
+    use crate::ledger::AccountKind;
 
     fn line(kind: AccountKind, currency: Currency, amount: i64) -> Line {
         Line { account: Account::of(kind, currency), amount }

@@ -128,6 +128,10 @@ policy_keys! {
     BILLING_HOLD_MINUTES = "billing.hold_minutes": number(60, 1, 43200) "minutes", Platform, None;
     /// How often usage is posted to the ledger.
     BILLING_WINDOW_SECONDS = "billing.window_seconds": number(60, 10, 3600) "seconds", Platform, None;
+    /// Whether credit, adjustments and reversals by staff need a second person.
+    BILLING_FOUR_EYES = "billing.four_eyes": flag(false) "flag", Platform, None;
+    /// How long a correction waits for a second person.
+    BILLING_CORRECTION_HOURS = "billing.correction_hours": number(72, 1, 720) "hours", Platform, None;
     /// How long orders to hosts are kept after they are over.
     TASKS_DAYS = "tasks.keep_days": number(30, 1, 3650) "days", Platform, None;
     /// The most webhooks that an organization may have.

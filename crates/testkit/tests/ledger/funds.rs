@@ -4,10 +4,8 @@ use client::ClientError;
 use contract::{
     Code, Nothing,
     allocations::{Allocation, AllocationSpec, CreateAllocation},
-    ledger::{
-        AdjustBalance, CorrectionSpec, GetBalance, GrantCredit, Journal, JournalFilter, JournalPath, ListAnyJournals,
-        ReverseJournal,
-    },
+    corrections::{AdjustBalance, CorrectionSpec, GrantCredit, JournalPath, ReverseJournal},
+    ledger::{GetBalance, Journal, JournalFilter, ListAnyJournals},
     organizations::{Because, OrganizationPath},
     permission::PlatformRole,
     projects::ProjectPath,
@@ -41,7 +39,8 @@ async fn funds() -> Funds {
 
 impl Funds {
     async fn credit(&self, micros: i64) -> Result<Journal, ClientError> {
-        self.operator.call::<GrantCredit>(self.path(), Nothing {}, correction(micros)).await
+        let given = self.operator.call::<GrantCredit>(self.path(), Nothing {}, correction(micros)).await?;
+        Ok(given.journal.expect("one person is enough"))
     }
 
     fn path(&self) -> OrganizationPath {
@@ -156,10 +155,12 @@ async fn staff_give_credit_correct_and_take_back() {
     let given = funds.credit(5 * DOLLAR).await.unwrap();
     assert_eq!((given.kind.as_str(), given.wallets[0].balance_micros), ("credit", 5 * DOLLAR));
     let lower = funds.operator.call::<AdjustBalance>(funds.path(), Nothing {}, correction(-2 * DOLLAR)).await.unwrap();
+    let lower = lower.journal.unwrap();
     assert_eq!(lower.wallets[0].balance_micros, 3 * DOLLAR);
     let path = |journal_id| JournalPath { organization_id: funds.stand.organization, journal_id };
     let because = || Because { reason: "entered twice".parse().unwrap() };
     let back = funds.operator.call::<ReverseJournal>(path(given.id), Nothing {}, because()).await.unwrap();
+    let back = back.journal.unwrap();
     assert_eq!((back.reverses, back.wallets[0].balance_micros), (Some(given.number), -2 * DOLLAR));
     assert!(back.actor.starts_with("user:") && back.reason.as_deref() == Some("entered twice"));
     let twice = funds.operator.call::<ReverseJournal>(path(given.id), Nothing {}, because()).await.unwrap_err();

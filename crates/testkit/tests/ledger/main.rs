@@ -2,6 +2,7 @@
 //! database refuses whoever asks.
 
 mod append_only;
+mod corrections;
 mod funds;
 mod histories;
 mod killed;

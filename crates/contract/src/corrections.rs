@@ -1,0 +1,198 @@
+//! Corrections: what staff change in an organization's books by hand, and who
+//! agreed to it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Open, Page, Reason, Timestamp, endpoint, event,
+    id::{CorrectionId, JournalId, OrganizationId},
+    ledger::Journal,
+    list_query, moved_event,
+    organizations::{Because, OrganizationPath},
+    prices::CurrencyCode,
+    words,
+};
+
+endpoint! {
+    /// Give an organization promotional credit.
+    ///
+    /// Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+    GrantCredit = POST "/v1/platform/organizations/{organization_id}/credits" {
+        path: OrganizationPath,
+        body: CorrectionSpec,
+        returns: 201 Correction,
+        auth: Platform(PlatformLedgerWrite),
+        lane: Financial,
+        idempotency: KeyRequired,
+        audit: Action("credit.grant"),
+        problems: [NotFound, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Correct what an organization has, up or down.
+    ///
+    /// Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+    AdjustBalance = POST "/v1/platform/organizations/{organization_id}/adjustments" {
+        path: OrganizationPath,
+        body: CorrectionSpec,
+        returns: 201 Correction,
+        auth: Platform(PlatformLedgerWrite),
+        lane: Financial,
+        idempotency: KeyRequired,
+        audit: Action("balance.adjust"),
+        problems: [NotFound, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Take a journal back by its opposite. A journal is taken back once.
+    ///
+    /// Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+    ReverseJournal = POST "/v1/platform/organizations/{organization_id}/journals/{journal_id}/reverse" {
+        path: JournalPath,
+        body: Because,
+        returns: 201 Correction,
+        auth: Platform(PlatformLedgerWrite),
+        lane: Financial,
+        idempotency: KeyRequired,
+        audit: Action("journal.reverse"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// List corrections, newest first.
+    ListCorrections = GET "/v1/platform/corrections" {
+        query: CorrectionFilter,
+        returns: 200 Page<Correction>,
+        auth: Platform(PlatformLedgerRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.corrections.list"),
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Show a correction and the journal that it came to.
+    GetCorrection = GET "/v1/platform/corrections/{correction_id}" {
+        path: CorrectionPath,
+        returns: 200 Correction,
+        auth: Platform(PlatformLedgerRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.correction.read"),
+        problems: [NotFound],
+    }
+}
+
+endpoint! {
+    /// Agree to a correction that somebody else proposed: it is posted.
+    ApproveCorrection = POST "/v1/platform/corrections/{correction_id}/approve" {
+        path: CorrectionPath,
+        returns: 200 Correction,
+        auth: Platform(PlatformLedgerWrite),
+        lane: Financial,
+        idempotency: KeyRequired,
+        audit: Action("correction.approve"),
+        problems: [NotFound, Conflict, InvalidValue],
+    }
+}
+
+endpoint! {
+    /// Turn a correction down, or take back one's own.
+    RejectCorrection = POST "/v1/platform/corrections/{correction_id}/reject" {
+        path: CorrectionPath,
+        body: Because,
+        returns: 200 Correction,
+        auth: Platform(PlatformLedgerWrite),
+        lane: Financial,
+        idempotency: KeyRequired,
+        audit: Action("correction.reject"),
+        problems: [NotFound, Conflict],
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CorrectionPath {
+    pub correction_id: CorrectionId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct JournalPath {
+    pub organization_id: OrganizationId,
+    pub journal_id: JournalId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CorrectionSpec {
+    pub currency: CurrencyCode,
+    /// Millionths of the currency; positive is money for the organization.
+    #[schemars(range(min = -1_000_000_000_000_000_i64, max = 1_000_000_000_000_000_i64))]
+    pub amount_micros: i64,
+    pub reason: Reason,
+}
+
+list_query! {
+    CorrectionFilter {
+        /// Only corrections in this state.
+        state: CorrectionState,
+        /// Only corrections of this organization's books.
+        organization_id: OrganizationId,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Correction {
+    pub id: CorrectionId,
+    pub organization_id: OrganizationId,
+    pub kind: Open<CorrectionKind>,
+    pub state: Open<CorrectionState>,
+    /// Absent when it takes a journal back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<CurrencyCode>,
+    /// Millionths of the currency; positive is money for the organization.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount_micros: Option<i64>,
+    /// The number of the journal that it takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverses: Option<i64>,
+    pub reason: String,
+    pub proposed_by: String,
+    /// Who posted it or turned it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+    /// Why it was turned down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    /// What was posted for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<Journal>,
+    pub version: i64,
+    pub created_at: Timestamp,
+    /// When it runs out if nobody decides.
+    pub expires_at: Timestamp,
+}
+
+words! { CorrectionKind { Credit = "credit", Adjustment = "adjustment", Reversal = "reversal" } }
+words! { CorrectionState { Proposed = "proposed", Posted = "posted", Rejected = "rejected", Expired = "expired" } }
+
+event! {
+    /// Somebody proposed to correct an organization's books.
+    CorrectionProposed = "correction.proposed" { id: CorrectionId, kind: Open<CorrectionKind> }
+}
+moved_event! {
+    /// A correction was posted to the books.
+    CorrectionPosted = "correction.posted"
+}
+moved_event! {
+    /// A correction was turned down.
+    CorrectionRejected = "correction.rejected"
+}
+moved_event! {
+    /// Nobody decided about a correction in time.
+    CorrectionExpired = "correction.expired"
+}

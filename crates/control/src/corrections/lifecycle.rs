@@ -1,0 +1,60 @@
+//! Which moves a correction may make.
+
+use contract::{
+    Word,
+    corrections::CorrectionState::{self, Expired, Posted, Proposed, Rejected},
+    id::CorrectionId,
+};
+use kernel::machine::Machine;
+use uuid::Uuid;
+
+pub struct Lifecycle;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    Posted,
+    Rejected,
+    Expired,
+}
+
+impl Machine for Lifecycle {
+    const NAME: &'static str = "correction";
+    const TABLE: &'static str = "corrections";
+    type State = CorrectionState;
+    type Event = Event;
+    const STATES: &'static [CorrectionState] = CorrectionState::ALL;
+    const EVENTS: &'static [Event] = &[Event::Posted, Event::Rejected, Event::Expired];
+    const INITIAL: CorrectionState = Proposed;
+
+    fn is_driven(state: CorrectionState) -> bool {
+        match state {
+            Proposed => true,
+            Posted | Rejected | Expired => false,
+        }
+    }
+
+    fn next(from: CorrectionState, event: Event) -> Option<CorrectionState> {
+        match (from, event) {
+            (Proposed, Event::Posted) => Some(Posted),
+            (Proposed, Event::Rejected) => Some(Rejected),
+            (Proposed, Event::Expired) => Some(Expired),
+            (Posted | Rejected | Expired, Event::Posted | Event::Rejected | Event::Expired) => None,
+        }
+    }
+
+    fn label(state: CorrectionState) -> &'static str {
+        state.as_str()
+    }
+
+    fn event_name(event: Event) -> &'static str {
+        match event {
+            Event::Posted => "posted",
+            Event::Rejected => "rejected",
+            Event::Expired => "expired",
+        }
+    }
+
+    fn text_id(id: Uuid) -> String {
+        CorrectionId::from(id).to_string()
+    }
+}

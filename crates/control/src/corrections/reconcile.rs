@@ -1,0 +1,72 @@
+//! Lets corrections run out that nobody decided about.
+
+use contract::corrections::{Correction, CorrectionState};
+use kernel::{
+    Tx,
+    machine::{Machine, transition},
+    work::{Next, ReconcileError, Reconciler},
+};
+use uuid::Uuid;
+
+use super::{
+    lifecycle::{Event, Lifecycle},
+    store,
+};
+
+pub struct CorrectionReconciler;
+
+/// A correction and the time that it was looked at.
+pub struct Seen {
+    correction: Correction,
+    now: contract::Timestamp,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Nothing,
+    Wait(std::time::Duration),
+    Expire,
+}
+
+impl Reconciler for CorrectionReconciler {
+    const KIND: &'static str = Lifecycle::NAME;
+    type Seen = Seen;
+    type Found = ();
+    type Verdict = Verdict;
+    type Error = ReconcileError;
+
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+        let Some(correction) = store::get(tx, id.into()).await? else { return Ok(None) };
+        Ok(Some(Seen { correction, now: kernel::clock::now(tx).await? }))
+    }
+
+    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+        Ok(())
+    }
+
+    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
+        if seen.correction.state != CorrectionState::Proposed {
+            return Verdict::Nothing;
+        }
+        let left = seen.correction.expires_at.duration_since(seen.now);
+        match std::time::Duration::try_from(left) {
+            Ok(left) if !left.is_zero() => Verdict::Wait(left),
+            _ => Verdict::Expire,
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+        match verdict {
+            Verdict::Nothing => Ok(Next::Done),
+            Verdict::Wait(left) => Ok(Next::After(left)),
+            Verdict::Expire => {
+                transition::<Lifecycle>(tx, store::versioned(&seen.correction)?, Event::Expired, "").await?;
+                Ok(Next::Done)
+            }
+        }
+    }
+
+    async fn overdue(&self, tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
+        store::overdue(tx, limit).await
+    }
+}
