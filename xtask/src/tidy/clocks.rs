@@ -113,7 +113,11 @@ mod tests {
 
     #[test]
     fn defining_the_clock_excuses_nothing_else_in_the_file() {
-        let script = "CREATE FUNCTION app_now() AS $$ SELECT now() $$;\nSELECT now();";
-        assert_eq!(lines("migrations/1_a.up.sql", script), [2]);
+        for clock in ["app_now", "app_clock"] {
+            let script = format!("CREATE FUNCTION {clock}() AS $$ SELECT clock_timestamp() $$;\nSELECT now();");
+            assert_eq!(lines("migrations/1_a.up.sql", &script), [2]);
+        }
+        let other = "CREATE FUNCTION my_clock() AS $$ SELECT clock_timestamp() $$;";
+        assert_eq!(lines("migrations/1_a.up.sql", other), [1]);
     }
 }
