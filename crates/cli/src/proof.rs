@@ -85,7 +85,7 @@ fn added(before: Option<Proof>, part: Proof) -> Proof {
 
 fn for_people(proof: &Proof) -> String {
     let mut lines = vec![format!(
-        "{} organizations, {} journals, {} intervals, {} entries checked.",
+        "Checked: organizations {}, journals {}, intervals {}, entries {}.",
         proof.organizations, proof.journals, proof.intervals, proof.entries
     )];
     if let Some(difference) = &proof.difference {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn parts_add_up_and_a_difference_is_named() {
         let whole = added(Some(part(3)), part(4));
-        assert!(for_people(&whole).contains("2 organizations, 7 journals, 4 intervals, 8 entries"));
+        assert!(for_people(&whole).contains("organizations 2, journals 7, intervals 4, entries 8"));
         let organization_id = OrganizationId::generate();
         let difference =
             Some(Difference { organization_id, journal: Some(9), allocation_id: None, what: "edited".into() });

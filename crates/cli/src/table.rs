@@ -126,7 +126,7 @@ fn moment(field: &str, value: &Value) -> Option<Timestamp> {
 }
 
 fn is_moment(field: &str) -> bool {
-    field == "at" || field.ends_with("_at") || field.ends_with("_since")
+    field == "at" || ["_at", "_since", "_until"].iter().any(|it| field.ends_with(it))
 }
 
 /// Millionths as people write amounts, with two decimals at least.

@@ -173,8 +173,9 @@ pub struct Correction {
     pub journal: Option<Journal>,
     pub version: i64,
     pub created_at: Timestamp,
-    /// When it runs out if nobody decides.
-    pub expires_at: Timestamp,
+    /// When it runs out if nobody decides; absent once somebody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
 }
 
 words! { CorrectionKind { Credit = "credit", Adjustment = "adjustment", Reversal = "reversal" } }

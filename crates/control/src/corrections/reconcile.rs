@@ -1,6 +1,6 @@
 //! Lets corrections run out that nobody decided about.
 
-use contract::corrections::{Correction, CorrectionState};
+use contract::corrections::Correction;
 use kernel::{
     Tx,
     machine::{Machine, transition},
@@ -45,10 +45,8 @@ impl Reconciler for CorrectionReconciler {
     }
 
     fn decide(&self, seen: &Seen, (): ()) -> Verdict {
-        if seen.correction.state != CorrectionState::Proposed {
-            return Verdict::Nothing;
-        }
-        let left = seen.correction.expires_at.duration_since(seen.now);
+        let Some(expires_at) = seen.correction.expires_at else { return Verdict::Nothing };
+        let left = expires_at.duration_since(seen.now);
         match std::time::Duration::try_from(left) {
             Ok(left) if !left.is_zero() => Verdict::Wait(left),
             _ => Verdict::Expire,

@@ -159,11 +159,13 @@ async fn correction(tx: &mut Tx, row: Row) -> sqlx::Result<Correction> {
         Some(number) => crate::ledger::journal(tx, organization_id, number).await?,
         None => None,
     };
+    let state = crate::rows::word(&row.state)?;
+    let is_open = state == CorrectionState::Proposed;
     Ok(Correction {
         id: row.id.into(),
         organization_id,
         kind: crate::rows::word(&row.kind)?,
-        state: crate::rows::word(&row.state)?,
+        state,
         currency: row.currency.as_deref().map(crate::rows::text).transpose()?,
         amount_micros: row.amount,
         reverses: row.reverses,
@@ -174,6 +176,6 @@ async fn correction(tx: &mut Tx, row: Row) -> sqlx::Result<Correction> {
         journal,
         version: row.version,
         created_at: row.created_at.to_jiff(),
-        expires_at: row.expires_at.to_jiff(),
+        expires_at: is_open.then(|| row.expires_at.to_jiff()),
     })
 }
