@@ -18,6 +18,7 @@ use crate::{
     allocations::AllocationReconciler,
     app::App,
     books::BooksReconciler,
+    budgets::BudgetReconciler,
     dead_letters::DeadLetterReconciler,
     http,
     invitations::InvitationReconciler,
@@ -125,6 +126,7 @@ fn add_inner(workers: &mut Workers, app: &App) {
         policies: app.policies.clone(),
     });
     workers.add(BooksReconciler { policies: app.policies.clone() });
+    workers.add(BudgetReconciler);
     workers.add(DeadLetterReconciler { consumers: consumers(app), policies: app.policies.clone() });
     workers.add(InvitationReconciler);
     workers.add(MaintenanceWindowReconciler);

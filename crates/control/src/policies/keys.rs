@@ -128,6 +128,8 @@ policy_keys! {
     BILLING_HOLD_MINUTES = "billing.hold_minutes": number(60, 1, 43200) "minutes", Platform, None;
     /// How often usage is posted to the ledger.
     BILLING_WINDOW_SECONDS = "billing.window_seconds": number(60, 10, 3600) "seconds", Platform, None;
+    /// The most budgets that a project may have.
+    BUDGETS_MAX = "budgets.max": number(20, 1, 1000) "count", Project, LowerOnly;
     /// How long orders to hosts are kept after they are over.
     TASKS_DAYS = "tasks.keep_days": number(30, 1, 3650) "days", Platform, None;
     /// The most webhooks that an organization may have.

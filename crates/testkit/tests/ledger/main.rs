@@ -2,6 +2,7 @@
 //! database refuses whoever asks.
 
 mod append_only;
+mod budgets;
 mod funds;
 mod killed;
 mod marks;
