@@ -66,6 +66,7 @@ kinds! {
     Mail = "mail",
     Journal = "journal",
     Correction = "correction",
+    Budget = "budget",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -96,6 +97,7 @@ pub type WebhookId = Id<Webhook>;
 pub type WebhookDeliveryId = Id<WebhookDelivery>;
 pub type JournalId = Id<Journal>;
 pub type CorrectionId = Id<Correction>;
+pub type BudgetId = Id<Budget>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
 pub type NotificationId = Id<Notification>;

@@ -26,6 +26,7 @@ pub mod tables;
 pub mod agents;
 pub mod allocations;
 pub mod audit;
+pub mod budgets;
 pub mod capacity;
 pub mod corrections;
 pub mod dead_letters;

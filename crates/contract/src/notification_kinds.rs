@@ -12,6 +12,7 @@ words! {
         AllocationNodeLost = "allocation_node_lost",
         AllocationOutOfFunds = "allocation_out_of_funds",
         AllocationTakenBack = "allocation_taken_back",
+        BudgetThreshold = "budget_threshold",
         InvitationReceived = "invitation_received",
         MaintenancePlanned = "maintenance_planned",
         WalletDepleted = "wallet_depleted",
@@ -76,6 +77,9 @@ impl NotificationKind {
             }
             Self::AllocationTakenBack => {
                 mandatory("An operator ended an allocation.", &["allocation.force_released"], Requester)
+            }
+            Self::BudgetThreshold => {
+                optional("A project used a share of its budget.", &["budget.threshold_reached"], Payers)
             }
             Self::InvitationReceived => {
                 optional("Somebody is invited to an organization.", &["invitation.created"], Invited)

@@ -23,6 +23,7 @@ words! {
         AllocationsWrite = "allocations:write",
         QuotasRead = "quotas:read",
         LedgerRead = "ledger:read",
+        BudgetsWrite = "budgets:write",
         WebhooksRead = "webhooks:read",
         WebhooksWrite = "webhooks:write",
         PlatformOrganizationsRead = "platform.organizations:read",
@@ -93,6 +94,8 @@ impl Role {
             | P::PoliciesWrite
             | P::AuditRead
             | P::WebhooksWrite => Role::Admin,
+            // Those who pay.
+            P::BudgetsWrite => return matches!(self, Role::Owner | Role::Admin | Role::Billing),
             P::OrganizationClose => Role::Owner,
             P::PlatformOrganizationsRead
             | P::PlatformOrganizationsWrite
@@ -132,7 +135,7 @@ impl Role {
             Role::Owner => 4,
             Role::Admin => 3,
             Role::Member => 2,
-            // Billing sees what a viewer sees; its own permissions come with the ledger.
+            // Billing sees what a viewer sees, and says what may be spent.
             Role::Billing | Role::Viewer => 1,
         }
     }

@@ -9,6 +9,7 @@ pub mod app;
 pub mod audit;
 pub mod backup;
 pub mod books;
+pub mod budgets;
 pub mod ca;
 pub mod capacity;
 pub mod config;

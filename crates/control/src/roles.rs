@@ -18,6 +18,7 @@ use crate::{
     allocations::AllocationReconciler,
     app::App,
     books::BooksReconciler,
+    budgets::BudgetReconciler,
     corrections::CorrectionReconciler,
     dead_letters::DeadLetterReconciler,
     http,
@@ -128,6 +129,7 @@ fn add_inner(workers: &mut Workers, app: &App) {
     });
     workers.add(BooksReconciler { policies: app.policies.clone() });
     workers.add(CorrectionReconciler);
+    workers.add(BudgetReconciler);
     workers.add(DeadLetterReconciler { consumers: consumers(app), policies: app.policies.clone() });
     workers.add(InvitationReconciler);
     workers.add(MaintenanceWindowReconciler);

@@ -1,5 +1,6 @@
 //! Measures decisions over a fleet of 10,000 nodes of eight slots: a stream of requests
-//! and releases at about four fifths of the capacity. Prints one JSON object.
+//! and releases at about four fifths of the capacity; and, as it then is, the search for
+//! nodes to keep free. Prints one JSON object.
 //!
 //! ```sh
 //! cargo run --release -p planner --example decisions
@@ -7,7 +8,7 @@
 
 use planner::{
     AllocationKey, Ask, Fleet, Node, NodeKey, OrganizationKey, Placement, SameFabric, Shape, SkuShape, Slot, SlotKey,
-    explain, plan,
+    could_run, explain, plan, soonest,
 };
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ const SLOTS: u128 = 8;
 const WARM_UP: usize = 20_000;
 const DECISIONS: usize = 100_000;
 const EXPLANATIONS: usize = 20;
+const SEARCHES: usize = 2_000;
 /// Where the stream starts to release as fast as it places.
 const FULL: usize = (NODES * SLOTS * 8 / 10) as usize;
 
@@ -51,7 +53,9 @@ fn main() {
             give_back(&mut fleet, &mut held);
         }
     }
-    report(began.elapsed(), times, placed, explanation_ms(&fleet));
+    let took = began.elapsed();
+    let searches = searches(&fleet, &mut random);
+    report(took, times, searches, placed, explanation_ms(&fleet));
 }
 
 /// Three in four hosts are without VM isolation; 32 share a fabric domain.
@@ -115,6 +119,21 @@ fn size(placement: &Placement) -> usize {
     placement.parts.iter().map(|part| part.slots.len()).sum()
 }
 
+/// How long it takes to find out whether a request could run at all and which nodes to
+/// keep free for it, as when it waited longest. Half of what is held has a lease.
+fn searches(fleet: &Fleet, random: &mut u64) -> Vec<Duration> {
+    let ends = |holder: AllocationKey| holder.0.is_multiple_of(2).then_some((holder.0 % 10_007) as i64);
+    let own = AllocationKey(u128::MAX);
+    let search = |_| {
+        let ask = ask(random);
+        let start = Instant::now();
+        let found = could_run(fleet, &ask).then(|| soonest(fleet, &ask, own, &ends));
+        std::hint::black_box(found);
+        start.elapsed()
+    };
+    (0..SEARCHES).map(search).collect()
+}
+
 /// How long the long answer takes, at worst, for something that no node has.
 fn explanation_ms(fleet: &Fleet) -> f64 {
     let mut gang = Ask::new(OrganizationKey(1), SkuShape::new(Shape::GpuSlice).of_model("H200"), 9);
@@ -127,13 +146,16 @@ fn explanation_ms(fleet: &Fleet) -> f64 {
     slowest.max().unwrap_or_default().as_secs_f64() * 1_000.0
 }
 
-fn report(took: Duration, mut times: Vec<Duration>, placed: usize, explanation_ms: f64) {
+fn report(took: Duration, mut times: Vec<Duration>, mut searches: Vec<Duration>, placed: usize, explanation_ms: f64) {
     times.sort_unstable();
-    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e6;
-    let deciding: Duration = times.iter().sum();
+    searches.sort_unstable();
+    let of = |sorted: &[Duration], share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e6;
+    let at = |share: f64| of(&times, share);
+    let (deciding, searching): (Duration, Duration) = (times.iter().sum(), searches.iter().sum());
     println!(
         "{{\"decisions_per_second\": {:.0}, \"with_changes_per_second\": {:.0}, \"p50_us\": {:.1}, \"p99_us\": {:.1}, \
          \"p999_us\": {:.1}, \"max_us\": {:.1}, \"placed\": {placed}, \"decisions\": {}, \"explain_ms\": {explanation_ms:.1}, \
+         \"searches_per_second\": {:.0}, \"search_p50_us\": {:.1}, \"search_p999_us\": {:.1}, \"searches\": {}, \
          \"nodes\": {NODES}, \"slots\": {}}}",
         times.len() as f64 / deciding.as_secs_f64(),
         times.len() as f64 / took.as_secs_f64(),
@@ -142,6 +164,10 @@ fn report(took: Duration, mut times: Vec<Duration>, placed: usize, explanation_m
         at(0.999),
         at(1.0),
         times.len(),
+        searches.len() as f64 / searching.as_secs_f64(),
+        of(&searches, 0.5),
+        of(&searches, 0.999),
+        searches.len(),
         NODES * SLOTS,
     );
 }

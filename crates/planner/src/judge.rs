@@ -5,10 +5,12 @@ use crate::ask::Ask;
 use crate::gang;
 use crate::groups::{SlotClass, classes, free_groups};
 use crate::key::Name;
-use crate::node::{Health, Node, State};
+use crate::node::{Health, Node, State, Unavailable};
 use crate::plan::{may_serve, suits};
 use crate::reason::{Occupancy, Reason};
 use std::collections::BTreeMap;
+
+const UNATTESTED: State = State::Unavailable(Unavailable::Unattested);
 
 /// The classes of which a part fits, or why none does.
 pub fn judge(node: &Node, ask: &Ask) -> Result<Vec<SlotClass>, Reason> {
@@ -17,6 +19,9 @@ pub fn judge(node: &Node, ask: &Ask) -> Result<Vec<SlotClass>, Reason> {
     let admitted: Vec<SlotClass> = classes(node).into_iter().filter(|class| ask.sku.admits(class)).collect();
     if admitted.is_empty() {
         return Err(Reason::OtherModel);
+    }
+    if node.state == UNATTESTED {
+        return Err(Reason::Unavailable(Unavailable::Unattested));
     }
     if !may_serve(node, ask) {
         return Err(Reason::ServesAnother);
@@ -98,6 +103,9 @@ fn check_place(node: &Node, ask: &Ask) -> Result<(), Reason> {
 
 fn check_condition(node: &Node) -> Result<(), Reason> {
     match (&node.state, &node.health) {
+        // Nobody hears of it until it was installed anew. It is judged further, so that
+        // nobody is asked to attest a node that would not do.
+        (&UNATTESTED, _) => Ok(()),
         (State::Unavailable(state), _) => Err(Reason::Unavailable(*state)),
         (State::Ready, Health::Bad(detail)) => Err(Reason::Unhealthy { detail: detail.clone() }),
         (State::Ready, Health::Ok) => Ok(()),

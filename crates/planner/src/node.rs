@@ -40,6 +40,8 @@ pub enum Unavailable {
     Draining,
     Maintenance,
     Sanitizing,
+    /// Nobody wipes it but a person, who then has to say so.
+    Unattested,
     Failed,
     Retired,
 }
@@ -139,6 +141,7 @@ impl fmt::Display for Unavailable {
             Self::Draining => "draining",
             Self::Maintenance => "in maintenance",
             Self::Sanitizing => "being sanitized",
+            Self::Unattested => "waiting for a person to attest that it was wiped",
             Self::Failed => "failed",
             Self::Retired => "retired",
         })

@@ -78,16 +78,23 @@ fn waits(node: &Node, ask: &Ask, ends: Ends<'_>) -> impl Iterator<Item = (SlotCl
     let found = if is_in_service(node) && is_in_place(node, ask) { classes(node) } else { Vec::new() };
     let admitted = found.into_iter().filter(|class| ask.sku.admits(class));
     admitted.filter_map(move |class| {
-        let (until, slots) = wait(node, ask, &class, ends)?;
+        let (mut until, slots) = wait(node, ask, &class, ends)?;
+        if node.state == State::Unavailable(Unavailable::Unattested) {
+            // Nobody knows when a person comes.
+            until = i64::MAX;
+        }
         Some((class, Wait { until, slots, is_new: false, node: node.key }))
     })
 }
 
-/// Ready, or about to be without anybody's help.
+/// Ready, or about to be as a matter of course: by itself, or when a person attests that
+/// it was wiped.
 fn is_in_service(node: &Node) -> bool {
     match node.state {
         State::Ready => node.health == Health::Ok,
-        State::Unavailable(state) => state == Unavailable::Sanitizing,
+        State::Unavailable(state) => {
+            matches!(state, Unavailable::Sanitizing | Unavailable::Unattested)
+        }
     }
 }
 

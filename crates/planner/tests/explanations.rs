@@ -149,7 +149,13 @@ fn what_operators_can_do_is_named_and_marked_as_theirs() {
     ill.health = Health::Bad("disk".into());
     let mut theirs = node(1, 8);
     theirs.serves = Some(OrganizationKey(2));
+    let mut unattested = node(1, 8);
+    (unattested.state, unattested.serves) = (State::Unavailable(Unavailable::Unattested), Some(OrganizationKey(2)));
+    unattested.health = Health::Bad("shut out".into());
+    unattested.slots.iter_mut().for_each(|slot| slot.condition = Condition::Dirty);
     let table = [
+        (unattested.clone(), "wipe node node-1 and attest it"),
+        (unattested, "add 1 nodes with 8 B200 GPUs each"),
         (cordoned, "lift the cordon of node node-1"),
         (ill, "repair node node-1"),
         (theirs, "sanitize node node-1"),
@@ -161,6 +167,25 @@ fn what_operators_can_do_is_named_and_marked_as_theirs() {
         let change = explained(&fleet([node]), &ask).smallest_change;
         assert_eq!((change.to_string().as_str(), change.audience()), (expected, Audience::Operator));
     }
+}
+
+#[test]
+fn who_waits_for_an_attestation_is_told_that_a_person_must_give_it() {
+    let unattested = |key| {
+        let mut node = node(key, 8);
+        node.state = State::Unavailable(Unavailable::Unattested);
+        node
+    };
+    let explanation = explained(&fleet([unattested(1)]), &slice(8));
+    let rule = "a person has to attest first that the node that would do was wiped";
+    assert_eq!(explanation.rule.to_string(), rule);
+    let reason = explanation.rejected[0].reason.to_string();
+    assert_eq!(reason, "is waiting for a person to attest that it was wiped");
+    let gang = Ask { nodes: 2, ..slice(8) };
+    let two = smallest([unattested(1), unattested(2)], &gang);
+    assert_eq!(two, "wipe 2 nodes and attest them, node-1 first");
+    let other = Ask { sku: slice(8).sku.of_model("B200"), ..slice(8) };
+    assert_eq!(explained(&fleet([unattested(1)]), &other).rule.to_string(), "no node has such GPUs");
 }
 
 #[test]

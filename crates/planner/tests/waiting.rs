@@ -43,6 +43,8 @@ fn a_request_could_run_when_the_nodes_in_service_would_hold_it_empty() {
     assert!(could_run(&fleet([other]), &slice(8)), "it is wiped when it is empty");
     let sanitizing = Node { state: State::Unavailable(Unavailable::Sanitizing), ..full() };
     assert!(could_run(&fleet([sanitizing]), &slice(8)), "it comes back by itself");
+    let unattested = Node { state: State::Unavailable(Unavailable::Unattested), ..full() };
+    assert!(could_run(&fleet([unattested]), &slice(8)), "a person brings it back as a matter of course");
     let cordoned = Node { state: State::Unavailable(Unavailable::Cordoned), ..full() };
     let unwell = Node { health: Health::Bad("xid 79".into()), ..node(2, 8) };
     assert!(!could_run(&fleet([cordoned, unwell]), &slice(1)), "only a person can bring these back");
@@ -73,6 +75,9 @@ fn room_is_kept_where_leases_end_first_and_else_where_least_is_in_the_way() {
     let fleet_of = |nodes: &[&Node]| fleet(nodes.iter().map(|it| (*it).clone()));
     assert_eq!(first(&fleet_of(&[&leased, &sooner]), &slice(2)), Some(vec![2]));
     assert_eq!(first(&fleet_of(&[&leased, &sooner]), &slice(3)), Some(vec![1]), "by the last that it needs");
+    let unattested = Node { state: State::Unavailable(Unavailable::Unattested), ..node(7, 4) };
+    assert_eq!(first(&fleet_of(&[&unattested, &leased]), &slice(2)), Some(vec![1]), "no person is waited for");
+    assert_eq!(first(&fleet_of(&[&unattested]), &slice(2)), Some(vec![7]), "unless there is nothing else");
     let full = held_by(node(4, 4), &[1, 2, 3, 4]);
     assert_eq!(first(&fleet_of(&[&full, &unknown]), &slice(4)), Some(vec![3]), "two in the way before four");
     assert_eq!(first(&fleet_of(&[&full, &unknown]), &slice(8)), None);

@@ -13,15 +13,20 @@ use contract::{
     },
     nodes::{CordonNode, DrainNode, DrainSpec, Node, NodePath, UncordonNode},
     organizations::{Because, OrganizationPath},
+    webhooks::{CreateWebhook, NewWebhook, WebhookSpec},
 };
 use control::roles::Role;
-use testkit::{Agent, Database, Fleet, Member, Server, server::eventually};
+use testkit::{Agent, Database, Fleet, Member, Receiver, Server, server::eventually, world::set_policy};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// A fleet in which work happens only when the test settles it.
 async fn fleet() -> Fleet {
-    Fleet::on(Server::with(Arc::new(Database::new().await), &[Role::Api, Role::Nodes], |_| ()).await).await
+    fleet_with(&[Role::Api, Role::Nodes]).await
+}
+
+async fn fleet_with(roles: &[Role]) -> Fleet {
+    Fleet::on(Server::with(Arc::new(Database::new().await), roles, |_| ()).await).await
 }
 
 fn because() -> Because {
@@ -195,6 +200,81 @@ async fn who_is_on_a_node_is_told_that_it_is_emptied_until_when_and_that_it_is_n
     );
     let event = heard(&fleet, organization, &owner, "allocation.drain").await.remove(0);
     assert!(!event.data.to_string().contains("internal"), "the operator's reason stays with the operators");
+}
+
+/// A webhook of the organization for the notices that this file is about.
+async fn hook(fleet: &Fleet, organization: OrganizationId, owner: &Member, receiver: &Receiver) -> NewWebhook {
+    let events = ["maintenance_window.*", "allocation.drain_announced", "allocation.drain_called_off"];
+    let body = WebhookSpec {
+        url: receiver.url.parse().unwrap(),
+        events: events.iter().map(|it| it.parse().unwrap()).collect(),
+        description: None,
+    };
+    let path = OrganizationPath { organization_id: organization };
+    fleet.world.as_(owner).call::<CreateWebhook>(path, Nothing {}, body).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_webhooks_of_who_is_concerned_receive_the_notices_signed_and_nobody_elses_do() {
+    let fleet = fleet_with(&[Role::Api, Role::Nodes, Role::Relay]).await;
+    let server = &fleet.world.server;
+    set_policy(&fleet.operator, "webhooks.allow_http_loopback", "true").await;
+    server.app.policies.refresh(&server.app.db).await.unwrap();
+    let agent = fleet.host("a", 1).await;
+    let (organization, owner) = fleet.world.organization().await;
+    let project = fleet.world.project(organization).await;
+    occupy(&fleet, &agent, organization, project).await;
+    let (stranger, other) = fleet.world.organization().await;
+    let (receiver, foreign) = (Receiver::start().await, Receiver::start().await);
+    let secret = hook(&fleet, organization, &owner, &receiver).await.secret;
+    hook(&fleet, stranger, &other, &foreign).await;
+    let hears = async |count: usize| {
+        eventually("the notices to arrive", || async {
+            server.settle().await;
+            receiver.heard().len() >= count
+        })
+        .await;
+    };
+
+    let path = || NodePath { node_id: agent.node };
+    let drain =
+        DrainSpec { deadline_seconds: contract::Within::new(3600).unwrap(), reason: "internal".parse().unwrap() };
+    let drained = fleet.operator.call::<DrainNode>(path(), Nothing {}, drain).await.unwrap();
+    hears(1).await;
+    fleet.operator.call::<UncordonNode>(path(), Nothing {}, because()).await.unwrap();
+    hears(2).await;
+    let made = plan(&fleet, window(&fleet, Some(agent.node), None)).await;
+    hears(3).await;
+    fleet.advance(HOUR + HOUR / 2);
+    hears(4).await;
+    fleet.advance(2 * HOUR);
+    hears(5).await;
+
+    let heard = receiver.heard();
+    let told: Vec<String> = heard.iter().map(|it| it.event()["subject"].as_str().unwrap().to_owned()).collect();
+    println!("sent to the webhook: {told:?}");
+    assert_eq!(
+        told,
+        [
+            "allocation.drain_announced",
+            "allocation.drain_called_off",
+            "maintenance_window.announced",
+            "maintenance_window.start_announced",
+            "maintenance_window.end_announced",
+        ],
+        "each once, in the order in which it happened"
+    );
+    for request in &heard {
+        assert!(request.is_signed_by(secret.expose()) && !request.is_signed_by("whsec_other"));
+        assert_eq!(request.event()["organization_id"], organization.to_string());
+        assert_eq!(request.event()["data"]["project_id"], project.to_string());
+        assert!(!request.event().to_string().contains("internal"), "the operator's reason stays with the operators");
+    }
+    let deadline = serde_json::to_value(drained.drain_deadline_at).unwrap();
+    assert_eq!(heard[0].event()["data"]["deadline_at"], deadline);
+    assert_eq!(heard[2].event()["data"]["id"], made.id.to_string());
+    assert_eq!(heard[2].event()["data"]["reason"], "new driver");
+    assert!(foreign.heard().is_empty(), "nobody else is told");
 }
 
 #[tokio::test(flavor = "multi_thread")]

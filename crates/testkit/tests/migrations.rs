@@ -124,6 +124,9 @@ const FLEET: &str = "
     INSERT INTO maintenance_notices SELECT p.organization_id, p.id, w.id FROM projects p, maintenance_windows w;
     INSERT INTO notifications (id, user_id, kind, cause, title, body)
       SELECT gen_random_uuid(), id, 'wallet_low', gen_random_uuid(), 'title', 'body' FROM users;
+    INSERT INTO budgets (id, organization_id, project_id, amount_micros, currency, period, mode, thresholds)
+      SELECT gen_random_uuid(), organization_id, id, 1, 'USD', 'month', 'hard', '{50}' FROM projects;
+    INSERT INTO budget_notices (organization_id, budget_id, since, percent) SELECT organization_id, id, app_now(), 50 FROM budgets;
     INSERT INTO notification_preferences (user_id, kind, email) SELECT id, 'wallet_low', false FROM users;
     INSERT INTO mails (id, user_id, kind, cause, title, body, state)
       SELECT gen_random_uuid(), id, 'wallet_low', gen_random_uuid(), 'title', 'body', 'sent' FROM users;

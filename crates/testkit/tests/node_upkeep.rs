@@ -14,7 +14,13 @@ use kernel::secrets::Secret;
 use protocol::{
     Done, DriverKind, Inventory, Outcome, Verb, agent_binary::AgentBinary, agent_binary::sha256_hex, paths,
 };
-use testkit::{Agent, Database, Fleet, Server, agent, fleet::add_pool, process, server::eventually};
+use testkit::{
+    Agent, Database, Fleet, Server, Tenant, agent,
+    cloud::{add_sku, ask},
+    fleet::add_pool,
+    process,
+    server::eventually,
+};
 
 fn because() -> Because {
     Because { reason: "test".parse().unwrap() }
@@ -133,6 +139,42 @@ async fn a_host_that_cannot_wipe_itself_is_shut_out_until_a_person_attests_it() 
     assert_eq!((attested.state, attested.serves, attested.gpus_free), (NodeState::Ready.into(), None, 2));
     let again = fleet.operator.call::<AttestNode>(path, Default::default(), because()).await;
     assert!(again.is_err(), "only what is being wiped is attested");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_host_that_a_person_must_attest_is_told_so_and_of_no_cleaning() {
+    let fleet = Fleet::new().await;
+    let pool = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
+    add_sku(&fleet.operator).await;
+    let enrol = async || {
+        let token = fleet.token_for(pool).await;
+        let mut host = Agent::enrol(&fleet.world.server, token.secret.expose(), metal("m")).await.unwrap();
+        host.introduce().await.unwrap();
+        host
+    };
+    let before = enrol().await;
+    use_up(&fleet, before.node).await;
+    request_sanitizing(&fleet, before.node).await;
+    fleet.is(before.node, NodeState::Sanitizing, NodeHealth::Unknown).await;
+    let tenant = Tenant::new(&fleet.world).await;
+    let id = tenant.ask(ask(1)).await;
+    tenant.waits(id).await;
+    let told = async |when: &str| {
+        let why = tenant.why(id).await;
+        println!("{when}: {}; {}", why.rule, why.change.as_deref().unwrap());
+        assert_eq!(why.rule, "a person has to attest first that the node that would do was wiped");
+        let change =
+            "wait until an operator wiped 1 of the hosts and attested it (`gpuaas nodes attest NODE --reason TEXT`)";
+        assert_eq!(why.change.as_deref(), Some(change));
+    };
+    told("shut out").await;
+    let mut after = enrol().await;
+    fleet.is(after.node, NodeState::Sanitizing, NodeHealth::Ok).await;
+    told("installed anew").await;
+    let path = NodePath { node_id: after.node };
+    fleet.operator.call::<AttestNode>(path, Default::default(), because()).await.unwrap();
+    let tasks = after.wait(20_000).await.unwrap().tasks;
+    assert!(matches!(after.verified(&tasks)[0].verb, Verb::EnsureAllocation { .. }), "it is placed there");
 }
 
 /// The real agent's own code, with nothing in hand but the token's answer.

@@ -82,6 +82,7 @@ async fn victim(world: &World) -> Victim {
         ("notification_id", contract::id::NotificationId::generate().to_string()),
         ("notification_kind", "wallet_low".into()),
         ("correction_id", contract::id::CorrectionId::generate().to_string()),
+        ("budget_id", contract::id::BudgetId::generate().to_string()),
         ("journal_id", contract::id::JournalId::generate().to_string()),
         ("kind", "project".into()),
         ("id", project.uuid().to_string()),

@@ -217,3 +217,27 @@ async fn another_replica_wakes_within_a_moment() {
     println!("woken after {:?}", started.elapsed());
     assert!(started.elapsed() < Duration::from_secs(1));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_visits_that_wake_each_other_do_not_wait_for_each_other() {
+    let world = world().await;
+    let db = &world.server.app.db;
+    let (one, two) = (Uuid::now_v7(), Uuid::now_v7());
+    let end = async |own: Uuid, other: Uuid, claims: &[work::Claim]| -> Result<(), FinishError> {
+        let claim = claims.iter().find(|it| it.id == own).unwrap();
+        let mut tx = Tx::system(db, KIND, Access::Write).await?;
+        work::wake(&mut tx, KIND, other);
+        finish(&mut tx, claim, Next::After(Duration::ZERO)).await?;
+        // Both have ended their own claim by now, unless one waits for the other.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        Ok(tx.commit().await?)
+    };
+    for round in 0..5 {
+        wake(db, one).await;
+        wake(db, two).await;
+        let claims = claim(db, &[KIND], Duration::from_secs(30), 2).await.unwrap();
+        assert_eq!(claims.len(), 2);
+        let (first, second) = tokio::join!(end(one, two, &claims), end(two, one, &claims));
+        assert!(first.is_ok() && second.is_ok(), "round {round}: {first:?} {second:?}");
+    }
+}

@@ -3,6 +3,7 @@
 mod agents;
 mod allocations;
 mod audit;
+mod budgets;
 mod capacity;
 mod completion;
 mod contexts;
@@ -88,6 +89,8 @@ nouns! {
     #[command(subcommand)]
     Quotas(quotas::Quotas),
     Usage(usage::Usage),
+    #[command(subcommand)]
+    Budgets(budgets::Budgets),
     #[command(subcommand)]
     Ledger(ledger::Ledger),
     #[command(subcommand)]

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::store;
 use crate::{
+    budgets::{self, Asked, BudgetError},
     http::{Failure, Trouble},
     policies::{self, Policies, keys},
     quotas, regions, skus, ssh_keys,
@@ -97,6 +98,21 @@ async fn within_limits(
     check("the organization", wanted.in_all, most, &policy)?;
     let most = policies::number_in(tx, keys::ALLOCATIONS_MAX_GPUS, own, below).await?;
     check("the project", wanted.in_project, most, &policy)
+}
+
+/// Refuses what may take the project above a hard budget.
+pub async fn within_budgets(tx: &mut Tx, policies: &Policies, project: ProjectId, hold: &Hold) -> Result<(), Failure> {
+    let asked = Asked {
+        project,
+        allocation: hold.allocation,
+        currency: hold.currency,
+        window_minutes: policies.number(keys::BILLING_HOLD_MINUTES),
+    };
+    match budgets::check(tx, asked).await {
+        Ok(()) => Ok(()),
+        Err(BudgetError::Database(error)) => Err(error.into()),
+        Err(error @ BudgetError::Exceeded(_)) => Err(Failure::new(Code::LimitReached, error)),
+    }
 }
 
 /// Holds what the allocation may cost, where the platform asks for money. Last,

@@ -3,7 +3,7 @@
 use contract::allocations::{Allocation, AllocationState, Explanation, Rejection};
 use contract::{Open, id::AllocationId};
 use kernel::{Db, Tx};
-use planner::Audience;
+use planner::{Audience, Change};
 
 use super::visits;
 use crate::placement::Placement;
@@ -68,15 +68,25 @@ async fn waiting(
                 standing.map_or_else(|| found.rule.to_string(), |standing| format!("{}; {standing}", found.rule));
             // What only staff can change names nodes, which are no business of a tenant.
             let changes = std::iter::once(&found.smallest_change).chain(&found.other_changes);
-            let own = changes.into_iter().find(|it| it.audience() != Audience::Operator);
-            let change = own.map_or_else(|| "ask an operator for more capacity, or wait".into(), ToString::to_string);
-            explanation.change = Some(change);
+            let told = changes.into_iter().find_map(for_tenants);
+            explanation.change = Some(told.unwrap_or_else(|| "ask an operator for more capacity, or wait".into()));
             let counted = found.counts.iter().rev();
             explanation.rejected =
                 counted.map(|(rule, nodes)| Rejection { reason: rule.to_string(), nodes: *nodes }).collect();
         }
     }
     Ok(())
+}
+
+/// A change in words without the names of nodes; nothing where that says nothing.
+fn for_tenants(change: &Change) -> Option<String> {
+    match change {
+        Change::Attest { nodes, .. } => Some(format!(
+            "wait until an operator wiped {nodes} of the hosts and attested it (`gpuaas nodes attest NODE --reason TEXT`)"
+        )),
+        change if change.audience() == Audience::Operator => None,
+        change => Some(change.to_string()),
+    }
 }
 
 fn plain(state: AllocationState, reason: &str) -> (String, Option<&'static str>) {

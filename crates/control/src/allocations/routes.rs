@@ -57,6 +57,7 @@ impl Handle<CreateAllocation> for App {
             currency: Currency::USD,
             lasts: admission::lasts(&self.policies, spec),
         };
+        admission::within_budgets(&mut call.tx, &self.policies, project, &hold).await?;
         admission::afford(&mut call.tx, &self.policies, hold).await?;
         work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
         call.about(id);

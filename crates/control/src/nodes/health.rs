@@ -104,7 +104,7 @@ pub async fn caught_lying(tx: &mut Tx, node: NodeId, lie: &str) -> sqlx::Result<
 pub async fn shut_out(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
     match store::lock(tx, node).await? {
         Some(known) if known.health != NodeHealth::Lying => {
-            let reason = "its certificates were revoked; install it anew and enrol it";
+            let reason = "its certificates were revoked; install it anew, enrol it, and attest that it was wiped";
             mark(tx, node, NodeHealth::Unknown, Some(reason)).await
         }
         _ => Ok(()),

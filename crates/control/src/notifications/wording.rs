@@ -56,6 +56,18 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
             format!("Allocation {what} was ended by an operator"),
             vec![format!("{what} {place} was ended by an operator of the platform."), reason, why],
         ),
+        K::BudgetThreshold => (
+            format!("{} used {what} of its budget", facts.project.as_deref().unwrap_or("A project")),
+            vec![
+                facts
+                    .balance
+                    .as_deref()
+                    .map(|it| format!("{it} are used by {}.", facts.project_of()))
+                    .unwrap_or_default(),
+                facts.until.map(|at| format!("It begins anew at {}.", moment(Some(at)))).unwrap_or_default(),
+                why,
+            ],
+        ),
         K::InvitationReceived => (
             format!("You are invited to {}", facts.organization()),
             vec![

@@ -20,6 +20,8 @@ struct Row {
     pool: String,
     fabric_domain: Option<String>,
     state: String,
+    /// Nobody wipes it but a person, as `nodes::reconcile` sees it.
+    awaits_person: bool,
     health: String,
     health_reason: Option<String>,
     serves: Option<Uuid>,
@@ -55,6 +57,8 @@ pub async fn changes(tx: &mut Tx, since: Option<&Seen>, besides: &[Uuid]) -> sql
     }
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, n.reserved_for, p.isolates_vms,
+           n.state = 'sanitizing' AND NOT n.has_wipe_script AND n.inventory->>'driver' IS DISTINCT FROM 'sim'
+             AND NOT EXISTS (SELECT FROM machines m WHERE m.node_id = n.id AND m.state <> 'retired') AS awaits_person,
            (SELECT coalesce(json_agg(json_build_object('id', s.id, 'kind', s.kind, 'model', s.model, 'memory_bytes', s.memory_bytes,
               'numa', s.numa, 'fabric', s.fabric, 'condition', s.condition, 'held_by', s.held_by) ORDER BY s.place), '[]')
             FROM slots s WHERE s.node_id = n.id) AS slots
@@ -69,7 +73,7 @@ pub async fn changes(tx: &mut Tx, since: Option<&Seen>, besides: &[Uuid]) -> sql
 fn node(row: Row) -> Node {
     let mut node = Node::new(NodeKey(row.id.as_u128()), row.name, row.region, row.pool);
     node.fabric_domain = row.fabric_domain.map(Into::into);
-    node.state = state(&row.state);
+    node.state = if row.awaits_person { State::Unavailable(Unavailable::Unattested) } else { state(&row.state) };
     node.health = match row.health.as_str() {
         "ok" => Health::Ok,
         other => Health::Bad(row.health_reason.as_deref().unwrap_or(other).into()),

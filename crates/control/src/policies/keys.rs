@@ -132,6 +132,8 @@ policy_keys! {
     BILLING_FOUR_EYES = "billing.four_eyes": flag(false) "flag", Platform, None;
     /// How long a correction waits for a second person.
     BILLING_CORRECTION_HOURS = "billing.correction_hours": number(72, 1, 720) "hours", Platform, None;
+    /// The most budgets that a project may have.
+    BUDGETS_MAX = "budgets.max": number(20, 1, 1000) "count", Project, LowerOnly;
     /// How long orders to hosts are kept after they are over.
     TASKS_DAYS = "tasks.keep_days": number(30, 1, 3650) "days", Platform, None;
     /// The most webhooks that an organization may have.

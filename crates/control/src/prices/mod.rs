@@ -4,4 +4,4 @@
 mod routes;
 mod store;
 
-pub use store::{in_force, insert as add};
+pub use store::{in_force, insert as add, is_used};

@@ -5,7 +5,7 @@ use contract::{
     id::{PriceId, SkuId},
     prices::{CurrencyCode, Price, PriceFilter, PriceSpec},
 };
-use kernel::Tx;
+use kernel::{Tx, money::Currency};
 use uuid::Uuid;
 
 #[derive(sqlx::FromRow)]
@@ -69,6 +69,16 @@ pub async fn in_force(tx: &mut Tx, sku: SkuId, currency: &CurrencyCode, at: Time
         .fetch_optional(tx.conn())
         .await?;
     row.map(price).transpose()
+}
+
+/// Whether anything is charged in a currency, or was.
+pub async fn is_used(tx: &mut Tx, currency: &CurrencyCode) -> sqlx::Result<bool> {
+    // What is asked for is charged in dollars, even before there are prices.
+    sqlx::query_scalar("SELECT $1 = $2 OR EXISTS (SELECT FROM prices WHERE currency = $1)")
+        .bind(currency.as_str())
+        .bind(Currency::USD.as_str())
+        .fetch_one(tx.conn())
+        .await
 }
 
 fn price(row: Row) -> sqlx::Result<Price> {

@@ -9,6 +9,7 @@ mod store;
 
 pub use consume::DeleteWithOrganization;
 pub use reconcile::ProjectReconciler;
+pub use store::lock_active;
 
 use contract::{
     Name,

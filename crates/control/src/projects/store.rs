@@ -78,6 +78,14 @@ pub async fn get(tx: &mut Tx, id: ProjectId) -> sqlx::Result<Option<Project>> {
     row.map(project).transpose()
 }
 
+/// Whether the organization has that project and it is active; then it stays so until the commit.
+pub async fn lock_active(tx: &mut Tx, organization: OrganizationId, id: ProjectId) -> sqlx::Result<bool> {
+    let statement =
+        "SELECT FROM projects WHERE organization_id = $1 AND id = $2 AND state = 'active' FOR NO KEY UPDATE";
+    let row = sqlx::query(statement).bind(organization.uuid()).bind(id.uuid()).fetch_optional(tx.conn()).await?;
+    Ok(row.is_some())
+}
+
 pub async fn list(tx: &mut Tx, organization: OrganizationId, filter: &ProjectFilter) -> sqlx::Result<Vec<Project>> {
     let statement = format!(
         "SELECT {COLUMNS} FROM projects WHERE organization_id = $1

@@ -52,7 +52,9 @@ pub(crate) fn push_wake(tx: &mut Tx, wake: Wake) {
     }
 }
 
-pub(crate) fn push(statement: &mut QueryBuilder<Postgres>, wakes: Vec<Wake>) {
+pub(crate) fn push(statement: &mut QueryBuilder<Postgres>, mut wakes: Vec<Wake>) {
+    // In the order in which everybody locks these rows.
+    wakes.sort_unstable_by_key(|it| (it.kind, it.id));
     statement.push("INSERT INTO work (kind, id, due_at) ");
     statement.push_values(wakes, |mut values, wake| {
         values.push_bind(wake.kind).push_bind(wake.id);

@@ -53,9 +53,15 @@ pub async fn finish(tx: &mut Tx, claim: &Claim, next: Next) -> Result<(), Finish
         Next::Done => None,
         Next::After(delay) => Some(delay.as_secs_f64()),
     };
-    // The row survives while someone called `wake` after our claim.
+    let (kinds, ids): (Vec<&str>, Vec<Uuid>) = tx.pending.wakes.iter().map(|it| (it.kind, it.id)).unzip();
+    // The row survives while someone called `wake` after our claim. Rows that the
+    // commit will wake are locked here too, in the order in which everybody does:
+    // two visits that wake each other would wait for each other.
     let done = sqlx::query(
-        "WITH mine AS (SELECT * FROM work WHERE kind = $1 AND id = $2 AND lease = $3 FOR UPDATE),
+        "WITH held AS MATERIALIZED (
+           SELECT work.* FROM (SELECT $1::text AS kind, $2::uuid AS id UNION SELECT * FROM unnest($6::text[], $7::uuid[])) AS wanted
+           JOIN work USING (kind, id) ORDER BY work.kind COLLATE \"C\", work.id FOR UPDATE OF work),
+         mine AS (SELECT * FROM held WHERE kind = $1 AND id = $2 AND lease = $3),
          gone AS (DELETE FROM work USING mine WHERE work.kind = mine.kind AND work.id = mine.id
                   AND mine.wakes = $4 AND $5::float8 IS NULL RETURNING 1),
          kept AS (UPDATE work SET lease = NULL, lease_until = NULL, attempts = 0, needs_attention = false, last_error = NULL,
@@ -69,6 +75,8 @@ pub async fn finish(tx: &mut Tx, claim: &Claim, next: Next) -> Result<(), Finish
     .bind(claim.lease)
     .bind(claim.wakes)
     .bind(delay)
+    .bind(kinds)
+    .bind(ids)
     .fetch_optional(tx.conn())
     .await?;
     match done {

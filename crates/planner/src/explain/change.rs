@@ -48,6 +48,12 @@ pub enum Change {
         node: NodeKey,
         name: Name,
     },
+    /// Say that so many nodes were wiped, of which this is the first.
+    Attest {
+        nodes: u32,
+        node: NodeKey,
+        name: Name,
+    },
     WaitForRelease {
         gpus: u32,
     },
@@ -72,9 +78,11 @@ impl Change {
     pub fn audience(&self) -> Audience {
         match self {
             Self::WaitForCleaning { .. } | Self::WaitForTurn | Self::WaitForRelease { .. } => Audience::Nobody,
-            Self::MakeReady { .. } | Self::Repair { .. } | Self::Sanitize { .. } | Self::AddNodes { .. } => {
-                Audience::Operator
-            }
+            Self::MakeReady { .. }
+            | Self::Repair { .. }
+            | Self::Sanitize { .. }
+            | Self::Attest { .. }
+            | Self::AddNodes { .. } => Audience::Operator,
             Self::Correct(_)
             | Self::AllowOtherDomains
             | Self::DropNumaBound
@@ -108,6 +116,7 @@ impl Change {
             | Self::MakeReady { .. }
             | Self::Repair { .. }
             | Self::Sanitize { .. }
+            | Self::Attest { .. }
             | Self::AddNodes { .. } => return None,
         }
         (changed != *ask).then_some(changed)
@@ -133,6 +142,8 @@ impl fmt::Display for Change {
             Self::MakeReady { name, state, .. } => write!(f, "make node {name} ready, which is {state}"),
             Self::Repair { name, .. } => write!(f, "repair node {name}"),
             Self::Sanitize { name, .. } => write!(f, "sanitize node {name}"),
+            Self::Attest { nodes: 1, name, .. } => write!(f, "wipe node {name} and attest it"),
+            Self::Attest { nodes, name, .. } => write!(f, "wipe {nodes} nodes and attest them, {name} first"),
             Self::WaitForRelease { gpus } => write!(f, "wait: {gpus} GPUs are held and may be released"),
             Self::AddNodes { nodes, gpus, model } => {
                 let model = model.as_deref().map(|model| format!("{model} ")).unwrap_or_default();

@@ -35,6 +35,7 @@ pub fn changes(fleet: &Fleet, ask: &Ask, denial: Denial, teams: &Teams) -> Vec<C
     }
     found.extend(counts(fleet, ask).into_iter().find(works));
     found.extend(fewer_nodes(ask, denial).filter(works));
+    found.extend(attest(fleet, ask, denial));
     found.extend(make_ready(fleet, ask, teams));
     found.extend(sanitize(fleet, ask, teams));
     found.extend(repair(fleet, ask, teams));
@@ -45,12 +46,16 @@ pub fn changes(fleet: &Fleet, ask: &Ask, denial: Denial, teams: &Teams) -> Vec<C
 
 /// What is left when nothing else would do.
 pub fn more_nodes(ask: &Ask, denial: Denial) -> Change {
+    Change::AddNodes { nodes: missing(ask, denial), gpus: ask.gpus_per_node, model: ask.sku.model.clone() }
+}
+
+/// How many nodes more it takes.
+fn missing(ask: &Ask, denial: Denial) -> u32 {
     let fitting = match denial {
         Denial::Gang { fitting, .. } | Denial::SameFabric { fitting, .. } => fitting,
         Denial::NoRoom | Denial::Invalid(_) => 0,
     };
-    let nodes = ask.nodes.saturating_sub(fitting).max(1);
-    Change::AddNodes { nodes, gpus: ask.gpus_per_node, model: ask.sku.model.clone() }
+    ask.nodes.saturating_sub(fitting).max(1)
 }
 
 fn names(fleet: &Fleet, name: impl Fn(&Node) -> &Name) -> BTreeSet<Name> {
@@ -128,12 +133,27 @@ fn make_ready(fleet: &Fleet, ask: &Ask, teams: &Teams) -> Option<Change> {
     Some(Change::MakeReady { node: node.key, name: node.name.clone(), state })
 }
 
+fn attest(fleet: &Fleet, ask: &Ask, denial: Denial) -> Option<Change> {
+    let wipe = |node: &mut Node| {
+        if node.state == State::Unavailable(Unavailable::Unattested) {
+            wiped(node);
+            node.health = Health::Ok;
+        }
+    };
+    let would_do = |node: &&Node| {
+        let mut changed = (*node).clone();
+        wipe(&mut changed);
+        changed != **node && judge(&changed, ask).is_ok()
+    };
+    let first = fleet.nodes().find(would_do)?;
+    let runs = runs_with(fleet, ask, wipe);
+    runs.then(|| Change::Attest { nodes: missing(ask, denial), node: first.key, name: first.name.clone() })
+}
+
 fn sanitize(fleet: &Fleet, ask: &Ask, teams: &Teams) -> Option<Change> {
     let node = one_node(fleet, ask, teams, |node| {
         let is_idle = node.slots.iter().all(|slot| slot.held_by.is_none());
-        node.slots.iter_mut().filter(|slot| slot.condition == Condition::Dirty).for_each(|slot| {
-            slot.condition = Condition::Clean;
-        });
+        clean_slots(node);
         node.serves.take().is_some() && is_idle
     })?;
     Some(Change::Sanitize { node: node.key, name: node.name.clone() })
@@ -155,9 +175,18 @@ fn repair(fleet: &Fleet, ask: &Ask, teams: &Teams) -> Option<Change> {
 /// What happens by itself: dirty slots are cleaned and nodes in sanitizing come back.
 fn clean(node: &mut Node) {
     if is_sanitizing(node) {
-        node.state = State::Ready;
-        node.serves = None;
+        wiped(node);
     }
+    clean_slots(node);
+}
+
+fn wiped(node: &mut Node) {
+    node.state = State::Ready;
+    node.serves = None;
+    clean_slots(node);
+}
+
+fn clean_slots(node: &mut Node) {
     for slot in node.slots.iter_mut().filter(|slot| slot.condition == Condition::Dirty) {
         slot.condition = Condition::Clean;
     }

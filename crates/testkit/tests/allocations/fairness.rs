@@ -2,8 +2,8 @@
 
 use agent::sim;
 use contract::{
-    allocations::AllocationState,
-    id::AllocationId,
+    allocations::{AllocationSpec, AllocationState},
+    id::{AllocationId, NodeId},
     nodes::{CordonNode, NodePath},
 };
 use testkit::{
@@ -17,9 +17,14 @@ use crate::waiting::shared_pool;
 
 /// One node with four GPUs that serves several organizations at once.
 async fn shared() -> (Cloud, sim::Handle) {
+    shared_nodes(1, 4).await
+}
+
+/// So many nodes of so many GPUs.
+async fn shared_nodes(nodes: usize, gpus: u32) -> (Cloud, sim::Handle) {
     let cloud = Cloud::new(1, 1).await;
     let (pool, url) = (shared_pool(&cloud).await, format!("https://{}", cloud.world().server.node_address.unwrap()));
-    let hosts = hosts(&cloud.fleet, pool, url, 1, 4).await;
+    let hosts = hosts(&cloud.fleet, pool, url, nodes, gpus).await;
     let path = NodePath { node_id: cloud.id_of(&cloud.hosts.node(0)) };
     cloud.fleet.operator.call::<CordonNode>(path, Default::default(), because()).await.unwrap();
     (cloud, hosts)
@@ -44,10 +49,11 @@ async fn crowded(many: &Tenant, big: &Tenant) -> (Vec<AllocationId>, AllocationI
 }
 
 async fn is_kept_room(tenant: &Tenant, id: AllocationId) {
-    eventually("room to be kept", || async {
-        tenant.get(id).await.reason.is_some_and(|it| it.contains("it waited longest, so 1 node takes nothing else"))
-    })
-    .await;
+    is_told(tenant, id, "it waited longest, so 1 node takes nothing else").await;
+}
+
+async fn is_told(tenant: &Tenant, id: AllocationId, what: &str) {
+    eventually("room to be kept", || async { tenant.get(id).await.reason.is_some_and(|it| it.contains(what)) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,6 +85,52 @@ async fn one_that_waited_longest_is_kept_room_and_small_ones_no_longer_overtake_
     assert_eq!(kept, 0, "nothing is kept for one that runs");
     big.gives_back(large).await;
     many.reaches(late, AllocationState::Active).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gang_that_waited_longest_is_kept_all_its_nodes_and_no_others() {
+    let (cloud, hosts) = shared_nodes(3, 2).await;
+    let (many, big) = (cloud.tenant().await, cloud.tenant().await);
+    let mut small = Vec::new();
+    for _ in 0..6 {
+        small.push(many.get_one(ask(1)).await.id);
+    }
+    let gang = big.ask(AllocationSpec { nodes: contract::Within::new(2).unwrap(), ..ask(2) }).await;
+    big.waits(gang).await;
+    reserve_soon(&cloud).await;
+    is_told(&big, gang, "it waited longest, so 2 nodes take nothing else").await;
+    let kept: Vec<uuid::Uuid> =
+        cloud.asked("SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM nodes WHERE reserved_for = $1", gang).await;
+    assert_eq!(kept.len(), 2);
+    let is_kept = |id: NodeId| kept.contains(&id.uuid());
+
+    let mut inside = Vec::new();
+    for id in small {
+        if is_kept(many.get(id).await.parts[0].node_id) {
+            inside.push(id);
+        }
+    }
+    assert_eq!(inside.len(), 4, "the third node is somebody else's");
+    let late = many.ask(ask(1)).await;
+    many.waits(late).await;
+    for (nth, id) in inside.iter().enumerate() {
+        assert_eq!(big.get(gang).await.state, AllocationState::Requested, "all or nothing, after {nth} left");
+        many.gives_back(*id).await;
+        assert_eq!(many.get(late).await.state, AllocationState::Requested, "it overtook the gang");
+    }
+    let runs = big.reaches(gang, AllocationState::Active).await;
+    let mut nodes: Vec<uuid::Uuid> = runs.parts.iter().map(|it| it.node_id.uuid()).collect();
+    nodes.sort_unstable();
+    assert_eq!(nodes, kept, "it runs where room was kept for it");
+    for part in &runs.parts {
+        let node = cloud.fleet.node(part.node_id).await.node;
+        assert_eq!(part.host.as_deref(), Some(node.name.as_str()));
+    }
+    let left: i64 = cloud.asked("SELECT count(*) FROM nodes WHERE reserved_for = $1", gang).await;
+    assert_eq!(left, 0, "nothing is kept for one that runs");
+    big.gives_back(gang).await;
+    many.reaches(late, AllocationState::Active).await;
+    drop(hosts);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -25,7 +25,8 @@ async fn a_request_becomes_active_by_proof_and_its_release_frees_the_slots_by_ev
     let active = tenant.get_one(AllocationSpec { name: Some("mine".parse().unwrap()), ..ask(2) }).await;
     let [part] = &active.parts[..] else { panic!("{active:?}") };
     assert_eq!((part.gpus.len(), part.stage.as_deref()), (2, Some("self_test")));
-    assert!(part.host.is_some(), "a member has to know where to log in");
+    let node = cloud.fleet.node(cloud.id_of(&cloud.hosts.node(0))).await.node;
+    assert_eq!(part.host.as_deref(), Some(node.name.as_str()), "a member has to know where to log in");
     let held: Vec<String> = cloud
         .slots()
         .await

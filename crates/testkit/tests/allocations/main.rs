@@ -5,5 +5,6 @@ mod failures;
 mod fairness;
 mod life;
 mod refusals;
+mod replicas;
 mod stopping;
 mod waiting;

@@ -2,6 +2,7 @@
 //! database refuses whoever asks.
 
 mod append_only;
+mod budgets;
 mod corrections;
 mod funds;
 mod histories;

@@ -16,6 +16,9 @@ pub fn measure(root: &Path, report: &mut Report) -> Result<(), String> {
     let figure = |name: &str| found[name].as_f64().ok_or(format!("the planner's example does not print {name}"));
     report.value("planner_decisions_per_second", figure("decisions_per_second")?, Bar::AtLeast(2000.0));
     report.value("planner_p999_ms", figure("p999_us")? / 1000.0, Bar::Below(20.0));
+    // What a request that found no room costs: could it run, and which nodes are kept for it.
+    report.note("planner_searches_per_second", figure("searches_per_second")?);
+    report.value("planner_search_p999_ms", figure("search_p999_us")? / 1000.0, Bar::Below(20.0));
     report.note("planner_nodes", figure("nodes")?);
     report.note("planner_slots", figure("slots")?);
     Ok(())

@@ -5,7 +5,11 @@ use contract::{
     id::{AllocationId, InvitationId, ProjectId, WebhookId},
     notification_kinds::NotificationKind,
 };
-use kernel::{Tx, outbox::Message};
+use kernel::{
+    Tx,
+    money::{Currency, Money},
+    outbox::Message,
+};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -53,6 +57,10 @@ pub async fn facts(tx: &mut Tx, kind: NotificationKind, message: &Message) -> sq
         },
         K::MaintenancePlanned => match field::<ProjectId>(&message.data, "project_id") {
             Some(id) => project(tx, id).await?.map(|it| announced(it, &message.data)),
+            None => None,
+        },
+        K::BudgetThreshold => match field::<ProjectId>(&message.data, "project_id") {
+            Some(id) => project(tx, id).await?.map(|it| budgeted(it, &message.data)),
             None => None,
         },
         K::WalletDepleted | K::WalletFunded | K::WalletGrace | K::WalletLow => Some(Facts {
@@ -145,6 +153,19 @@ fn announced(facts: Facts, data: &Value) -> Facts {
         at: field(data, "starts_at"),
         until: field(data, "ends_at"),
         reason: field(data, "reason").map(sentence),
+        ..facts
+    }
+}
+
+fn budgeted(facts: Facts, data: &Value) -> Facts {
+    let number = |name: &str| data.get(name).and_then(Value::as_i64);
+    let currency = field::<Currency>(data, "currency");
+    let money = |name: &str| Some(Money::from_micros(number(name)?, currency?).to_string());
+    let used = money("spent_micros").zip(money("amount_micros")).map(|(spent, amount)| format!("{spent} of {amount}"));
+    Facts {
+        what: format!("{} %", number("percent").unwrap_or_default()),
+        balance: used,
+        until: field(data, "until"),
         ..facts
     }
 }

@@ -1,0 +1,86 @@
+//! Whether what a project asks for stays within its hard budgets. Runs in the
+//! transaction that writes the request.
+
+use contract::{
+    Timestamp,
+    id::{AllocationId, BudgetId, ProjectId},
+};
+use kernel::{
+    Tx, clock,
+    money::{Currency, Money},
+};
+
+use super::{
+    explain::moment,
+    period::{around, wording},
+    store,
+};
+
+/// A request that is written already, and for which there has to be room.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub project: ProjectId,
+    pub allocation: AllocationId,
+    pub currency: Currency,
+    /// How long something without a lease is counted for.
+    pub window_minutes: u64,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum BudgetError {
+    #[error("{}", refusal(.0))]
+    Exceeded(Box<Exceeded>),
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Exceeded {
+    pub budget: BudgetId,
+    pub amount: Money,
+    pub spent: Money,
+    pub held: Money,
+    pub asked: Money,
+    pub wording: &'static str,
+    pub until: Option<Timestamp>,
+}
+
+fn refusal(it: &Exceeded) -> String {
+    let Exceeded { budget, amount, spent, held, asked, wording, until } = it;
+    let ends = until
+        .as_ref()
+        .map_or_else(|| "it never begins anew".to_owned(), |at| format!("it begins anew at {}", moment(*at)));
+    format!(
+        "this may use {asked} of the project's budget {budget}, which allows {amount} {wording}: {spent} are used and {held} \
+         are held for what was asked for before; {ends}. Ask for less or for a shorter lease, release something, or have \
+         it raised with `gpuaas budgets change {budget} --amount …`; `gpuaas why {budget}` says more"
+    )
+}
+
+/// Refuses what may take the project above a hard budget before its period
+/// ends. Of several at once each sees those before it: they take turns.
+pub async fn check(tx: &mut Tx, asked: Asked) -> Result<(), BudgetError> {
+    let budgets = store::lock_hard(tx, asked.project, asked.currency).await?;
+    if budgets.is_empty() {
+        return Ok(());
+    }
+    let now = clock::now(tx).await?;
+    for budget in budgets {
+        let span = around(budget.period, now);
+        let found = store::sums(tx, &asked, span).await?;
+        let money = |micros: i128| Money::from_micros(i64::try_from(micros).unwrap_or(i64::MAX), asked.currency);
+        let total = found.spent + found.held + found.asked;
+        if found.asked > 0 && total > i128::from(budget.amount_micros) {
+            return Err(BudgetError::Exceeded(Box::new(Exceeded {
+                budget: budget.id,
+                amount: money(i128::from(budget.amount_micros)),
+                spent: money(found.spent),
+                held: money(found.held),
+                asked: money(found.asked),
+                wording: wording(budget.period),
+                until: span.until,
+            })));
+        }
+    }
+    Ok(())
+}

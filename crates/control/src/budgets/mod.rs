@@ -1,0 +1,13 @@
+//! Budgets: what projects may use in a period. What was used is computed from
+//! the marks of usage, and what was asked for from the allocations themselves,
+//! so that nothing here can disagree with the ledger.
+
+mod check;
+mod explain;
+mod period;
+mod reconcile;
+mod routes;
+mod store;
+
+pub use check::{Asked, BudgetError, check};
+pub use reconcile::BudgetReconciler;
