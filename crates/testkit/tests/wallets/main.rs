@@ -3,6 +3,7 @@
 
 mod depletion;
 mod killed;
+mod life;
 mod mailing;
 mod prices;
 mod stand;
