@@ -112,7 +112,7 @@ endpoint! {
         lane: Default,
         idempotency: KeyRequired,
         audit: Action("allocation.start"),
-        problems: [NotFound, Conflict, Suspended],
+        problems: [InsufficientFunds, InvalidValue, NotFound, Conflict, Suspended],
     }
 }
 
@@ -387,6 +387,10 @@ event! {
 moved_event! {
     /// An operator took it back.
     AllocationForceReleased = "allocation.force_released"
+}
+moved_event! {
+    /// The money for it ran out, and the grace is over.
+    AllocationFundsExhausted = "allocation.funds_exhausted"
 }
 moved_event! {
     /// A node that it was on is lost.

@@ -67,6 +67,7 @@ kinds! {
     Journal = "journal",
     Correction = "correction",
     Budget = "budget",
+    Wallet = "wallet",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -98,6 +99,7 @@ pub type WebhookDeliveryId = Id<WebhookDelivery>;
 pub type JournalId = Id<Journal>;
 pub type CorrectionId = Id<Correction>;
 pub type BudgetId = Id<Budget>;
+pub type WalletId = Id<Wallet>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
 pub type NotificationId = Id<Notification>;

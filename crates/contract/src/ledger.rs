@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Label, Page, Timestamp, endpoint, event,
+    Label, Open, Page, Timestamp, endpoint, event,
     id::{JournalId, OrganizationId},
     list_query,
     organizations::OrganizationPath,
     prices::CurrencyCode,
+    wallets::WalletState,
 };
 
 endpoint! {
@@ -108,6 +109,8 @@ pub struct Balances {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Balance {
     pub currency: CurrencyCode,
+    /// Whether the money lasts.
+    pub state: Open<WalletState>,
     /// What its wallet's entries sum to.
     pub posted_micros: i64,
     /// What usage has come to since the last posting.
@@ -121,6 +124,9 @@ pub struct Balance {
     /// Until when it lasts if nothing changes; absent when nothing runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasts_until: Option<Timestamp>,
+    /// When allocations end unless there is more money; absent when none is about to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace_ends_at: Option<Timestamp>,
 }
 
 list_query! {

@@ -58,6 +58,7 @@ pub mod ssh_keys;
 pub mod telemetry;
 pub mod usage;
 pub mod users;
+pub mod wallets;
 pub mod webhook_deliveries;
 pub mod webhooks;
 pub mod work;

@@ -157,17 +157,15 @@ mod tests {
         }
     }
 
-    /// What the ledger tells of is declared there.
     #[test]
-    fn a_cause_is_an_event_of_the_contract_or_of_the_ledger() {
+    fn a_cause_is_an_event_of_the_contract() {
         let mut known = Vec::new();
         macro_rules! collect {
             ($($event:path),* $(,)?) => { $( known.push(<$event as crate::Event>::INFO.subject); )* };
         }
         crate::for_each_event!(collect);
-        let of_the_ledger = |it: &str| it.starts_with("wallet.") || it == "allocation.funds_exhausted";
         for subject in NotificationKind::ALL.iter().flat_map(|it| it.info().subjects) {
-            assert!(known.contains(subject) || of_the_ledger(subject), "{subject}");
+            assert!(known.contains(subject), "{subject}");
         }
     }
 }

@@ -33,6 +33,7 @@ use crate::{
     projects::{self, ProjectReconciler},
     providers::ProviderReconciler,
     samples,
+    wallets::WalletReconciler,
     webhook_deliveries::{self, DeliveryReconciler, Sender},
     webhooks,
 };
@@ -73,6 +74,7 @@ macro_rules! for_each_machine {
             $crate::organizations::lifecycle::Lifecycle,
             $crate::projects::lifecycle::Lifecycle,
             $crate::providers::lifecycle::Lifecycle,
+            $crate::wallets::lifecycle::Lifecycle,
             $crate::webhook_deliveries::lifecycle::Lifecycle,
             $crate::webhooks::lifecycle::Lifecycle,
         }
@@ -135,6 +137,7 @@ fn add_inner(workers: &mut Workers, app: &App) {
     workers.add(MaintenanceWindowReconciler);
     workers.add(NodeReconciler { signer: app.signer.clone(), policies: app.policies.clone() });
     workers.add(ProjectReconciler);
+    workers.add(WalletReconciler);
 }
 
 /// Those that wait for what others run: customers' receivers, mail and MAAS servers.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
@@ -60,6 +60,18 @@ pub async fn transition<M: Machine>(
     event: M::Event,
     reason: &str,
 ) -> Result<Versioned<M::State>, TransitionError> {
+    transition_telling::<M>(tx, row, event, reason, Map::new()).await
+}
+
+/// As [`transition`], with more facts in the event and the audit entry than the
+/// move itself; those who are told of it could not find them out later.
+pub async fn transition_telling<M: Machine>(
+    tx: &mut Tx,
+    row: Versioned<M::State>,
+    event: M::Event,
+    reason: &str,
+    facts: Map<String, Value>,
+) -> Result<Versioned<M::State>, TransitionError> {
     let name = M::event_name(event);
     let Some(to) = M::next(row.state, event) else {
         let (state, possible) = (M::label(row.state), possible::<M>(event));
@@ -82,7 +94,10 @@ pub async fn transition<M: Machine>(
     let version = row.version + 1;
     let subject = format!("{}.{name}", M::NAME);
     let resource = M::text_id(row.id);
-    let data = json!({ "id": resource, "from": M::label(row.state), "to": M::label(to), "version": version });
+    let mut data = json!({ "id": resource, "from": M::label(row.state), "to": M::label(to), "version": version });
+    for (name, fact) in facts {
+        data[name] = fact;
+    }
     let mut detail = data.clone();
     if !reason.is_empty() {
         detail["reason"] = reason.into();

@@ -121,7 +121,7 @@ pub struct Whose {
     of: Option<String>,
 }
 
-const BALANCES: Columns = columns!(Balance: currency, available_micros, posted_micros, accrued_micros, held_micros, burn_micros_per_hour, lasts_until);
+const BALANCES: Columns = columns!(Balance: currency, state, available_micros, posted_micros, accrued_micros, held_micros, burn_micros_per_hour, lasts_until);
 const JOURNALS: Columns = columns!(Journal: number, kind, at, wallets, actor, reason, id);
 
 impl Ledger {

@@ -134,7 +134,12 @@ pub async fn afford(tx: &mut Tx, policies: &Policies, hold: Hold) -> Result<(), 
 
 /// How long a request must be affordable: as long as its lease, or as policy says.
 pub fn lasts(policies: &Policies, spec: &AllocationSpec) -> jiff::SignedDuration {
-    let minutes = spec.lease_minutes.map_or_else(|| policies.number(keys::BILLING_HOLD_MINUTES), |it| it.get());
+    spec.lease_minutes.map_or_else(|| window(policies), |it| jiff::SignedDuration::from_mins(it.to()))
+}
+
+/// How long what has no lease must be affordable.
+pub fn window(policies: &Policies) -> jiff::SignedDuration {
+    let minutes = policies.number(keys::BILLING_HOLD_MINUTES);
     jiff::SignedDuration::from_mins(i64::try_from(minutes).unwrap_or(i64::MAX / 60))
 }
 

@@ -22,6 +22,7 @@ const BREAKS: &[Event] = &[
     Event::ReleaseRequested,
     Event::LeaseEnded,
     Event::ForceReleased,
+    Event::FundsExhausted,
     Event::Cancelled,
     Event::CleaningFailed,
     Event::Abandoned,

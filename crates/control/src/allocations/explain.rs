@@ -1,12 +1,15 @@
 //! Why an allocation is in its state, in words that a person can act on.
 
 use contract::allocations::{Allocation, AllocationState, Explanation, Rejection};
-use contract::{Open, id::AllocationId};
+use contract::{Open, id::AllocationId, wallets::WalletState};
 use kernel::{Db, Tx};
 use planner::{Audience, Change};
 
-use super::visits;
-use crate::placement::Placement;
+use super::{store, visits};
+use crate::{
+    placement::Placement,
+    wallets::{self, OUT_OF_FUNDS, Standing},
+};
 
 pub const NOT_ITS_TURN: &str = "organizations that hold less come first";
 
@@ -42,6 +45,11 @@ pub async fn explain(tx: &mut Tx, db: &Db, placement: &Placement, allocation: Al
     let (rule, change) = plain(state, &reason);
     explanation.rule = rule;
     explanation.change = change.map(Into::into);
+    if state == AllocationState::Active {
+        let currency = store::currency(tx, allocation.id).await?;
+        let standing = wallets::standing(tx, allocation.organization_id, currency).await?;
+        (explanation.rule, explanation.change) = paid(standing, explanation.rule, explanation.change);
+    }
     Ok(explanation)
 }
 
@@ -89,6 +97,21 @@ fn for_tenants(change: &Change) -> Option<String> {
     }
 }
 
+/// What runs is told when the money for it runs out.
+fn paid(standing: Standing, rule: String, change: Option<String>) -> (String, Option<String>) {
+    match standing.state {
+        WalletState::Funded | WalletState::Low | WalletState::Depleted => (rule, change),
+        WalletState::Grace => {
+            let until = standing.grace_ends_at.map(|it| it.strftime(" until %Y-%m-%d %H:%M UTC").to_string());
+            let rule = format!(
+                "{rule}, but the organization's money is used up: after a grace{} allocations end, the newest first",
+                until.unwrap_or_default()
+            );
+            (rule, Some("add funds before that; `ledger balance` shows where you stand".into()))
+        }
+    }
+}
+
 fn plain(state: AllocationState, reason: &str) -> (String, Option<&'static str>) {
     let with = |text: &str| if reason.is_empty() { text.to_owned() } else { format!("{text}: {reason}") };
     match state {
@@ -101,6 +124,9 @@ fn plain(state: AllocationState, reason: &str) -> (String, Option<&'static str>)
         }
         AllocationState::Starting => (with("its hosts start it again"), Some("wait for their reports")),
         AllocationState::Releasing => (with("its hosts clean it"), Some("wait for their evidence")),
+        AllocationState::Released if reason == OUT_OF_FUNDS => {
+            (with("it is over"), Some("add funds and ask for a new one; `ledger balance` shows where you stand"))
+        }
         AllocationState::Released => (with("it is over"), Some("ask for a new one")),
         AllocationState::Failed => {
             (with("it failed, and what was prepared is cleaned away"), Some("ask for a new one"))

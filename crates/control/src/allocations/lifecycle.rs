@@ -27,6 +27,8 @@ pub enum Event {
     Cancelled,
     LeaseEnded,
     ForceReleased,
+    /// The money for it ran out, and the grace is over.
+    FundsExhausted,
     NodeLost,
     /// Its slots are clean and free.
     Cleaned,
@@ -57,6 +59,7 @@ impl Machine for Lifecycle {
         Event::Cancelled,
         Event::LeaseEnded,
         Event::ForceReleased,
+        Event::FundsExhausted,
         Event::NodeLost,
         Event::Cleaned,
         Event::Compensated,
@@ -116,6 +119,12 @@ impl Machine for Lifecycle {
                 Provisioning | Active | Stopping | Stopped | Starting => Some(Releasing),
                 Requested | Releasing | Released | Failed | ReleaseFailed => None,
             },
+            // What waits holds money too, and nothing that hosts would have to clean.
+            Event::FundsExhausted => match from {
+                Requested => Some(Released),
+                Provisioning | Active | Stopping | Stopped | Starting => Some(Releasing),
+                Releasing | Released | Failed | ReleaseFailed => None,
+            },
             Event::Cleaned => match from {
                 Releasing => Some(Released),
                 Requested | Provisioning | Active | Stopping | Stopped | Starting | Released | Failed
@@ -174,6 +183,7 @@ impl Machine for Lifecycle {
             Event::Cancelled => "cancelled",
             Event::LeaseEnded => "lease_ended",
             Event::ForceReleased => "force_released",
+            Event::FundsExhausted => "funds_exhausted",
             Event::NodeLost => "node_lost",
             Event::Cleaned => "cleaned",
             Event::Compensated => "compensated",

@@ -53,6 +53,19 @@ pub async fn node_lost(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), Tr
     end_on_node(tx, node, Event::NodeLost, reason, Some(reason)).await
 }
 
+/// Ends one because the money for it ran out. Says whether there was anything to end.
+pub async fn out_of_funds(tx: &mut Tx, id: AllocationId, reason: &str) -> Result<bool, TransitionError> {
+    let Some(found) = store::locked(tx, id).await? else { return Ok(false) };
+    if Lifecycle::next(found.state, Event::FundsExhausted).is_none() {
+        return Ok(false);
+    }
+    let moved = transition::<Lifecycle>(tx, found, Event::FundsExhausted, reason).await?;
+    store::ended(tx, id, moved.state, reason).await?;
+    // One that only waited may have had nodes kept for it.
+    work::wake(tx, Lifecycle::NAME, id.uuid());
+    Ok(true)
+}
+
 /// Tells those who have something on a node that it is being emptied, or with
 /// no deadline that it no longer is.
 pub async fn tell_of_drain(tx: &mut Tx, node_id: NodeId, deadline: Option<Timestamp>) -> sqlx::Result<()> {

@@ -12,7 +12,6 @@ use contract::{
 };
 use kernel::{
     machine::{Machine, TransitionError, transition},
-    money::Currency,
     work,
 };
 
@@ -26,6 +25,7 @@ use crate::{
     events::emit,
     http::{Call, Failure, Handle, Request},
     placement::slots,
+    policies::keys,
     wallets::Hold,
 };
 
@@ -35,6 +35,7 @@ impl Handle<CreateAllocation> for App {
         let admitted = admission::admit(&mut call.tx, organization, project, call.caller.user(), spec).await?;
         let id = AllocationId::generate();
         let (login, actor) = (login(id), call.caller.actor());
+        let currency = self.policies.currency(keys::BILLING_CURRENCY);
         let new = New {
             id,
             organization,
@@ -45,6 +46,7 @@ impl Handle<CreateAllocation> for App {
             login: &login,
             ssh_keys: &admitted.ssh_keys,
             created_by: actor.as_str(),
+            currency,
         };
         if !store::insert(&mut call.tx, new).await? {
             return Err(Failure::new(Code::Conflict, "the project is being deleted"));
@@ -54,7 +56,7 @@ impl Handle<CreateAllocation> for App {
             allocation: id,
             sku: admitted.sku.id,
             gpus: spec.gpus.to::<u32>() * spec.nodes.to::<u32>(),
-            currency: Currency::USD,
+            currency,
             lasts: admission::lasts(&self.policies, spec),
         };
         admission::within_budgets(&mut call.tx, &self.policies, project, &hold).await?;

@@ -4,9 +4,14 @@ use contract::{
     Code,
     allocations::{Allocation, AllocationState, StartAllocation, StopAllocation},
 };
-use kernel::machine::{TransitionError, transition};
+use jiff::SignedDuration;
+use kernel::{
+    clock,
+    machine::{TransitionError, transition},
+};
 
 use super::{
+    admission,
     lifecycle::{Event, Lifecycle},
     routes::found,
     store,
@@ -14,6 +19,7 @@ use super::{
 use crate::{
     app::App,
     http::{Call, Failure, Handle, Request},
+    wallets::Hold,
 };
 
 impl Handle<StopAllocation> for App {
@@ -31,9 +37,30 @@ impl Handle<StopAllocation> for App {
 impl Handle<StartAllocation> for App {
     async fn handle(&self, call: &mut Call, request: Request<StartAllocation>) -> Result<Allocation, Failure> {
         let allocation = found(call, request.path.project_id, request.path.allocation_id).await?;
+        if allocation.state == AllocationState::Stopped {
+            // Before it moves: who looks after the wallet waits for allocations, never the other way round.
+            let hold = hold(self, call, &allocation).await?;
+            admission::afford(&mut call.tx, &self.policies, hold).await?;
+        }
         let wish = Wish { event: Event::StartRequested, from: "stopped", to: "started", reason: None };
         switch(call, allocation, wish).await
     }
+}
+
+/// What it may cost once it runs again, at the price of now.
+async fn hold(app: &App, call: &mut Call, allocation: &Allocation) -> Result<Hold, Failure> {
+    let now = clock::now(&mut call.tx).await?;
+    // bound: what is about to end is held for a moment
+    let left = allocation.lease_ends_at.map(|it| it.duration_since(now).max(SignedDuration::from_secs(1)));
+    let window = admission::window(&app.policies);
+    Ok(Hold {
+        organization: allocation.organization_id,
+        allocation: allocation.id,
+        sku: allocation.sku_id,
+        gpus: u32::from(allocation.gpus) * u32::from(allocation.nodes),
+        currency: store::currency(&mut call.tx, allocation.id).await?,
+        lasts: left.unwrap_or(window),
+    })
 }
 
 const STOPPED: &str = "its project stopped it";

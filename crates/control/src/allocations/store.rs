@@ -9,7 +9,7 @@ use contract::{
     },
     id::{AllocationId, NodeId, OrganizationId, ProjectId},
 };
-use kernel::{Tx, machine::Versioned};
+use kernel::{Tx, machine::Versioned, money::Currency};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -66,6 +66,8 @@ pub struct New<'a> {
     pub login: &'a str,
     pub ssh_keys: &'a [String],
     pub created_by: &'a str,
+    /// In which it is charged.
+    pub currency: Currency,
 }
 
 /// Inserts a request, unless the project is going away.
@@ -73,8 +75,8 @@ pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<bool> {
     let spec = new.spec;
     let added = sqlx::query(
         "INSERT INTO allocations (id, organization_id, project_id, name, sku_id, gpus, nodes, region_id, same_fabric, apart,
-           lease_minutes, tags, login, ssh_keys, created_by, state)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'requested'
+           lease_minutes, tags, login, ssh_keys, created_by, currency, state)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'requested'
          FROM projects WHERE id = $3 AND state = 'active'",
     )
     .bind(new.id.uuid())
@@ -92,6 +94,7 @@ pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<bool> {
     .bind(new.login)
     .bind(new.ssh_keys)
     .bind(new.created_by)
+    .bind(new.currency.as_str())
     .execute(tx.conn())
     .await?;
     Ok(added.rows_affected() == 1)
@@ -278,6 +281,15 @@ pub async fn held(
 
 type Found = (Uuid, Uuid, String, i64);
 
+/// In which currency it is charged.
+pub async fn currency(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Currency> {
+    let code: String = sqlx::query_scalar("SELECT currency FROM allocations WHERE id = $1")
+        .bind(id.uuid())
+        .fetch_one(tx.conn())
+        .await?;
+    crate::rows::text(&code)
+}
+
 /// Allocations that have something on a node.
 pub async fn on_node(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Versioned<AllocationState>>> {
     let rows: Vec<Found> = sqlx::query_as(
@@ -287,10 +299,21 @@ pub async fn on_node(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Versioned<Al
     .bind(node.uuid())
     .fetch_all(tx.conn())
     .await?;
-    let versioned = |(id, organization, state, version): Found| {
-        Ok(Versioned { id, organization: Some(organization), state: crate::rows::known(&state)?, version })
-    };
-    rows.into_iter().map(versioned).collect()
+    rows.into_iter().map(versioned_row).collect()
+}
+
+fn versioned_row((id, organization, state, version): Found) -> sqlx::Result<Versioned<AllocationState>> {
+    Ok(Versioned { id, organization: Some(organization), state: crate::rows::known(&state)?, version })
+}
+
+/// An allocation that nobody else moves until the commit.
+pub async fn locked(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Versioned<AllocationState>>> {
+    let row: Option<Found> =
+        sqlx::query_as("SELECT id, organization_id, state, version FROM allocations WHERE id = $1 FOR UPDATE")
+            .bind(id.uuid())
+            .fetch_optional(tx.conn())
+            .await?;
+    row.map(versioned_row).transpose()
 }
 
 /// What is on a node, with the organization and project of each.

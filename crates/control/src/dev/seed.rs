@@ -14,12 +14,17 @@ use contract::{
     permission::PlatformRole,
     projects::ProjectCreated,
 };
-use kernel::{Access, Tx, clock, secrets::random_token};
+use kernel::{
+    Access, Tx, clock,
+    money::{Currency, Money},
+    secrets::random_token,
+};
 
 use crate::{
     app::App,
     events::emit,
     keys::{self, Owner},
+    ledger::{self, AccountKind, Journal},
     members, organizations,
     policies::keys as policy,
     projects, users,
@@ -29,6 +34,8 @@ pub const OWNER: &str = "owner@demo.localhost";
 pub const OPERATOR: &str = "operator@demo.localhost";
 const ORGANIZATION: &str = "Demo";
 const PROJECT: &str = "first-project";
+// bound: a thousand dollars, a day of a dozen GPUs of the demo
+const CREDIT_MICROS: i64 = 1_000_000_000;
 
 pub struct Seeded {
     pub owner_password: String,
@@ -41,6 +48,8 @@ pub enum SeedError {
     Database(#[from] sqlx::Error),
     #[error("hashing a password failed")]
     Password(#[from] crate::identity::passwords::PasswordError),
+    #[error("the demo's credit could not be posted")]
+    Credit(#[from] ledger::LedgerError),
     #[error("cannot write {path}")]
     File {
         path: PathBuf,
@@ -60,6 +69,7 @@ pub async fn seed(app: &App, data_dir: &Path, base: &str) -> Result<Seeded, Seed
     let operator = person(app, &mut tx, OPERATOR, "Demo Operator", "GPUAAS_OPERATOR_PASSWORD", &mut kept).await?;
     users::set_platform_role(&mut tx, operator, Some(PlatformRole::Operator)).await?;
     let (organization, project) = place(&mut tx, owner, &kept).await?;
+    credit(&mut tx, organization).await?;
     kept.insert("GPUAAS_ORGANIZATION".into(), organization.to_string());
     kept.insert("GPUAAS_PROJECT".into(), project.to_string());
     let of_organization = Permission::ALL.iter().copied().filter(|it| !it.is_platform()).collect::<Vec<_>>();
@@ -118,6 +128,15 @@ async fn place(tx: &mut Tx, owner: UserId, kept: &Kept) -> Result<(OrganizationI
     let project = projects::add(tx, organization, &name).await?;
     emit(tx, Some(organization), project, &ProjectCreated { id: project, name });
     Ok((organization, project))
+}
+
+/// Something to spend, once, so that balances and forecasts show something.
+async fn credit(tx: &mut Tx, organization: OrganizationId) -> Result<(), SeedError> {
+    let amount = Money::from_micros(CREDIT_MICROS, Currency::USD);
+    let journal = Journal::between(organization, "credit", AccountKind::Promotional, "", amount)?;
+    let journal = journal.by(tx.actor.as_str(), "to try things out").once("dev-seed");
+    ledger::post(tx, journal).await?;
+    Ok(())
 }
 
 /// Keeps the key of a former start while it works, else makes one.

@@ -1,7 +1,7 @@
 //! Posting a journal: checked here so that a caller learns what is wrong, and
 //! by the database so that nobody gets around it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract::{
     id::{JournalId, OrganizationId},
@@ -13,8 +13,8 @@ use kernel::{
 };
 use serde_json::json;
 
-use super::{Account, Journal, Line, store};
-use crate::events::emit;
+use super::{Account, AccountKind, Journal, Line, store};
+use crate::{events::emit, wallets};
 
 /// The action of audit entries that keep a journal's hash.
 pub const ATTEST: &str = "books.attest";
@@ -65,6 +65,9 @@ pub async fn post(tx: &mut Tx, journal: Journal) -> Result<Posted, LedgerError> 
     attest(tx, journal.organization, number, &hash);
     let event = JournalPosted { id, number, kind: journal.kind.to_owned(), reverses: journal.reverses };
     emit(tx, Some(journal.organization), id, &event);
+    for currency in moved(&journal.lines) {
+        wallets::changed(tx, journal.organization, currency).await?;
+    }
     Ok(Posted { id, number, is_repeated: false })
 }
 
@@ -106,6 +109,11 @@ pub fn attest(tx: &mut Tx, organization: OrganizationId, number: i64, hash: &str
     audit::record(tx, entry);
 }
 
+/// The currencies in which the organization has more or less than before.
+fn moved(lines: &[Line]) -> BTreeSet<Currency> {
+    lines.iter().filter(|it| it.account.kind == AccountKind::Wallet).map(|it| it.account.currency).collect()
+}
+
 fn check(lines: &[Line]) -> Result<(), LedgerError> {
     if lines.len() < 2 || lines.iter().any(|it| it.amount == 0) {
         return Err(LedgerError::Empty);
@@ -123,7 +131,6 @@ fn check(lines: &[Line]) -> Result<(), LedgerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::AccountKind;
 
     fn line(kind: AccountKind, currency: Currency, amount: i64) -> Line {
         Line { account: Account::of(kind, currency), amount }

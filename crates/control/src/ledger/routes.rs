@@ -8,7 +8,6 @@ use contract::{
         ProveLedger,
     },
 };
-use jiff::{SignedDuration, Timestamp};
 use kernel::{Tx, clock, money::Currency};
 
 use super::{
@@ -20,19 +19,21 @@ use crate::{
     app::App,
     http::{Call, Failure, Handle, Request, Trouble},
     organizations,
+    policies::keys,
+    wallets,
 };
 
 impl Handle<GetBalance> for App {
     async fn handle(&self, call: &mut Call, _: Request<GetBalance>) -> Result<Balances, Failure> {
         let organization = call.organization();
-        Ok(balances(&mut call.tx, organization).await?)
+        Ok(balances(&mut call.tx, organization, self.policies.currency(keys::BILLING_CURRENCY)).await?)
     }
 }
 
 impl Handle<GetAnyBalance> for App {
     async fn handle(&self, call: &mut Call, request: Request<GetAnyBalance>) -> Result<Balances, Failure> {
         let organization = existing(call, request.path.organization_id).await?;
-        Ok(balances(&mut call.tx, organization).await?)
+        Ok(balances(&mut call.tx, organization, self.policies.currency(keys::BILLING_CURRENCY)).await?)
     }
 }
 
@@ -95,52 +96,27 @@ async fn proven(call: &mut Call, range: Range) -> Result<Proof, Failure> {
     Ok(proof)
 }
 
-async fn balances(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Balances> {
+async fn balances(tx: &mut Tx, organization: OrganizationId, usual: Currency) -> sqlx::Result<Balances> {
     let at = clock::now(tx).await?;
     let mut currencies = store::currencies(tx, organization).await?;
     if currencies.is_empty() {
-        currencies.push(Currency::USD);
+        currencies.push(usual);
     }
     let mut items = Vec::with_capacity(currencies.len());
     for currency in currencies {
         let found = balance(tx, organization, currency).await?;
+        let standing = wallets::standing(tx, organization, currency).await?;
         items.push(Balance {
             currency: crate::rows::text(currency.as_str())?,
+            state: standing.state.into(),
             posted_micros: found.posted.micros(),
             accrued_micros: found.accrued.micros(),
             held_micros: found.held.micros(),
             available_micros: found.available.micros(),
             burn_micros_per_hour: found.burn.micros_per_hour(),
-            lasts_until: lasts_until(
-                at,
-                found.posted.micros().saturating_sub(found.accrued.micros()),
-                found.burn.micros_per_hour(),
-            ),
+            lasts_until: found.lasts_until(at),
+            grace_ends_at: standing.grace_ends_at,
         });
     }
     Ok(Balances { organization_id: organization, at, items })
-}
-
-/// When an amount is gone that so much of is spent in an hour.
-fn lasts_until(now: Timestamp, available: i64, per_hour: i64) -> Option<Timestamp> {
-    if per_hour <= 0 {
-        return None;
-    }
-    let left_us = i128::from(available.max(0)) * 3_600_000_000 / i128::from(per_hour);
-    now.checked_add(SignedDuration::from_micros(i64::try_from(left_us).ok()?)).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_forecast_is_the_moment_at_which_nothing_is_left() {
-        let now = Timestamp::UNIX_EPOCH;
-        let after = |seconds| Some(now + SignedDuration::from_secs(seconds));
-        assert_eq!(lasts_until(now, 5_000_000, 2_500_000), after(7200));
-        assert_eq!(lasts_until(now, -1, 2_500_000), after(0), "it is gone already");
-        assert_eq!(lasts_until(now, 5, 0), None, "nothing runs");
-        assert_eq!(lasts_until(now, i64::MAX, 1), None, "beyond all calendars");
-    }
 }

@@ -99,6 +99,7 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
                     "The money of {} ran out, and the grace is over. Allocations are being released, the newest first.",
                     facts.organization()
                 ),
+                balance(facts),
                 "Add funds to keep what is left: `gpuaas ledger balance` shows where you stand.".into(),
             ],
         ),
@@ -116,7 +117,7 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
                     "What {} runs can no longer be paid for. Unless funds are added, allocations end when the grace is over.",
                     facts.organization()
                 ),
-                forecast(facts),
+                grace(facts),
                 "`gpuaas ledger balance` shows where you stand.".into(),
             ],
         ),
@@ -137,12 +138,22 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
     Said { title, body: paragraphs.join("\n\n") }
 }
 
+fn balance(facts: &Facts) -> String {
+    facts.balance.as_deref().map(|it| format!("The balance is {it}.")).unwrap_or_default()
+}
+
 fn forecast(facts: &Facts) -> String {
-    let balance = facts.balance.as_deref().map(|it| format!("The balance is {it}. ")).unwrap_or_default();
-    match facts.until {
-        Some(until) => format!("{balance}At the present use it lasts until {}.", moment(Some(until))),
-        None => balance.trim_end().to_owned(),
-    }
+    let lasts = facts.until.map(|it| format!("At the present use it lasts until {}.", moment(Some(it))));
+    joined(balance(facts), lasts)
+}
+
+fn grace(facts: &Facts) -> String {
+    let ends = facts.until.map(|it| format!("The grace ends {}.", moment(Some(it))));
+    joined(balance(facts), ends)
+}
+
+fn joined(first: String, second: Option<String>) -> String {
+    [first, second.unwrap_or_default()].join(" ").trim().to_owned()
 }
 
 fn moment(at: Option<Timestamp>) -> String {
@@ -179,6 +190,22 @@ mod tests {
             assert!(!said.title.is_empty() && said.title.len() < 200, "{kind}: {said:?}");
             assert!(!said.body.contains("\n\n\n") && !said.body.contains("  "), "{kind}: {said:?}");
         }
+    }
+
+    #[test]
+    fn money_that_ends_says_how_much_there_is_and_until_when() {
+        let facts = Facts {
+            organization: Some("Acme".into()),
+            balance: Some("1.50 USD".into()),
+            until: Some("2026-01-02T03:04:05Z".parse().unwrap()),
+            ..Facts::default()
+        };
+        let low = say(NotificationKind::WalletLow, &facts).body;
+        assert!(low.starts_with("The balance is 1.50 USD. At the present use it lasts until 2026-01-02 03:04 UTC."));
+        let grace = say(NotificationKind::WalletGrace, &facts).body;
+        assert!(grace.contains("The balance is 1.50 USD. The grace ends 2026-01-02 03:04 UTC."), "{grace}");
+        let idle = say(NotificationKind::WalletLow, &Facts { until: None, ..facts }).body;
+        assert!(idle.starts_with("The balance is 1.50 USD.\n\n"), "{idle}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use contract::policies::PolicyLevel;
+use kernel::money::Currency;
 
 pub struct KeyInfo {
     pub name: &'static str,
@@ -19,6 +20,7 @@ pub struct KeyInfo {
 pub enum Kind {
     Number { default: u64, min: u64, max: u64 },
     Flag { default: bool },
+    Currency { default: &'static str },
 }
 
 /// What lower levels may do to a value set above them.
@@ -36,10 +38,15 @@ pub struct NumberKey(pub &'static KeyInfo);
 #[derive(Clone, Copy)]
 pub struct FlagKey(pub &'static KeyInfo);
 
+#[derive(Clone, Copy)]
+pub struct CurrencyKey(pub &'static KeyInfo);
+
 macro_rules! policy_keys {
     (@kind number, $default:literal, $min:literal, $max:literal) => { Kind::Number { default: $default, min: $min, max: $max } };
     (@kind flag, $default:literal) => { Kind::Flag { default: $default } };
+    (@kind currency, $default:literal) => { Kind::Currency { default: $default } };
     (@type number) => { NumberKey };
+    (@type currency) => { CurrencyKey };
     (@type flag) => { FlagKey };
     ($($(#[doc = $doc:literal])+ $const:ident = $name:literal: $kind:ident($($value:literal),+) $unit:literal, $deepest:ident, $guardrail:ident;)+) => {
         $(
@@ -64,6 +71,12 @@ impl NumberKey {
 }
 
 impl FlagKey {
+    const fn new(info: &'static KeyInfo) -> Self {
+        Self(info)
+    }
+}
+
+impl CurrencyKey {
     const fn new(info: &'static KeyInfo) -> Self {
         Self(info)
     }
@@ -124,8 +137,14 @@ policy_keys! {
     RESERVE_AFTER_SECONDS = "placement.reserve_after_seconds": number(900, 1, 604800) "seconds", Platform, None;
     /// Whether an allocation needs money: what it may cost at worst is held when it is asked for.
     BILLING_REQUIRED = "billing.required": flag(false) "flag", Platform, None;
+    /// In which currency allocations are charged that are asked for from now on; SKUs need prices in it.
+    BILLING_CURRENCY = "billing.currency": currency("USD") "code", Platform, None;
     /// For how long an allocation without a lease must be affordable when it is asked for.
     BILLING_HOLD_MINUTES = "billing.hold_minutes": number(60, 1, 43200) "minutes", Platform, None;
+    /// How long the money must last at the present use; who has less is told that it is low.
+    BILLING_LOW_BALANCE_MINUTES = "billing.low_balance_minutes": number(1440, 1, 525600) "minutes", Platform, None;
+    /// How long allocations run on that can no longer be paid for, before they end.
+    BILLING_GRACE_MINUTES = "billing.grace_minutes": number(30, 0, 43200) "minutes", Platform, None;
     /// How often usage is posted to the ledger.
     BILLING_WINDOW_SECONDS = "billing.window_seconds": number(60, 10, 3600) "seconds", Platform, None;
     /// Whether credit, adjustments and reversals by staff need a second person.
@@ -279,6 +298,7 @@ impl KeyInfo {
         match self.kind {
             Kind::Number { default, .. } => default.to_string(),
             Kind::Flag { default } => default.to_string(),
+            Kind::Currency { default } => default.to_owned(),
         }
     }
 
@@ -286,6 +306,7 @@ impl KeyInfo {
         match self.kind {
             Kind::Number { min, max, .. } => format!("a whole number from {min} to {max}"),
             Kind::Flag { .. } => "true or false".into(),
+            Kind::Currency { .. } => "three capital letters, as in USD".into(),
         }
     }
 
@@ -300,6 +321,10 @@ impl KeyInfo {
             Kind::Flag { .. } => match text {
                 "true" | "false" => Ok(text.to_owned()),
                 _ => Err(refused()),
+            },
+            Kind::Currency { .. } => match text.parse::<Currency>() {
+                Ok(code) => Ok(code.to_string()),
+                Err(_) => Err(refused()),
             },
         }
     }
@@ -330,6 +355,14 @@ impl FlagKey {
     pub fn read(self, text: Option<&str>) -> bool {
         let Kind::Flag { default } = self.0.kind else { unreachable!("flag keys are of the flag kind") };
         text.and_then(|it| it.parse().ok()).unwrap_or(default)
+    }
+}
+
+impl CurrencyKey {
+    pub fn read(self, text: Option<&str>) -> Currency {
+        let Kind::Currency { default } = self.0.kind else { unreachable!("currency keys are of the currency kind") };
+        let default = || default.parse().expect("a test checks every default");
+        text.and_then(|it| it.parse().ok()).unwrap_or_else(default)
     }
 }
 

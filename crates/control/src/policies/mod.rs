@@ -15,12 +15,12 @@ use std::{
     time::Duration,
 };
 
-use kernel::{Db, Tx};
+use kernel::{Db, Tx, money::Currency};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use keys::{FlagKey, NumberKey};
+use keys::{CurrencyKey, FlagKey, NumberKey};
 
 /// The platform's own values as last read.
 #[derive(Clone, Default)]
@@ -38,6 +38,10 @@ impl Policies {
     }
 
     pub fn flag(&self, key: FlagKey) -> bool {
+        key.read(self.snapshot().get(key.0.name).map(String::as_str))
+    }
+
+    pub fn currency(&self, key: CurrencyKey) -> Currency {
         key.read(self.snapshot().get(key.0.name).map(String::as_str))
     }
 
@@ -69,6 +73,12 @@ impl Policies {
             }
         }
     }
+}
+
+/// As [`number_in`], for a flag of the whole platform.
+pub async fn flag_in(tx: &mut Tx, key: FlagKey) -> sqlx::Result<bool> {
+    let levels = store::levels(tx, key.0.name, None, None).await?;
+    Ok(key.read(Some(&resolve(key.0, &levels).value)))
 }
 
 /// A value as it applies now, read in the transaction: for quotas and guards.

@@ -20,6 +20,7 @@ use crate::{
     app::App,
     events::emit,
     http::{Call, Failure, Handle, Request},
+    wallets,
 };
 
 /// Where a policy is asked about or set.
@@ -144,6 +145,7 @@ async fn set(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) 
         &value,
     )
     .await?;
+    money_changed(call, place, key).await?;
     call.about(key.name);
     call.note("value", value.clone());
     call.note("level", level.as_str());
@@ -158,10 +160,19 @@ async fn unset(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<P
     call.about(key.name);
     call.note("level", level.as_str());
     if store::unset(&mut call.tx, key.name, organization, project).await? {
+        money_changed(call, place, key).await?;
         let event = PolicyUnset { key: key.name.into(), level: level.into(), project_id: place.project };
         emit(&mut call.tx, place.organization, key.name, &event);
     }
     explain(call, place, key).await
+}
+
+/// Wallets sleep until the moment that follows from these.
+async fn money_changed(call: &mut Call, place: Place, key: &KeyInfo) -> Result<(), Failure> {
+    if place.level() == PolicyLevel::Platform && key.name.starts_with("billing.") {
+        wallets::look_again(&mut call.tx).await?;
+    }
+    Ok(())
 }
 
 async fn settings(call: &mut Call, key: Option<&str>, place: Place) -> Result<Vec<Setting>, Failure> {

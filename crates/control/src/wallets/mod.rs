@@ -1,17 +1,31 @@
-//! Wallets: whether there is money for what is asked for. What an allocation
-//! may cost at worst is held when it is asked for, and given up as it runs.
+//! Wallets: whether there is money for what is asked for, and for how long.
+//! What an allocation may cost is held when it is asked for, given up as it
+//! runs, and held anew for as long as there is money.
 
+pub mod lifecycle;
+mod plan;
+#[cfg(test)]
+mod plan_tests;
+mod reconcile;
 mod store;
 
-use contract::id::{AllocationId, OrganizationId};
+pub use reconcile::{OUT_OF_FUNDS, WalletReconciler};
+
+use contract::{
+    Timestamp,
+    id::{AllocationId, OrganizationId, SkuId},
+    wallets::WalletState,
+};
 use jiff::SignedDuration;
 use kernel::{
     Tx,
+    machine::Machine,
     money::{Currency, Money, MoneyError, Rate},
+    work,
 };
 
 use crate::{ledger, prices};
-use contract::id::SkuId;
+use lifecycle::Lifecycle;
 
 /// What is to be held, and for what.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +49,9 @@ pub enum HoldError {
     Database(#[from] sqlx::Error),
 }
 
-/// Holds what an allocation may cost at worst, or says what is missing. Of
-/// several at once each sees what the others hold: they take turns at the wallet.
+/// Holds what an allocation that does not run may cost at worst, or says what
+/// is missing. What is held for it already counts. Of several at once each sees
+/// what the others hold: they take turns at the wallet.
 pub async fn hold(tx: &mut Tx, hold: Hold) -> Result<(), HoldError> {
     let now = kernel::clock::now(tx).await?;
     let currency = crate::rows::text(hold.currency.as_str())?;
@@ -46,11 +61,39 @@ pub async fn hold(tx: &mut Tx, hold: Hold) -> Result<(), HoldError> {
     if needed.is_zero() {
         return Ok(());
     }
-    store::lock(tx, hold.organization, hold.currency).await?;
-    let available = ledger::balance(tx, hold.organization, hold.currency).await?.available;
+    let wallet = store::ensure(tx, hold.organization, hold.currency).await?;
+    store::lock(tx, wallet).await?;
+    let own = Money::from_micros(store::waiting(tx, hold.allocation).await?, hold.currency);
+    let available = ledger::balance(tx, hold.organization, hold.currency).await?.available.checked_add(own)?;
     if available.compare(needed)?.is_lt() {
         return Err(HoldError::Insufficient { needed, available });
     }
-    store::insert(tx, &hold, rate).await?;
+    store::hold(tx, &hold, rate).await?;
     Ok(())
+}
+
+/// How a wallet stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    pub state: WalletState,
+    /// When allocations end unless there is more money.
+    pub grace_ends_at: Option<Timestamp>,
+}
+
+pub async fn standing(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<Standing> {
+    let found = store::standing(tx, organization, currency).await?;
+    let (state, ends) = found.unwrap_or((Lifecycle::INITIAL, None));
+    Ok(Standing { state, grace_ends_at: ends.filter(|_| state == WalletState::Grace) })
+}
+
+/// Looks at a wallet, because money came or went.
+pub async fn changed(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<()> {
+    let id = store::ensure(tx, organization, currency).await?;
+    work::wake(tx, Lifecycle::NAME, id.uuid());
+    Ok(())
+}
+
+/// Looks at every wallet, because the rules changed.
+pub async fn look_again(tx: &mut Tx) -> sqlx::Result<()> {
+    store::look_again(tx, Lifecycle::NAME).await
 }

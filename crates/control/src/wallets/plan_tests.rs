@@ -1,0 +1,136 @@
+//! The plan for a wallet, moment by moment.
+
+use contract::{Timestamp, id::AllocationId, wallets::WalletState};
+use jiff::SignedDuration;
+use kernel::money::{Currency, Money, Rate};
+
+use super::{
+    lifecycle::Event,
+    plan::{Charge, Limits, Plan, Standing, Step, plan},
+};
+use crate::ledger::Balance;
+
+const DOLLAR: i64 = 1_000_000;
+const LIMITS: Limits = Limits {
+    window: SignedDuration::from_mins(60),
+    low: SignedDuration::from_mins(120),
+    grace: SignedDuration::from_mins(30),
+};
+
+fn at(minutes: i64) -> Timestamp {
+    Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minutes)
+}
+
+/// One that runs since the beginning for a dollar an hour.
+fn runs(held_to: Option<i64>, lease: Option<i64>) -> Charge {
+    Charge {
+        allocation: AllocationId::generate(),
+        rate: Rate::from_micros_per_hour(DOLLAR, Currency::USD),
+        started_at: Some(at(0)),
+        held_to: held_to.map(at),
+        lease_ends_at: lease.map(at),
+    }
+}
+
+/// So much in hand, of which so much is available, while that many run for a dollar an hour.
+fn has(in_hand: i64, available: i64, running: i64) -> Balance {
+    let money = |micros| Money::from_micros(micros, Currency::USD);
+    Balance {
+        posted: money(in_hand),
+        accrued: money(0),
+        held: money(in_hand - available),
+        available: money(available),
+        burn: Rate::from_micros_per_hour(running * DOLLAR, Currency::USD),
+    }
+}
+
+fn is(state: WalletState) -> Standing {
+    Standing { state, grace_ends_at: None, told_micros: None }
+}
+
+fn planned(now: i64, standing: Standing, balance: &Balance, charges: &[Charge]) -> Plan {
+    plan(at(now), standing, balance, charges, &LIMITS).unwrap()
+}
+
+#[test]
+fn a_hold_is_renewed_once_it_is_past_half_and_not_past_its_lease() {
+    let rich = has(100 * DOLLAR, 99 * DOLLAR, 1);
+    let one = runs(Some(60), None);
+    let early = planned(29, is(WalletState::Funded), &rich, &[one]);
+    assert_eq!((early.renew, early.look_at), (vec![], Some(at(30))));
+    let due = planned(30, is(WalletState::Funded), &rich, &[one]);
+    assert_eq!((due.renew, due.look_at), (vec![(one.allocation, at(120))], Some(at(90))));
+    let lapsed = planned(300, is(WalletState::Funded), &rich, &[one]);
+    assert_eq!(lapsed.renew, [(one.allocation, at(360))], "from now on, not from when it lapsed");
+    let leased = runs(Some(60), Some(80));
+    let last = planned(40, is(WalletState::Funded), &rich, &[leased]);
+    assert_eq!(last.renew, [(leased.allocation, at(80))]);
+    let whole = runs(Some(80), Some(80));
+    assert_eq!(planned(79, is(WalletState::Funded), &rich, &[whole]).renew, [], "its lease is paid for");
+    let unheld = runs(None, None);
+    assert_eq!(planned(5, is(WalletState::Funded), &rich, &[unheld]).renew, [(unheld.allocation, at(65))]);
+}
+
+#[test]
+fn low_is_foreseen_told_once_and_forgotten_when_there_is_enough() {
+    let one = runs(Some(60), None);
+    // Five hours are left; low is at two.
+    let plan = planned(0, is(WalletState::Funded), &has(5 * DOLLAR, 4 * DOLLAR, 1), &[runs(Some(6000), None)]);
+    assert_eq!((plan.step, plan.look_at), (Step::Stay, Some(at(180))));
+    let less = has(2 * DOLLAR - 1, DOLLAR, 1);
+    assert_eq!(planned(0, is(WalletState::Funded), &less, &[one]).step, Step::Move(Event::BalanceLow));
+    assert_eq!(planned(0, is(WalletState::Low), &less, &[one]).step, Step::Stay, "they know");
+    let a_bit = has(3 * DOLLAR, 2 * DOLLAR, 1);
+    assert_eq!(planned(0, is(WalletState::Low), &a_bit, &[one]).step, Step::Stay, "no to and fro");
+    let enough = has(4 * DOLLAR, 3 * DOLLAR, 1);
+    assert_eq!(planned(0, is(WalletState::Low), &enough, &[one]).step, Step::Move(Event::Funded));
+    // Jobs that come and go: while nothing runs, only money changes what was told.
+    let told = Standing { told_micros: Some(DOLLAR), ..is(WalletState::Low) };
+    assert_eq!(planned(0, told, &has(DOLLAR, DOLLAR, 0), &[]).step, Step::Stay);
+    assert_eq!(planned(0, told, &has(DOLLAR + 1, DOLLAR + 1, 0), &[]).step, Step::Move(Event::Funded));
+}
+
+#[test]
+fn what_cannot_be_renewed_has_a_grace_and_then_the_newest_ends() {
+    let (old, new) = (runs(Some(60), None), runs(Some(60), None));
+    let both = [old, new];
+    // At half, each needs another dollar and one is left.
+    let poor = has(2 * DOLLAR, DOLLAR, 2);
+    let plan = planned(30, is(WalletState::Low), &poor, &both);
+    assert_eq!((plan.step, &plan.renew[..]), (Step::Move(Event::GraceStarted), &[(old.allocation, at(120))][..]));
+    let grace = Standing { grace_ends_at: Some(at(60)), ..is(WalletState::Grace) };
+    let poorer = has(2 * DOLLAR, 0, 2);
+    let plan = planned(31, grace, &poorer, &[runs(Some(120), None), new]);
+    assert_eq!((plan.step, plan.look_at), (Step::Stay, Some(at(60))));
+    assert_eq!(planned(60, grace, &poorer, &both).step, Step::Move(Event::Depleted));
+    let over = Standing { grace_ends_at: Some(at(60)), ..is(WalletState::Depleted) };
+    assert_eq!(planned(60, over, &poorer, &both).step, Step::End(new.allocation));
+    let enough_for_one = has(2 * DOLLAR, DOLLAR, 1);
+    assert_eq!(planned(60, over, &enough_for_one, &[old]).step, Step::Settle, "no more than needed");
+    assert_eq!(
+        planned(90, is(WalletState::Depleted), &has(0, 0, 1), &[old]).step,
+        Step::Move(Event::GraceStarted),
+        "what was left has a grace of its own"
+    );
+}
+
+#[test]
+fn money_in_the_grace_stops_it() {
+    let one = runs(Some(60), None);
+    let grace = Standing { grace_ends_at: Some(at(60)), told_micros: Some(0), ..is(WalletState::Grace) };
+    assert_eq!(planned(40, grace, &has(9 * DOLLAR, 8 * DOLLAR, 1), &[one]).step, Step::Move(Event::Funded));
+    let little = planned(40, grace, &has(DOLLAR + DOLLAR / 2, DOLLAR + DOLLAR / 6, 1), &[one]);
+    assert_eq!((little.step, little.renew.len()), (Step::Move(Event::BalanceLow), 1));
+    let gone = planned(40, grace, &has(-DOLLAR, -DOLLAR, 0), &[]);
+    assert_eq!(gone.step, Step::Move(Event::BalanceLow), "nothing runs, so nothing is about to end");
+}
+
+#[test]
+fn a_balance_that_does_not_cover_its_holds_is_short() {
+    let one = runs(Some(600), None);
+    let taken_back = has(DOLLAR, -5 * DOLLAR, 1);
+    assert_eq!(planned(5, is(WalletState::Funded), &taken_back, &[one]).step, Step::Move(Event::GraceStarted));
+    let a_second = has(3 * DOLLAR, -300, 1);
+    let plan = planned(5, is(WalletState::Funded), &a_second, &[one]);
+    assert_eq!((plan.step, plan.look_at), (Step::Stay, Some(at(6))), "an end takes a moment");
+}

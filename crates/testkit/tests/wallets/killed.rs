@@ -1,0 +1,64 @@
+//! A process that is killed while allocations end: the next goes on.
+
+use std::time::Duration;
+
+use testkit::{
+    process::{Daemon, free_port},
+    server::eventually,
+};
+
+use crate::stand::{DOLLAR, Stand};
+
+const ALL: i64 = 50;
+const AFFORDABLE: i64 = 10;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_depletion_that_is_killed_goes_on_where_it_was() {
+    let stand = Stand::new().await;
+    stand.policy("work.lease_seconds", "5").await;
+    stand.policy("billing.grace_minutes", "0").await;
+    stand.policy("billing.hold_minutes", "1440").await;
+    // A day of ten, and half a day for what they use while this runs.
+    stand.credit(AFFORDABLE * 24 * DOLLAR + 12 * DOLLAR).await;
+    let (organization, project, sku) = (stand.organization.uuid(), stand.project.uuid(), stand.sku);
+    stand
+        .run(&format!(
+            // tidy: planted because what is tested is the money, not the hosts
+            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, created_at, state)
+               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1, 1, false, 'g', '{{}}', 'test',
+                 app_now() + n * interval '1 millisecond', 'requested' FROM generate_series(1, {ALL}) n;
+             UPDATE allocations SET state = 'provisioning', version = version + 1;
+             UPDATE allocations SET state = 'active', version = version + 1"
+        ))
+        .await;
+    let ended = "SELECT count(*) FROM allocations WHERE state <> 'active'";
+    let url = stand.world.server.database.url();
+    let mut kills = 0;
+    let mut seen = Vec::new();
+    while kills < 2 {
+        let worker = Daemon::serve(&url, free_port(), &[]).await;
+        let before = stand.one::<i64>(ended).await;
+        eventually("some to end", || async {
+            let now = stand.one::<i64>(ended).await;
+            now > before + 2 || now == ALL - AFFORDABLE
+        })
+        .await;
+        worker.kill().await;
+        seen.push(stand.one::<i64>(ended).await);
+        kills += 1;
+    }
+    let worker = Daemon::serve(&url, free_port(), &[]).await;
+    let settled = "SELECT count(*) = 1 FROM wallets WHERE state IN ('depleted', 'funded') AND grace_ends_at IS NULL";
+    eventually("the depletion to end", || async { stand.one::<bool>(settled).await }).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    worker.stop().await;
+    assert_eq!(stand.one::<i64>(ended).await, ALL - AFFORDABLE, "no more than needed");
+    let newest = format!(
+        "SELECT count(*) FROM (SELECT state FROM allocations ORDER BY created_at LIMIT {AFFORDABLE}) a WHERE state = 'active'"
+    );
+    assert_eq!(stand.one::<i64>(&newest).await, AFFORDABLE, "the oldest are left");
+    assert_eq!(stand.told("allocation.funds_exhausted").await.len() as i64, ALL - AFFORDABLE, "each was told once");
+    assert!(seen[0] < ALL - AFFORDABLE, "{seen:?}: killed in the middle of it");
+    assert_eq!(stand.crossings().await[..3], [0, 1, 1]);
+    println!("killed {kills} times, after {seen:?} of {} had ended; {AFFORDABLE} oldest run on", ALL - AFFORDABLE);
+}

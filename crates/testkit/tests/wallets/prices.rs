@@ -1,0 +1,71 @@
+//! Prices that rise, money for a start, and the currency of what is asked for.
+
+use client::ClientError;
+use contract::{
+    Code, Nothing,
+    allocations::{Allocation, StartAllocation},
+    id::AllocationId,
+    wallets::WalletState,
+};
+use testkit::cloud::ask;
+
+use crate::stand::{DOLLAR, Stand};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_price_that_rose_before_the_start_is_held_for_or_has_a_grace() {
+    let stand = Stand::new().await;
+    stand.credit(10 * DOLLAR).await;
+    let waits = stand.ask(ask(1)).await;
+    stand.price(4 * DOLLAR, "USD").await;
+    stand.go(waits, "provisioning").await;
+    stand.go(waits, "active").await;
+    stand.settle().await;
+    let balance = stand.balance().await;
+    assert!((5_990_000..=6_010_000).contains(&balance.available_micros), "{balance:?}: held at the new price");
+    assert_eq!(balance.state, WalletState::Funded);
+    // Another one is asked for at the price of now, and starts at three times that.
+    let waits = stand.ask(ask(1)).await;
+    stand.price(12 * DOLLAR, "USD").await;
+    stand.go(waits, "provisioning").await;
+    stand.go(waits, "active").await;
+    stand.settle().await;
+    stand.is(WalletState::Grace).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stopped_needs_money_to_start_again() {
+    let stand = Stand::new().await;
+    stand.credit(5 * DOLLAR).await;
+    let id = stand.start(ask(1)).await;
+    stand.go(id, "stopping").await;
+    stand.go(id, "stopped").await;
+    stand.price(20 * DOLLAR, "USD").await;
+    let refused = start(&stand, id).await.unwrap_err();
+    assert!(refused.is(Code::InsufficientFunds), "{refused}");
+    println!("{refused}");
+    stand.credit(16 * DOLLAR).await;
+    start(&stand, id).await.unwrap();
+    let held = stand.balance().await.held_micros;
+    assert_eq!(held, 20 * DOLLAR, "what was held for it before counts");
+}
+
+async fn start(stand: &Stand, id: AllocationId) -> Result<Allocation, ClientError> {
+    stand.client().await.call::<StartAllocation>(stand.at(id), Nothing {}, Nothing {}).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_for_is_charged_in_the_currency_of_the_platform() {
+    let stand = Stand::new().await;
+    stand.credit(5 * DOLLAR).await;
+    stand.price(2 * DOLLAR, "EUR").await;
+    let before = stand.ask(ask(1)).await;
+    stand.policy("billing.currency", "EUR").await;
+    let refused = stand.try_ask(ask(1)).await.unwrap_err();
+    assert!(refused.to_string().contains("2.00 EUR are needed for it, and 0.00 EUR are available"), "{refused}");
+    stand.policy("billing.required", "false").await;
+    let after = stand.ask(ask(1)).await;
+    for (id, currency) in [(before, "USD"), (after, "EUR")] {
+        let found = format!("SELECT currency FROM allocations WHERE id = '{}'", id.uuid());
+        assert_eq!(stand.one::<String>(&found).await, currency);
+    }
+}
