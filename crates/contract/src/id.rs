@@ -65,6 +65,7 @@ kinds! {
     Notification = "notice",
     Mail = "mail",
     Journal = "journal",
+    Invoice = "invoice",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -94,6 +95,7 @@ pub type MachineId = Id<Machine>;
 pub type WebhookId = Id<Webhook>;
 pub type WebhookDeliveryId = Id<WebhookDelivery>;
 pub type JournalId = Id<Journal>;
+pub type InvoiceId = Id<Invoice>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
 pub type NotificationId = Id<Notification>;

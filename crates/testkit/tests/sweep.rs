@@ -81,6 +81,7 @@ async fn victim(world: &World) -> Victim {
         ("machine_id", contract::id::MachineId::generate().to_string()),
         ("notification_id", contract::id::NotificationId::generate().to_string()),
         ("notification_kind", "wallet_low".into()),
+        ("invoice_id", contract::id::InvoiceId::generate().to_string()),
         ("journal_id", contract::id::JournalId::generate().to_string()),
         ("kind", "project".into()),
         ("id", project.uuid().to_string()),

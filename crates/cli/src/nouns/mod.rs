@@ -3,6 +3,7 @@
 mod agents;
 mod allocations;
 mod audit;
+mod billing_profile;
 mod capacity;
 mod completion;
 mod contexts;
@@ -10,6 +11,7 @@ mod dead_letters;
 mod enrolment_tokens;
 mod events;
 mod invitations;
+mod invoices;
 mod keys;
 mod ledger;
 mod login;
@@ -89,6 +91,10 @@ nouns! {
     Usage(usage::Usage),
     #[command(subcommand)]
     Ledger(ledger::Ledger),
+    #[command(subcommand)]
+    Invoices(invoices::Invoices),
+    #[command(subcommand)]
+    BillingProfile(billing_profile::BillingProfile),
     #[command(subcommand)]
     Members(members::Members),
     #[command(subcommand)]

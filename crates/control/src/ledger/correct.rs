@@ -41,6 +41,10 @@ impl Handle<ReverseJournal> for App {
         let organization = existing(call, request.path.organization_id).await?;
         let number = store::number(&mut call.tx, organization, request.path.journal_id).await?;
         let number = number.ok_or_else(|| Failure::not_found("journal"))?;
+        if store::is_final(&mut call.tx, organization, number).await? {
+            let detail = "it belongs to an invoice or took usage back already; take back the usage itself, or adjust";
+            return Err(Failure::new(Code::Conflict, detail));
+        }
         let lines = store::lines(&mut call.tx, organization, number).await?;
         if lines.is_empty() {
             return Err(Failure::new(Code::Conflict, "it moved nothing, so that there is nothing to take back"));

@@ -11,6 +11,7 @@ mod store;
 
 pub use balance::{Balance, balance};
 pub use post::{ATTEST, LedgerError, Posted, attest, post};
+pub use routes::existing;
 pub use store::{checkpoint, lock};
 
 use contract::id::OrganizationId;

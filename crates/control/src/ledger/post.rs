@@ -10,11 +10,12 @@ use contract::{
 use kernel::{
     Tx, audit,
     money::{Currency, MoneyError},
+    work,
 };
 use serde_json::json;
 
 use super::{Journal, Line, store};
-use crate::events::emit;
+use crate::{events::emit, invoices};
 
 /// The action of audit entries that keep a journal's hash.
 pub const ATTEST: &str = "books.attest";
@@ -61,6 +62,10 @@ pub async fn post(tx: &mut Tx, journal: Journal) -> Result<Posted, LedgerError> 
     attest(tx, journal.organization, number, &hash);
     let event = JournalPosted { id, number, kind: journal.kind.to_owned(), reverses: journal.reverses };
     emit(tx, Some(journal.organization), id, &event);
+    if journal.reverses.is_some() {
+        // Usage that was invoiced and is taken back asks for a credit note.
+        work::wake(tx, invoices::KIND, journal.organization.uuid());
+    }
     Ok(Posted { id, number, is_repeated: false })
 }
 
