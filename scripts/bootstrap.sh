@@ -80,6 +80,7 @@ if [ $for_tests = yes ]; then
     have npm || need npm
     have sshd || need openssh-server
     have ssh || need openssh-client
+    have pdftotext || need poppler-utils
     python3 -c 'import ensurepip, venv' 2>/dev/null || need python3 python3-venv
 fi
 install_missing

@@ -7,6 +7,7 @@ mod context;
 mod exact;
 mod explain;
 mod failure;
+mod focus;
 mod moments;
 mod names;
 mod notification_watch;

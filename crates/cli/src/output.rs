@@ -93,6 +93,14 @@ impl Output {
         write(&text)
     }
 
+    /// A document as it is.
+    pub fn bytes(self, bytes: &[u8]) -> Done {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()?;
+        Ok(())
+    }
+
     /// A line of the answer.
     pub fn line(self, text: impl AsRef<str>) -> Done {
         write(&format!("{}\n", text.as_ref()))
@@ -121,10 +129,7 @@ impl Output {
 }
 
 fn write(text: &str) -> Done {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()?;
-    Ok(())
+    Output { format: Format::Table, quiet: false }.bytes(text.as_bytes())
 }
 
 fn text_of(value: &Value) -> String {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contract::{Payload, Problem};
+use contract::{Payload, Problem, Raw};
 use http::{HeaderMap, StatusCode, header};
 
 use crate::{
@@ -18,12 +18,14 @@ const LARGEST_ANSWER_BYTES: usize = 64 << 20;
 pub(crate) struct Answer {
     status: StatusCode,
     body: Vec<u8>,
+    file_name: String,
 }
 
 impl Answer {
     pub async fn receive(mut response: reqwest::Response, prepared: &Prepared) -> Result<Self, Failure> {
         let status = response.status();
         let retry_after = retry_after(response.headers());
+        let file_name = file_name(response.headers());
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| Failure::unreachable(prepared, error))? {
             if body.len() + chunk.len() > LARGEST_ANSWER_BYTES {
@@ -33,13 +35,18 @@ impl Answer {
             body.extend_from_slice(&chunk);
         }
         if status.is_success() {
-            return Ok(Self { status, body });
+            return Ok(Self { status, body, file_name });
         }
         Err(refusal(prepared, status, retry_after, &body))
     }
 
     pub fn read<T: Payload>(self, prepared: &Prepared) -> Result<T, ClientError> {
-        serde_json::from_slice(&self.body).map_err(|error| {
+        let raw = Raw { bytes: self.body, file_name: self.file_name };
+        let raw = match raw.into_payload() {
+            Ok(payload) => return Ok(payload),
+            Err(raw) => raw,
+        };
+        serde_json::from_slice(&raw.bytes).map_err(|error| {
             let what = format!(
                 "it does not fit {} at line {} column {}; the server may be of another version",
                 prepared.operation,
@@ -92,6 +99,14 @@ fn refusal(prepared: &Prepared, status: StatusCode, retry_after: Option<Duration
 
 pub(crate) fn malformed(prepared: &Prepared, status: StatusCode, what: String) -> ClientError {
     ClientError::Malformed { address: prepared.address(), status: status.as_u16(), what }
+}
+
+/// What the server calls a document; a name only, never a path.
+fn file_name(headers: &HeaderMap) -> String {
+    let said = headers.get(header::CONTENT_DISPOSITION).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let name = said.split_once("filename=\"").and_then(|(_, rest)| rest.split_once('"')).map_or("", |it| it.0);
+    let is_name = !name.starts_with('.') && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"._-".contains(&it));
+    if is_name { name.to_owned() } else { String::new() }
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {

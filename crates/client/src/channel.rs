@@ -34,6 +34,7 @@ impl Client {
     pub async fn open<C: Channel>(&self, path: C::Path, query: C::Query) -> Result<Conversation<C>, ClientError> {
         let prepared = Prepared {
             operation: C::INFO.operation,
+            media: C::INFO.media,
             method: Method::GET,
             url: address::build(&self.base, C::INFO.path, &path, &query)?,
             body: None,

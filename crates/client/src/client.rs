@@ -115,7 +115,7 @@ impl Client {
 
     async fn attempt(&self, prepared: &Prepared) -> Result<Answer, Failure> {
         let mut request =
-            self.http.request(prepared.method.clone(), prepared.url.clone()).header(header::ACCEPT, "application/json");
+            self.http.request(prepared.method.clone(), prepared.url.clone()).header(header::ACCEPT, prepared.media);
         if let Some(value) = self.credential.header().map_err(Failure::last)? {
             request = request.header(header::AUTHORIZATION, value);
         }

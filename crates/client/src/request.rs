@@ -35,6 +35,7 @@ impl<E: Endpoint> Request<E> {
         let key = if info.policy.idempotency.needs_key() { Some(key_header(&self.key)?) } else { None };
         Ok(Prepared {
             operation: info.operation,
+            media: info.media,
             method: Method::from_bytes(info.verb.as_str().as_bytes()).expect("verbs are HTTP methods"),
             url,
             body,
@@ -50,6 +51,8 @@ impl<E: Endpoint> Request<E> {
 /// The same bytes for every attempt.
 pub(crate) struct Prepared {
     pub operation: &'static str,
+    /// What a success comes as.
+    pub media: &'static str,
     pub method: Method,
     pub url: Url,
     pub body: Option<Vec<u8>>,

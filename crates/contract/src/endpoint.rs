@@ -38,6 +38,8 @@ pub struct EndpointInfo {
     pub verb: Verb,
     pub path: &'static str,
     pub success: u16,
+    /// Of a success; anything but JSON comes as [`Raw`](crate::Raw).
+    pub media: &'static str,
     pub policy: Policy,
     /// What the handler may answer besides what the gates may.
     pub problems: &'static [Code],
@@ -244,7 +246,7 @@ macro_rules! endpoint {
             $(path: $path_ty:ty,)?
             $(query: $query_ty:ty,)?
             $(body: $body_ty:ty,)?
-            returns: $status:literal $response:ty,
+            returns: $status:literal $response:ty $(as $media:literal)?,
             auth: $auth:expr,
             lane: $lane:ident,
             idempotency: $idempotency:expr,
@@ -265,6 +267,7 @@ macro_rules! endpoint {
                     verb: $crate::Verb::$verb,
                     path: $path,
                     success: $status,
+                    media: $crate::endpoint!(@or_json $($media)?),
                     policy: $crate::Policy {
                         auth: $auth,
                         lane: $crate::Lane::$lane,
@@ -281,6 +284,8 @@ macro_rules! endpoint {
         }
         const _: () = <$name as $crate::Endpoint>::INFO.assert_sound();
     };
+    (@or_json) => { $crate::JSON };
+    (@or_json $media:literal) => { $media };
     (@or_nothing) => { $crate::Nothing };
     (@or_nothing $ty:ty) => { $ty };
 }
@@ -314,6 +319,7 @@ macro_rules! channel {
                     verb: $crate::Verb::GET,
                     path: $path,
                     success: 101,
+                    media: $crate::JSON,
                     policy: $crate::Policy {
                         auth: $auth,
                         lane: $crate::Lane::$lane,

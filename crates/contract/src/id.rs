@@ -68,6 +68,7 @@ kinds! {
     Correction = "correction",
     Budget = "budget",
     Wallet = "wallet",
+    Invoice = "invoice",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -100,6 +101,7 @@ pub type JournalId = Id<Journal>;
 pub type CorrectionId = Id<Correction>;
 pub type BudgetId = Id<Budget>;
 pub type WalletId = Id<Wallet>;
+pub type InvoiceId = Id<Invoice>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
 pub type NotificationId = Id<Notification>;

@@ -23,6 +23,7 @@ use crate::{
     dead_letters::DeadLetterReconciler,
     http,
     invitations::InvitationReconciler,
+    invoices::InvoicesReconciler,
     machines::MachineReconciler,
     mails::{self, MailReconciler},
     maintenance_windows::MaintenanceWindowReconciler,
@@ -134,6 +135,7 @@ fn add_inner(workers: &mut Workers, app: &App) {
     workers.add(BudgetReconciler);
     workers.add(DeadLetterReconciler { consumers: consumers(app), policies: app.policies.clone() });
     workers.add(InvitationReconciler);
+    workers.add(InvoicesReconciler);
     workers.add(MaintenanceWindowReconciler);
     workers.add(NodeReconciler { signer: app.signer.clone(), policies: app.policies.clone() });
     workers.add(ProjectReconciler);

@@ -142,7 +142,14 @@ const FLEET: &str = "
     INSERT INTO holds (allocation_id, organization_id, currency, micros_per_hour, seconds)
       SELECT id, organization_id, 'USD', 1, 1 FROM allocations;
     INSERT INTO corrections (id, organization_id, kind, state, currency, amount, reason, proposed_by, expires_at)
-      SELECT gen_random_uuid(), id, 'credit', 'proposed', 'USD', 1, 'test', 'test', app_now() FROM organizations";
+      SELECT gen_random_uuid(), id, 'credit', 'proposed', 'USD', 1, 'test', 'test', app_now() FROM organizations;
+    INSERT INTO billing_profiles (organization_id, legal_name, address) SELECT id, 'Acme', '{}' FROM organizations;
+    INSERT INTO invoice_series (year, last, issued_at) VALUES (2026, 1, app_now());
+    INSERT INTO invoicing (organization_id, month) SELECT id, month_of(app_now()) FROM organizations;
+    INSERT INTO invoices (id, organization_id, year, serial, kind, period_start, period_end, issued_at, currency, seller, buyer, lines,
+        subtotal_micros, rounding_micros, tax_micros, total_micros, paid_micros, due_micros, journals, pdf)
+      SELECT gen_random_uuid(), id, 2026, 1, 'invoice', app_now(), app_now(), app_now(), 'USD', '{}', '{}', '[]', 0, 0, 0, 0, 0, 0, 1, ''
+      FROM organizations LIMIT 1";
 
 /// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
 async fn plant(world: &World) {

@@ -83,6 +83,7 @@ async fn victim(world: &World) -> Victim {
         ("notification_kind", "wallet_low".into()),
         ("correction_id", contract::id::CorrectionId::generate().to_string()),
         ("budget_id", contract::id::BudgetId::generate().to_string()),
+        ("invoice_id", contract::id::InvoiceId::generate().to_string()),
         ("journal_id", contract::id::JournalId::generate().to_string()),
         ("kind", "project".into()),
         ("id", project.uuid().to_string()),

@@ -3,6 +3,7 @@
 mod agents;
 mod allocations;
 mod audit;
+mod billing_profile;
 mod budgets;
 mod capacity;
 mod completion;
@@ -12,6 +13,7 @@ mod dead_letters;
 mod enrolment_tokens;
 mod events;
 mod invitations;
+mod invoices;
 mod keys;
 mod ledger;
 mod login;
@@ -95,6 +97,10 @@ nouns! {
     Ledger(ledger::Ledger),
     #[command(subcommand)]
     Corrections(corrections::Corrections),
+    #[command(subcommand)]
+    Invoices(invoices::Invoices),
+    #[command(subcommand)]
+    BillingProfile(billing_profile::BillingProfile),
     #[command(subcommand)]
     Members(members::Members),
     #[command(subcommand)]

@@ -1,15 +1,22 @@
 //! `gpuaas usage`: how long GPUs ran and what it came to, cut any way.
 
-use clap::Args;
+use clap::{Args, Subcommand, ValueEnum};
+use client::Request;
 use contract::{
-    Label, Timestamp,
-    usage::{GetAnyUsage, GetUsage, UsageBy, UsageLine, UsageRange},
+    Label, Nothing, Timestamp,
+    ledger::Month,
+    organizations::OrganizationPath,
+    usage::{
+        ExportAnyUsage, ExportPlace, ExportRange, ExportUsage, GetAnyUsage, GetUsage, UsageBy, UsageExport, UsageLine,
+        UsageRange,
+    },
 };
 
 use crate::{
     arguments,
     context::Context,
-    failure::Done,
+    failure::{Class, Done, Failure},
+    focus,
     table::{Columns, columns},
 };
 
@@ -19,17 +26,21 @@ Examples:
   gpuaas usage --by day --since 7d
   gpuaas usage --by tag --tag team
   gpuaas usage --by sku --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z -o json
+  gpuaas usage export --month 2026-11 --format focus > focus.csv
 
 For platform staff:
   gpuaas usage --of acme --by project
+  gpuaas usage export --month 2026-11 --of acme
 
 Usage is the time in which an allocation is active: preparing, stopped and
 cleaning time costs nothing. Days and months are those of UTC.";
 
 /// Usage: how long GPUs ran, and what that came to
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Usage {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// How to cut it
     #[arg(long, default_value = "project", value_parser = arguments::word::<UsageBy>())]
     by: UsageBy,
@@ -47,10 +58,35 @@ pub struct Usage {
     of: Option<String>,
 }
 
+#[derive(Debug, Subcommand)]
+pub enum Other {
+    /// Write a month's usage as a table, interval by interval
+    Export {
+        /// Which month, like 2026-11
+        #[arg(long, value_parser = arguments::text::<Month>)]
+        month: Month,
+        /// Which columns
+        #[arg(long, default_value = "focus")]
+        format: ExportFormat,
+        /// Another organization, by id or name (platform staff)
+        #[arg(long, value_name = "ORGANIZATION")]
+        of: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// FOCUS 1.0, as CSV
+    Focus,
+}
+
 const COLUMNS: Columns = columns!(UsageLine: key, gpu_seconds, amount_micros, currency, intervals);
 
 impl Usage {
     pub async fn run(self, context: &Context) -> Done {
+        if let Some(Other::Export { month, format: ExportFormat::Focus, of }) = self.other {
+            return export(context, month, of).await;
+        }
         let query =
             UsageRange { by: Some(self.by), tag: self.tag, project_id: None, since: self.since, until: self.until };
         let answer = match self.of {
@@ -62,4 +98,38 @@ impl Usage {
         }
         context.output.list(answer["lines"].as_array().cloned().unwrap_or_default(), COLUMNS)
     }
+}
+
+/// Part by part, so that a month of any size fits.
+async fn export(context: &Context, month: Month, of: Option<String>) -> Done {
+    let path = match &of {
+        None => context.organization().await?,
+        Some(of) => context.any_organization_named(of).await?,
+    };
+    context.output.bytes(focus::heading().as_bytes())?;
+    let mut after: Option<ExportPlace> = None;
+    loop {
+        let range = ExportRange { month: month.clone(), after: after.clone() };
+        let part = part(context, &path, range, of.is_some()).await?;
+        context.output.bytes(focus::lines(&part).as_bytes())?;
+        if part.next_after.is_none() {
+            return Ok(());
+        }
+        if part.next_after == after {
+            return Err(Failure::new(Class::Server, "the server exports the same part again", ""));
+        }
+        after = part.next_after;
+    }
+}
+
+async fn part(
+    context: &Context,
+    path: &OrganizationPath,
+    range: ExportRange,
+    is_any: bool,
+) -> Result<UsageExport, Failure> {
+    if is_any {
+        return context.send_request(&Request::<ExportAnyUsage>::new(path.clone(), range, Nothing {})).await;
+    }
+    context.send_request(&Request::<ExportUsage>::new(path.clone(), range, Nothing {})).await
 }

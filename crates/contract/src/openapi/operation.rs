@@ -103,7 +103,7 @@ fn without_wrapping(schema: Value) -> Value {
 fn answers<E: Endpoint>(schemas: &mut Schemas) -> Map<String, Value> {
     let info = E::INFO;
     let mut answers = Map::new();
-    let success = responses::success(info.success, schemas.answer::<E::Response>());
+    let success = responses::success(&info, schemas.answer::<E::Response>());
     answers.insert(info.success.to_string(), success);
     for (status, codes) in statuses(&info) {
         let name = responses::problem_name(&codes);

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::Code;
+use crate::{Code, EndpointInfo};
 
 const CORRELATION_ID: &str = "x-correlation-id";
 const RETRY_AFTER: &str = "Retry-After";
@@ -21,11 +21,11 @@ pub(super) fn headers() -> Value {
     })
 }
 
-pub(super) fn success(status: u16, schema: Value) -> Value {
+pub(super) fn success(info: &EndpointInfo, schema: Value) -> Value {
     json!({
-        "description": reason(status),
+        "description": reason(info.success),
         "headers": documented_headers(&[CORRELATION_ID]),
-        "content": { "application/json": { "schema": schema } },
+        "content": { info.media: { "schema": schema } },
     })
 }
 

@@ -15,14 +15,17 @@ pub struct Closed {
     pub hash: Option<String>,
     /// Nothing was posted in this hour before.
     pub is_first_of_hour: bool,
+    /// It ended with a month, and there is more of the next.
+    pub is_behind: bool,
     /// How many intervals were charged.
     pub lines: i64,
     /// How many intervals are still open.
     pub open: i64,
 }
 
-/// Posts an organization's usage up to now. A window without marks or amounts
-/// leaves no journal. Nothing when it has no books.
+/// Posts an organization's usage up to now, or to the end of the month in which
+/// it was posted last: no journal is of two months. A window without marks or
+/// amounts leaves no journal. Nothing when it has no books.
 pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Option<Closed>> {
     if !ledger::lock(tx, organization).await? {
         return Ok(None);
@@ -30,8 +33,8 @@ pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Op
     // The snapshot and the clock of this statement come after the lock.
     sqlx::query_as(
         "WITH book AS MATERIALIZED (
-           SELECT gen_random_uuid() AS id, posted_to, journals + 1 AS number, hash, greatest(app_clock(), posted_to) AS now
-           FROM books WHERE organization_id = $1),
+           SELECT gen_random_uuid() AS id, posted_to, journals + 1 AS number, hash, moment, least(moment, month_after(posted_to)) AS now
+           FROM (SELECT *, greatest(app_clock(), posted_to) AS moment FROM books WHERE organization_id = $1 OFFSET 0) b),
          spans AS MATERIALIZED (SELECT * FROM unposted($1)),
          amounts AS (
            SELECT spans.*, accrued(micros_per_hour, least(ended_at, now) - started_at)
@@ -56,20 +59,20 @@ pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Op
            FROM usage u, book WHERE u.organization_id = $1 AND u.at >= book.posted_to AND u.at < book.now),
          sealed AS MATERIALIZED (
            SELECT book.id, book.number, journal_hash(book.hash,
-             journal_head($1, book.number, book.id, 'usage', book.now, book.posted_to, book.now, $2, '', NULL, NULL),
+             journal_head($1, book.number, book.id, 'usage', book.moment, book.posted_to, book.now, $2, '', NULL, NULL),
              coalesce((SELECT string_agg(entry_text(line, account_id, currency, amount, allocation_id, of_interval), E'\\n' ORDER BY line)
                FROM lines), ''), marks.text) AS hash
            FROM book, marks WHERE marks.count > 0 OR EXISTS (SELECT FROM lines)),
          journal AS (
            INSERT INTO journals (organization_id, number, id, kind, at, from_at, to_at, actor, hash)
-           SELECT $1, sealed.number, sealed.id, 'usage', book.now, book.posted_to, book.now, $2, sealed.hash FROM sealed, book),
+           SELECT $1, sealed.number, sealed.id, 'usage', book.moment, book.posted_to, book.now, $2, sealed.hash FROM sealed, book),
          posted AS (
            INSERT INTO entries (organization_id, number, line, account_id, currency, amount, allocation_id, interval)
            SELECT $1, sealed.number, lines.* FROM lines, sealed)
          UPDATE books SET posted_to = book.now, journals = coalesce(sealed.number, books.journals), hash = coalesce(sealed.hash, books.hash)
          FROM book LEFT JOIN sealed ON true WHERE books.organization_id = $1
          RETURNING sealed.number, encode(sealed.hash, 'hex') AS hash, date_trunc('hour', book.posted_to) <> date_trunc('hour', book.now) AS is_first_of_hour,
-           (SELECT count(*) FROM priced) AS lines, (SELECT count(*) FROM spans WHERE ended_at IS NULL) AS open",
+           book.now < book.moment AS is_behind, (SELECT count(*) FROM priced) AS lines, (SELECT count(*) FROM spans WHERE ended_at IS NULL) AS open",
     )
     .bind(organization.uuid())
     .bind(tx.actor.as_str().to_owned())

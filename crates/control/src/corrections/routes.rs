@@ -174,7 +174,9 @@ fn failure(error: LedgerError) -> Failure {
     match error {
         LedgerError::Database(error) => error.into(),
         LedgerError::NoBooks => Failure::not_found("organization"),
-        error @ (LedgerError::Reversed(_) | LedgerError::Nothing) => Failure::new(Code::Conflict, error),
+        error @ (LedgerError::Reversed(_) | LedgerError::Final | LedgerError::Nothing) => {
+            Failure::new(Code::Conflict, error)
+        }
         error @ (LedgerError::Unbalanced(_) | LedgerError::Empty | LedgerError::Money(_)) => {
             Failure::new(Code::InvalidValue, error)
         }

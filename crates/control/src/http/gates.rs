@@ -8,7 +8,7 @@ use axum::{
     extract::{FromRequestParts, RawPathParams},
     response::{IntoResponse, Response},
 };
-use contract::{Audit, Code, Endpoint, EndpointInfo, Idempotency, Verb, id::OrganizationId};
+use contract::{Audit, Code, Endpoint, EndpointInfo, Idempotency, Raw, Verb, id::OrganizationId};
 use http::{HeaderValue, StatusCode, header, request::Parts};
 use kernel::{
     Access, Tx, audit, idempotency,
@@ -151,6 +151,9 @@ where
     }
     match app.handle(&mut call, request).await {
         Ok(response) => {
+            if let Some(raw) = Raw::of(&response) {
+                return complete_raw(&info, call, raw).await;
+            }
             let body = serde_json::to_vec(&response).map_err(|error| Failure::Internal(Box::new(error)))?;
             complete(app, &info, call, claim, body).await
         }
@@ -200,6 +203,20 @@ async fn complete(
     }
     call.tx.commit().await?;
     Ok(reply(info.success, body))
+}
+
+/// A document is only read, so that there is no key to keep it under.
+async fn complete_raw(info: &EndpointInfo, mut call: Call, raw: &Raw) -> Result<Response, Failure> {
+    record(info, &mut call, "done");
+    call.tx.commit().await?;
+    let mut response = reply(info.success, raw.bytes.clone());
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(info.media));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{}\"", raw.file_name)) {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    Ok(response)
 }
 
 fn record(info: &EndpointInfo, call: &mut Call, outcome: &'static str) {
@@ -278,7 +295,7 @@ fn reply(status: u16, body: Vec<u8>) -> Response {
     let status = StatusCode::from_u16(status).expect("contract statuses are valid");
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(contract::JSON));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -10,6 +10,7 @@ mod store;
 
 pub use balance::{Balance, balance};
 pub use post::{ATTEST, LedgerError, Posted, attest, opposite, post};
+pub use routes::existing;
 pub use store::{checkpoint, get as journal, lock, number};
 
 use contract::id::OrganizationId;

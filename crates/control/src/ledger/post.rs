@@ -10,11 +10,12 @@ use contract::{
 use kernel::{
     Tx, audit,
     money::{Currency, MoneyError},
+    work,
 };
 use serde_json::json;
 
 use super::{Account, AccountKind, Journal, Line, store};
-use crate::{events::emit, wallets};
+use crate::{events::emit, invoices, wallets};
 
 /// The action of audit entries that keep a journal's hash.
 pub const ATTEST: &str = "books.attest";
@@ -29,6 +30,8 @@ pub enum LedgerError {
     NoBooks,
     #[error("journal {0} took it back already")]
     Reversed(i64),
+    #[error("it belongs to an invoice or took usage back already; take back the usage itself, or adjust")]
+    Final,
     #[error("it moved nothing, so that there is nothing to take back")]
     Nothing,
     #[error(transparent)]
@@ -68,6 +71,10 @@ pub async fn post(tx: &mut Tx, journal: Journal) -> Result<Posted, LedgerError> 
     for currency in moved(&journal.lines) {
         wallets::changed(tx, journal.organization, currency).await?;
     }
+    if journal.reverses.is_some() {
+        // Usage that was invoiced and is taken back asks for a credit note.
+        work::wake(tx, invoices::KIND, journal.organization.uuid());
+    }
     Ok(Posted { id, number, is_repeated: false })
 }
 
@@ -75,6 +82,9 @@ pub async fn post(tx: &mut Tx, journal: Journal) -> Result<Posted, LedgerError> 
 pub async fn opposite(tx: &mut Tx, organization: OrganizationId, number: i64) -> Result<Journal, LedgerError> {
     if let Some(by) = store::reversed_by(tx, organization, number).await? {
         return Err(LedgerError::Reversed(by));
+    }
+    if store::is_final(tx, organization, number).await? {
+        return Err(LedgerError::Final);
     }
     let lines = store::lines(tx, organization, number).await?;
     if lines.is_empty() {

@@ -67,7 +67,7 @@ impl Handle<ProveLedger> for App {
     }
 }
 
-async fn existing(call: &mut Call, organization: OrganizationId) -> Result<OrganizationId, Failure> {
+pub async fn existing(call: &mut Call, organization: OrganizationId) -> Result<OrganizationId, Failure> {
     match organizations::store::get(&mut call.tx, organization).await? {
         Some(_) => {
             call.about_organization(organization);

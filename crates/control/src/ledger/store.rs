@@ -237,6 +237,19 @@ pub async fn number(tx: &mut Tx, organization: OrganizationId, id: JournalId) ->
         .await
 }
 
+/// Whether a journal is one that invoices rely on: their own, and those that
+/// took usage back, which credit notes tell of.
+pub async fn is_final(tx: &mut Tx, organization: OrganizationId, number: i64) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "SELECT EXISTS (SELECT FROM journals j LEFT JOIN journals u ON u.organization_id = j.organization_id AND u.number = j.reverses
+         WHERE j.organization_id = $1 AND j.number = $2 AND (j.kind IN ('invoice', 'credit_note') OR u.kind = 'usage'))",
+    )
+    .bind(organization.uuid())
+    .bind(number)
+    .fetch_one(tx.conn())
+    .await
+}
+
 /// The journal that took another one back.
 pub async fn reversed_by(tx: &mut Tx, organization: OrganizationId, number: i64) -> sqlx::Result<Option<i64>> {
     sqlx::query_scalar("SELECT number FROM journals WHERE organization_id = $1 AND reverses = $2")

@@ -1,0 +1,169 @@
+//! `gpuaas invoices`: what months came to, as issued.
+
+use std::{fs::OpenOptions, io::Write, path::PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use client::Request;
+use contract::{
+    Nothing, Raw,
+    id::InvoiceId,
+    invoices::{
+        AllInvoicesFilter, AnyInvoicePath, DownloadAnyInvoiceCsv, DownloadAnyInvoicePdf, DownloadInvoiceCsv,
+        DownloadInvoicePdf, GetAnyInvoice, GetInvoice, InvoiceFilter, InvoicePath, InvoiceSummary, ListAllInvoices,
+        ListInvoices,
+    },
+    ledger::Month,
+};
+
+use crate::{
+    arguments::{self, Paging},
+    context::Context,
+    failure::{Done, Failure},
+    table::{Columns, columns},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  gpuaas invoices list
+  gpuaas invoices list --month 2026-11 -o json
+  gpuaas invoices get invoice-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas invoices download invoice-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas invoices download invoice-01k9z8y7x6w5v4t3s2r1q0p9n8 --format csv --to - | column -s, -t
+
+For platform staff:
+  gpuaas invoices list --platform
+  gpuaas invoices list --of acme
+  gpuaas invoices download --platform invoice-01k9z8y7x6w5v4t3s2r1q0p9n8
+
+A month is invoiced once it is over (in UTC) and all of its usage is posted.";
+
+/// Invoices: what months came to, as issued
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Invoices {
+    /// List invoices and credit notes, newest first
+    List {
+        /// Only those about this month, like 2026-11
+        #[arg(long, value_parser = arguments::text::<Month>)]
+        month: Option<Month>,
+        /// Another organization, by id or name (platform staff)
+        #[arg(long, value_name = "ORGANIZATION", conflicts_with = "platform")]
+        of: Option<String>,
+        /// Everybody's (platform staff)
+        #[arg(long)]
+        platform: bool,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Show one with its lines
+    Get {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Save one as a file
+    Download {
+        #[command(flatten)]
+        which: Which,
+        /// As what
+        #[arg(long, default_value = "pdf")]
+        format: FileFormat,
+        /// Where to save it, `-` for standard output; named as the invoice is when absent
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum FileFormat {
+    /// As it was issued, for people
+    Pdf,
+    /// Its lines, for spreadsheets
+    Csv,
+}
+
+#[derive(Debug, Args)]
+pub struct Which {
+    /// Id of the invoice
+    #[arg(value_name = "INVOICE", value_parser = arguments::text::<InvoiceId>)]
+    invoice_id: InvoiceId,
+    /// Of any organization (platform staff)
+    #[arg(long)]
+    platform: bool,
+}
+
+const COLUMNS: Columns =
+    columns!(InvoiceSummary: number, kind, month, total_micros, due_micros, currency, issued_at, id);
+
+impl Invoices {
+    pub async fn run(self, context: &Context) -> Done {
+        match self {
+            Invoices::List { month, of: None, platform: false, paging } => {
+                let query = InvoiceFilter { month, cursor: None, limit: paging.page() };
+                context.list::<ListInvoices>(context.organization().await?, query, paging, COLUMNS).await
+            }
+            Invoices::List { month, of, paging, .. } => {
+                let organization_id = match of {
+                    Some(of) => Some(context.any_organization_named(&of).await?.organization_id),
+                    None => None,
+                };
+                let query = AllInvoicesFilter { organization_id, month, cursor: None, limit: paging.page() };
+                context.list::<ListAllInvoices>(Nothing {}, query, paging, COLUMNS).await
+            }
+            Invoices::Get { which } => {
+                let answer = if which.platform {
+                    context.ask::<GetAnyInvoice>(which.any()).await?
+                } else {
+                    context.ask::<GetInvoice>(which.own(context).await?).await?
+                };
+                context.output.item(&answer)
+            }
+            Invoices::Download { which, format, to } => {
+                let document = which.download(context, format).await?;
+                save(context, document, to)
+            }
+        }
+    }
+}
+
+impl Which {
+    fn any(&self) -> AnyInvoicePath {
+        AnyInvoicePath { invoice_id: self.invoice_id }
+    }
+
+    async fn own(&self, context: &Context) -> Result<InvoicePath, Failure> {
+        let organization_id = context.organization().await?.organization_id;
+        Ok(InvoicePath { organization_id, invoice_id: self.invoice_id })
+    }
+
+    async fn download(&self, context: &Context, format: FileFormat) -> Result<Raw, Failure> {
+        macro_rules! ask {
+            ($endpoint:ty, $path:expr) => {
+                context.send_request(&Request::<$endpoint>::new($path, Nothing {}, Nothing {})).await
+            };
+        }
+        match (format, self.platform) {
+            (FileFormat::Pdf, true) => ask!(DownloadAnyInvoicePdf, self.any()),
+            (FileFormat::Csv, true) => ask!(DownloadAnyInvoiceCsv, self.any()),
+            (FileFormat::Pdf, false) => ask!(DownloadInvoicePdf, self.own(context).await?),
+            (FileFormat::Csv, false) => ask!(DownloadInvoiceCsv, self.own(context).await?),
+        }
+    }
+}
+
+fn save(context: &Context, document: Raw, to: Option<PathBuf>) -> Done {
+    let path = match to {
+        Some(path) if path.as_os_str() == "-" => return context.output.bytes(&document.bytes),
+        Some(path) => path,
+        None if document.file_name.is_empty() => {
+            return Err(Failure::usage("the server does not say what to call it", "Name a file with --to."));
+        }
+        None => PathBuf::from(&document.file_name),
+    };
+    let written =
+        OpenOptions::new().write(true).create_new(true).open(&path).and_then(|mut it| it.write_all(&document.bytes));
+    if let Err(error) = written {
+        let advice = "Name another file with --to.";
+        return Err(Failure::usage(format!("cannot write {}: {error}", path.display()), advice));
+    }
+    context.output.line(path.display().to_string())
+}

@@ -1,0 +1,60 @@
+//! An invoice as a table: a line for each line, one for rounding and one for
+//! tax, so that the amounts of the table sum to the invoice's total.
+
+use contract::{
+    csv::{Row, head},
+    invoices::{Invoice, InvoiceLine},
+};
+
+use super::{decimal, gpu_hours};
+
+const COLUMNS: &[&str] = &[
+    "invoice",
+    "kind",
+    "month",
+    "currency",
+    "line",
+    "project_id",
+    "project",
+    "sku_id",
+    "sku",
+    "gpu_hours",
+    "price_per_gpu_hour",
+    "amount",
+];
+
+pub fn table(invoice: &Invoice) -> String {
+    let mut text = head(COLUMNS);
+    for line in &invoice.lines {
+        text.push_str(&usage(invoice, line));
+    }
+    if invoice.rounding_micros != 0 {
+        text.push_str(&extra(invoice, "rounding", "Rounding", invoice.rounding_micros));
+    }
+    if let Some(tax) = invoice.tax.as_ref().filter(|_| invoice.tax_micros != 0) {
+        text.push_str(&extra(invoice, "tax", &tax.name, invoice.tax_micros));
+    }
+    text
+}
+
+fn begin(invoice: &Invoice, line: &str) -> Row {
+    let row = Row::default().plain(&invoice.number).plain(&invoice.kind).plain(&invoice.month);
+    row.plain(&invoice.currency).plain(line)
+}
+
+fn usage(invoice: &Invoice, line: &InvoiceLine) -> String {
+    begin(invoice, "usage")
+        .plain(line.project_id)
+        .text(&line.project)
+        .plain(line.sku_id)
+        .text(&line.sku)
+        .plain(gpu_hours(line.gpu_micros, 9))
+        .plain(decimal(line.price_micros_per_gpu_hour, 6))
+        .plain(decimal(line.amount_micros, 6))
+        .finish()
+}
+
+fn extra(invoice: &Invoice, line: &str, name: &str, micros: i64) -> String {
+    let row = begin(invoice, line).plain("").text(name).plain("").plain("").plain("").plain("");
+    row.plain(decimal(micros, 6)).finish()
+}

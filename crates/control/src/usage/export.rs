@@ -1,0 +1,115 @@
+//! Usage of a month interval by interval, in parts of bounded size. All parts
+//! end at the same moment, so that they sum to what was posted until then.
+
+use contract::{
+    Code,
+    id::OrganizationId,
+    usage::{ExportAnyUsage, ExportPlace, ExportRange, ExportUsage, UsageExport},
+};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::store;
+use crate::{
+    app::App,
+    billing_profiles,
+    http::{Call, Failure, Handle, Request, Trouble},
+    invoices::Period,
+    ledger, organizations,
+};
+
+// bound: intervals of one part
+const MOST: usize = 1_000;
+
+impl Handle<ExportUsage> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ExportUsage>) -> Result<UsageExport, Failure> {
+        let organization = call.organization();
+        part(call, organization, request.query).await
+    }
+}
+
+impl Handle<ExportAnyUsage> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ExportAnyUsage>) -> Result<UsageExport, Failure> {
+        let organization = ledger::existing(call, request.path.organization_id).await?;
+        part(call, organization, request.query).await
+    }
+}
+
+async fn part(call: &mut Call, organization: OrganizationId, range: ExportRange) -> Result<UsageExport, Failure> {
+    let wrong = |field: &str, detail: &str| Failure::from(Trouble::new(Code::InvalidValue, detail).at(field));
+    let period = Period::of(&range.month).ok_or_else(|| wrong("month", "no such month"))?;
+    let place = match &range.after {
+        None => None,
+        Some(after) => {
+            let place = Place::read(after.as_str());
+            Some(
+                place
+                    .ok_or_else(|| wrong("after", "not a place in an export; send `next_after` of an earlier part"))?,
+            )
+        }
+    };
+    let name = organizations::store::get(&mut call.tx, organization).await?.map(|it| it.name.to_string());
+    let seller = billing_profiles::seller(&mut call.tx).await?.map(|it| it.party.legal_name);
+    let posted_to = store::posted_to(&mut call.tx, organization).await?;
+    // A place names an end that a part before had; later ones are not for the asker to choose.
+    let posted_to = place.as_ref().map_or(posted_to, |it| it.posted_to.min(posted_to));
+    let until = period.end.min(posted_to);
+    let mut charges = Vec::new();
+    if until > period.start {
+        let after = place.map(|it| (it.allocation, it.interval));
+        let span = Period { start: period.start, end: until };
+        charges = store::charges(&mut call.tx, organization, span, after, MOST as i64 + 1).await?;
+    }
+    let has_more = charges.len() > MOST;
+    charges.truncate(MOST);
+    let last = charges.last().filter(|_| has_more);
+    let next_after =
+        last.map(|it| Place { posted_to, allocation: it.allocation_id.uuid(), interval: it.interval }.text());
+    Ok(UsageExport {
+        organization_id: organization,
+        organization: name.unwrap_or_default(),
+        seller,
+        period_start: period.start,
+        period_end: period.end,
+        posted_to,
+        charges,
+        next_after: next_after.transpose()?,
+    })
+}
+
+/// How far an export got, and at which moment it ends.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    posted_to: Timestamp,
+    allocation: Uuid,
+    interval: i64,
+}
+
+impl Place {
+    fn text(&self) -> sqlx::Result<ExportPlace> {
+        let text = format!("{}.{}.{}", self.posted_to.as_microsecond(), self.allocation.simple(), self.interval);
+        crate::rows::text(&text)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let posted_to = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
+        let place = Self { posted_to, allocation: parts.next()?.parse().ok()?, interval: parts.next()?.parse().ok()? };
+        parts.next().is_none().then_some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_as_they_were_written() {
+        let posted_to = "2026-11-15T12:00:00.123456Z".parse().unwrap();
+        let place = Place { posted_to, allocation: Uuid::from_u128(77), interval: 3 };
+        assert_eq!(Place::read(place.text().unwrap().as_str()), Some(place));
+        for bad in ["", "1", "1.2.3", "x.y.z", "1.00000000000000000000000000000001.3.4"] {
+            assert_eq!(Place::read(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Invoices: what a month came to, to the millionth, numbered without gaps,
+//! whoever is killed while issuing them.
+
+mod corrected;
+mod downloads;
+mod exported;
+mod issued;
+mod numbered;
+mod shop;
+#[path = "../ledger/stand.rs"]
+#[allow(dead_code, reason = "the ledger's tests use the rest of it")]
+mod stand;

@@ -1,0 +1,4 @@
+DROP INDEX journals_by_window;
+DROP TABLE invoices, invoicing, invoice_series, billing_profiles;
+DROP FUNCTION charges, check_series, guard_series, month_after, month_of;
+DELETE FROM work WHERE kind = 'invoices';
