@@ -65,6 +65,10 @@ kinds! {
     Notification = "notice",
     Mail = "mail",
     Journal = "journal",
+    Payment = "payment",
+    PaymentEvent = "told",
+    PaymentDrift = "drift",
+    Refund = "refund",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -94,6 +98,10 @@ pub type MachineId = Id<Machine>;
 pub type WebhookId = Id<Webhook>;
 pub type WebhookDeliveryId = Id<WebhookDelivery>;
 pub type JournalId = Id<Journal>;
+pub type PaymentId = Id<Payment>;
+pub type PaymentEventId = Id<PaymentEvent>;
+pub type PaymentDriftId = Id<PaymentDrift>;
+pub type RefundId = Id<Refund>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
 pub type NotificationId = Id<Notification>;

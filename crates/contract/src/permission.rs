@@ -23,6 +23,8 @@ words! {
         AllocationsWrite = "allocations:write",
         QuotasRead = "quotas:read",
         LedgerRead = "ledger:read",
+        PaymentsRead = "payments:read",
+        PaymentsWrite = "payments:write",
         WebhooksRead = "webhooks:read",
         WebhooksWrite = "webhooks:write",
         PlatformOrganizationsRead = "platform.organizations:read",
@@ -94,6 +96,8 @@ impl Role {
             | P::AuditRead
             | P::WebhooksWrite => Role::Admin,
             P::OrganizationClose => Role::Owner,
+            // Those who pay.
+            P::PaymentsRead | P::PaymentsWrite => return matches!(self, Role::Owner | Role::Admin | Role::Billing),
             P::PlatformOrganizationsRead
             | P::PlatformOrganizationsWrite
             | P::PlatformUsersRead
@@ -132,7 +136,7 @@ impl Role {
             Role::Owner => 4,
             Role::Admin => 3,
             Role::Member => 2,
-            // Billing sees what a viewer sees; its own permissions come with the ledger.
+            // Billing sees what a viewer sees, and pays.
             Role::Billing | Role::Viewer => 1,
         }
     }

@@ -137,7 +137,17 @@ const FLEET: &str = "
     INSERT INTO checkpoints SELECT organization_id, id, 1, 1 FROM accounts;
     INSERT INTO wallets (organization_id, currency) SELECT id, 'USD' FROM organizations;
     INSERT INTO holds (allocation_id, organization_id, currency, micros_per_hour, seconds)
-      SELECT id, organization_id, 'USD', 1, 1 FROM allocations";
+      SELECT id, organization_id, 'USD', 1, 1 FROM allocations;
+    INSERT INTO payments (id, organization_id, currency, amount, provider, created_by, state)
+      SELECT gen_random_uuid(), id, 'USD', 1, 'stripe', 'test', 'succeeded' FROM organizations;
+    INSERT INTO refunds (id, organization_id, payment_id, amount, provider, reason, created_by, state)
+      SELECT gen_random_uuid(), organization_id, id, 1, 'stripe', 'test', 'test', 'failed' FROM payments;
+    INSERT INTO disputes (provider, provider_id, organization_id, payment_id, amount, standing)
+      SELECT 'stripe', id::text, organization_id, id, 1, 'won' FROM payments;
+    INSERT INTO payment_events (id, provider, event_id, kind, outcome, processed_at)
+      SELECT gen_random_uuid(), 'stripe', 'evt_1', 'customer.created', 'unknown', app_now();
+    INSERT INTO payment_drift (id, provider, object_id, kind, provider_micros, ledger_micros, resolved_at)
+      SELECT gen_random_uuid(), 'stripe', 'pi_1', 'not_posted', 1, 0, app_now()";
 
 /// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
 async fn plant(world: &World) {

@@ -82,6 +82,7 @@ async fn victim(world: &World) -> Victim {
         ("notification_id", contract::id::NotificationId::generate().to_string()),
         ("notification_kind", "wallet_low".into()),
         ("journal_id", contract::id::JournalId::generate().to_string()),
+        ("payment_id", contract::id::PaymentId::generate().to_string()),
         ("kind", "project".into()),
         ("id", project.uuid().to_string()),
         ("key", "projects.max".into()),

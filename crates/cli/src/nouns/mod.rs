@@ -22,6 +22,7 @@ mod members;
 mod nodes;
 mod notifications;
 mod organizations;
+mod payments;
 mod policies;
 mod pools;
 mod prices;
@@ -89,6 +90,8 @@ nouns! {
     Usage(usage::Usage),
     #[command(subcommand)]
     Ledger(ledger::Ledger),
+    #[command(subcommand)]
+    Payments(payments::Payments),
     #[command(subcommand)]
     Members(members::Members),
     #[command(subcommand)]
