@@ -69,6 +69,10 @@ kinds! {
     Budget = "budget",
     Wallet = "wallet",
     Invoice = "invoice",
+    Payment = "payment",
+    PaymentEvent = "told",
+    PaymentDrift = "drift",
+    Refund = "refund",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -102,6 +106,10 @@ pub type CorrectionId = Id<Correction>;
 pub type BudgetId = Id<Budget>;
 pub type WalletId = Id<Wallet>;
 pub type InvoiceId = Id<Invoice>;
+pub type PaymentId = Id<Payment>;
+pub type PaymentEventId = Id<PaymentEvent>;
+pub type PaymentDriftId = Id<PaymentDrift>;
+pub type RefundId = Id<Refund>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
 pub type NotificationId = Id<Notification>;

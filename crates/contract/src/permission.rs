@@ -24,6 +24,8 @@ words! {
         QuotasRead = "quotas:read",
         LedgerRead = "ledger:read",
         BudgetsWrite = "budgets:write",
+        PaymentsRead = "payments:read",
+        PaymentsWrite = "payments:write",
         WebhooksRead = "webhooks:read",
         WebhooksWrite = "webhooks:write",
         PlatformOrganizationsRead = "platform.organizations:read",
@@ -97,6 +99,8 @@ impl Role {
             // Those who pay.
             P::BudgetsWrite => return matches!(self, Role::Owner | Role::Admin | Role::Billing),
             P::OrganizationClose => Role::Owner,
+            // Those who pay.
+            P::PaymentsRead | P::PaymentsWrite => return matches!(self, Role::Owner | Role::Admin | Role::Billing),
             P::PlatformOrganizationsRead
             | P::PlatformOrganizationsWrite
             | P::PlatformUsersRead
@@ -135,7 +139,7 @@ impl Role {
             Role::Owner => 4,
             Role::Admin => 3,
             Role::Member => 2,
-            // Billing sees what a viewer sees, and says what may be spent.
+            // Billing sees what a viewer sees, pays, and says what may be spent.
             Role::Billing | Role::Viewer => 1,
         }
     }

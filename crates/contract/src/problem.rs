@@ -67,6 +67,7 @@ catalogue! {
     Conflict = 409 "conflict" "The thing changed, or is not in a state that allows this" => "Read it again and decide anew.";
     NameTaken = 409 "name_taken" "The name is already used" => "Choose another name.";
     LastOwner = 409 "last_owner" "An organization keeps at least one owner" => "Make somebody else an owner first.";
+    PaymentsOff = 409 "payments_off" "This installation takes no payments" => "Ask its operators for credit, or to set up a payment provider as `docs/guides/payments.md` says.";
     InProgress = 409 "request_in_progress" "The same request is still running" => "Repeat it with the same key after the time in `Retry-After`.";
     PayloadTooLarge = 413 "payload_too_large" "The body is larger than this endpoint takes" => "Send less; the detail names the limit.";
     UnsupportedMediaType = 415 "unsupported_media_type" "The body is not JSON" => "Send `Content-Type: application/json`.";

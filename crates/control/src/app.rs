@@ -17,7 +17,7 @@ use crate::{
     node_api::{Samples, Standings},
     placement::Placement,
     policies::{Policies, keys},
-    ports::metal::MetalConnector,
+    ports::{metal::MetalConnector, payments::PaymentProvider},
     tasks::{SignerError, TaskSigner},
 };
 
@@ -48,6 +48,8 @@ pub struct App {
     pub nats: Option<nats::Connection>,
     /// Who carries mail away, when somebody is configured.
     pub sending: Option<Sending>,
+    /// Who takes people's money, when somebody is configured.
+    pub payments: Option<Arc<dyn PaymentProvider>>,
     /// The external issuer, when one is configured.
     pub oidc: Option<Oidc>,
     /// Cancelled when the process is asked to stop.
@@ -103,6 +105,7 @@ impl App {
         };
         let oidc = config.oidc.clone().map(|it| Oidc::new(it, db.clock.clone(), policies.clone()));
         let sending = config.sending()?;
+        let payments = config.payments()?;
         let intermediate_for = keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS));
         let ca = Ca::load(db.clone(), keyring.clone(), intermediate_for).await?;
         let app = App {
@@ -126,6 +129,7 @@ impl App {
             redis,
             nats,
             sending,
+            payments,
             oidc,
             stopping,
         };

@@ -13,9 +13,10 @@ use crate::{
     adapters::{
         mail_folder::MailFolder,
         smtp::{Smtp, SmtpError},
+        stripe::{self, StripeAccess},
     },
     mails::Sending,
-    ports::post::Post,
+    ports::{payments::PaymentProvider, post::Post},
 };
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -30,6 +31,7 @@ pub struct Config {
     pub nats: Nats,
     pub telemetry: Telemetry,
     pub mail: Mail,
+    pub stripe: Stripe,
     pub oidc: Option<Oidc>,
 }
 
@@ -108,6 +110,22 @@ pub struct Mail {
     pub public_url: Option<String>,
     /// Write mails into this folder instead of sending them.
     pub folder: Option<PathBuf>,
+}
+
+/// How people pay; without a secret key they do not, and operators give credit.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Stripe {
+    /// `sk_…` or `rk_…`, or the file that holds it.
+    pub secret_key: Option<String>,
+    pub secret_key_file: Option<PathBuf>,
+    /// `whsec_…`; two while one is replaced. Or the file that holds them, one a line.
+    pub webhook_secrets: Vec<String>,
+    pub webhook_secrets_file: Option<PathBuf>,
+    /// Where payers come back to; `identity.issuer` when absent.
+    pub return_url: Option<String>,
+    /// Another address than Stripe's own, for tests.
+    pub url: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -221,6 +239,12 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("GPUAAS_MAIL_FROM", "mail.from"),
     ("GPUAAS_MAIL_PUBLIC_URL", "mail.public_url"),
     ("GPUAAS_MAIL_FOLDER", "mail.folder"),
+    ("GPUAAS_STRIPE_SECRET_KEY", "stripe.secret_key"),
+    ("GPUAAS_STRIPE_SECRET_KEY_FILE", "stripe.secret_key_file"),
+    ("GPUAAS_STRIPE_WEBHOOK_SECRETS", "stripe.webhook_secrets"),
+    ("GPUAAS_STRIPE_WEBHOOK_SECRETS_FILE", "stripe.webhook_secrets_file"),
+    ("GPUAAS_STRIPE_RETURN_URL", "stripe.return_url"),
+    ("GPUAAS_STRIPE_URL", "stripe.url"),
     ("GPUAAS_OIDC_ISSUER", "oidc.issuer"),
     ("GPUAAS_OIDC_CLIENT_ID", "oidc.client_id"),
     ("GPUAAS_OIDC_CLIENT_SECRET", "oidc.client_secret"),
@@ -291,6 +315,7 @@ impl Config {
                 "expected an address like `https://login.example.com`; plain `http` only on this machine".into(),
             );
         }
+        self.payments()?;
         self.sending().map(|_| ())
     }
 
@@ -319,6 +344,44 @@ impl Config {
         Ok(Some(Sending { post, public_url }))
     }
 
+    /// Who takes people's money, if somebody does.
+    pub fn payments(&self) -> Result<Option<Arc<dyn PaymentProvider>>, ConfigError> {
+        let wrong = |name, what: &str| ConfigError::Value { name, what: what.to_owned() };
+        let it = &self.stripe;
+        let read = |path: &Option<PathBuf>| match path {
+            None => Ok(String::new()),
+            Some(path) => {
+                std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { path: path.clone(), source })
+            }
+        };
+        let key = it.secret_key.clone().map_or_else(|| read(&it.secret_key_file), Ok)?.trim().to_owned();
+        let mut secrets = it.webhook_secrets.clone();
+        secrets.extend(read(&it.webhook_secrets_file)?.lines().map(|it| it.trim().to_owned()));
+        secrets.retain(|it| !it.is_empty());
+        if key.is_empty() {
+            if secrets.is_empty() {
+                return Ok(None);
+            }
+            return Err(wrong("stripe.secret_key", "webhook secrets alone take no payments; give the secret key too"));
+        }
+        if !key.bytes().all(|it| it.is_ascii_graphic()) || !(key.starts_with("sk_") || key.starts_with("rk_")) {
+            return Err(wrong("stripe.secret_key", "expected a key that starts with `sk_` or `rk_`"));
+        }
+        if secrets.is_empty() {
+            return Err(wrong("stripe.webhook_secrets", "without one, nothing that Stripe tells can be believed"));
+        }
+        let url = it.url.as_deref().unwrap_or("https://api.stripe.com");
+        let is_safe = crate::identity::oidc::is_safe(url);
+        let url = url::Url::parse(&format!("{}/", url.trim_end_matches('/')));
+        let Some(url) = url.ok().filter(|_| is_safe) else {
+            return Err(wrong("stripe.url", "expected an `https` address; plain `http` only on this machine"));
+        };
+        let return_url = it.return_url.as_ref().unwrap_or(&self.identity.issuer).clone();
+        let webhook_secrets = secrets.into_iter().map(Into::into).collect();
+        let access = StripeAccess { url, secret_key: key.into(), webhook_secrets, return_url };
+        Ok(Some(Arc::new(stripe::Stripe::new(access))))
+    }
+
     pub fn keyring(&self) -> Result<Keyring, SecretsError> {
         match (&self.secrets.keys, &self.secrets.key_file) {
             (Some(keys), _) => Keyring::parse(keys),
@@ -343,7 +406,7 @@ impl Config {
 fn typed(setting: &str, value: String) -> toml::Value {
     match setting {
         "database.max_connections" => value.parse().map_or_else(|_| value.into(), toml::Value::Integer),
-        "oidc.redirect_uris" | "node.names" => {
+        "oidc.redirect_uris" | "node.names" | "stripe.webhook_secrets" => {
             value.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect::<Vec<_>>().into()
         }
         _ => value.into(),
@@ -360,7 +423,7 @@ macro_rules! hidden {
         }
     )+ };
 }
-hidden!(Database, Secrets, Redis, Nats, Mail, Oidc);
+hidden!(Database, Secrets, Redis, Nats, Mail, Stripe, Oidc);
 
 #[cfg(test)]
 mod tests {
@@ -401,6 +464,11 @@ mod tests {
             ("[oidc]\nissuer = \"http://login.example.com\"\nclient_id = \"x\"", "oidc.issuer"),
             ("[mail]\nurl = \"smtp://mail.example.com\"", "mail.from"),
             ("[mail]\nurl = \"https://mail.example.com\"\nfrom = \"a@example.com\"", "mail.url"),
+            ("[stripe]\nsecret_key = \"sk_test_1\"", "stripe.webhook_secrets"),
+            ("[stripe]\nwebhook_secrets = [\"whsec_1\"]", "stripe.secret_key"),
+            ("[stripe]\nsecret_key = \"pk_test_1\"\nwebhook_secrets = [\"whsec_1\"]", "stripe.secret_key"),
+            ("[stripe]\nsecret_key_file = \"/nowhere/key\"", "/nowhere/key"),
+            ("[stripe]\nsecret_key = \"sk_1\"\nwebhook_secrets = [\"w\"]\nurl = \"http://example.com\"", "stripe.url"),
             ("nonsense", "configuration file"),
         ] {
             let error = load(text, &[]).unwrap_err().to_string();

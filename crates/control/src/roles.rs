@@ -30,9 +30,11 @@ use crate::{
     node_api,
     nodes::{self, NodeReconciler},
     notifications,
+    payments::{self, PaymentComparison, PaymentEventReconciler, PaymentReconciler},
     policies::keys,
     projects::{self, ProjectReconciler},
     providers::ProviderReconciler,
+    refunds::RefundReconciler,
     samples,
     wallets::WalletReconciler,
     webhook_deliveries::{self, DeliveryReconciler, Sender},
@@ -73,9 +75,11 @@ macro_rules! for_each_machine {
             $crate::machines::lifecycle::Lifecycle,
             $crate::nodes::lifecycle::Lifecycle,
             $crate::organizations::lifecycle::Lifecycle,
+            $crate::payments::lifecycle::Lifecycle,
             $crate::projects::lifecycle::Lifecycle,
             $crate::providers::lifecycle::Lifecycle,
             $crate::wallets::lifecycle::Lifecycle,
+            $crate::refunds::lifecycle::Lifecycle,
             $crate::webhook_deliveries::lifecycle::Lifecycle,
             $crate::webhooks::lifecycle::Lifecycle,
         }
@@ -142,7 +146,7 @@ fn add_inner(workers: &mut Workers, app: &App) {
     workers.add(WalletReconciler);
 }
 
-/// Those that wait for what others run: customers' receivers, mail and MAAS servers.
+/// Those that wait for what others run: customers' receivers, mail and MAAS servers, Stripe.
 /// They have slots of their own, or a slow one would hold up everything else.
 fn add_outer(workers: &mut Workers, app: &App) {
     workers.add(DeliveryReconciler {
@@ -158,6 +162,10 @@ fn add_outer(workers: &mut Workers, app: &App) {
         ca: app.ca.clone(),
         node_url: app.config.node.url.clone(),
     });
+    workers.add(PaymentReconciler { provider: app.payments.clone(), policies: app.policies.clone() });
+    workers.add(PaymentEventReconciler { provider: app.payments.clone(), policies: app.policies.clone() });
+    workers.add(PaymentComparison { provider: app.payments.clone(), policies: app.policies.clone() });
+    workers.add(RefundReconciler { provider: app.payments.clone(), policies: app.policies.clone() });
     workers.add(ProviderReconciler {
         connector: app.metal.clone(),
         keyring: app.keyring.clone(),
@@ -350,11 +358,13 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
             let deliveries = webhook_deliveries::forget_old(&app.db, kept, BITE).await?;
             let webhooks = webhooks::forget_old(&app.db, kept, BITE).await?;
             let told = forget_notifications(&app, BITE).await?;
+            let kept = keys::days(app.policies.number(keys::PAYMENTS_EVENTS_DAYS));
+            let heard = payments::forget_old_events(&app.db, kept, BITE).await?;
             let audit = keys::days(app.policies.number(keys::AUDIT_DAYS));
             let seals = seals::expire(&app.db, audit, SEALS).await?;
             // A full bite of either means that there may be more.
             let full = seals >= SEALS as u64;
-            let more = of_nodes + deliveries + webhooks + told;
+            let more = of_nodes + deliveries + webhooks + told + heard;
             Ok::<u64, sqlx::Error>(gone + sessions + more + if full { BITE as u64 } else { 0 })
         };
         match outcome.await {

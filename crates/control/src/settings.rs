@@ -4,7 +4,7 @@
 use std::{fmt, path::Path};
 
 use crate::config::{
-    Config, Database, Http, Identity, LogFormat, Mail, Nats, Node, Oidc, Redis, Secrets, Telemetry, VARIABLES,
+    Config, Database, Http, Identity, LogFormat, Mail, Nats, Node, Oidc, Redis, Secrets, Stripe, Telemetry, VARIABLES,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn report(config: &Config, file: Option<&Path>, in_environment: impl Fn(&str
 
 /// Taken apart field by field, so that a new setting cannot be forgotten here.
 fn values(config: &Config) -> Vec<(&'static str, String)> {
-    let Config { database, http, node, identity, secrets, redis, nats, telemetry, mail, oidc } = config;
+    let Config { database, http, node, identity, secrets, redis, nats, telemetry, mail, stripe, oidc } = config;
     let Database { url: _, max_connections, acquire_timeout_ms, statement_timeout_ms, lock_timeout_ms } = database;
     let Http { listen, ops_listen, max_connections: http_connections, trusted_proxies } = http;
     let Node { listen: node_listen, url: node_url, names, max_connections: node_connections, agents_dir } = node;
@@ -64,6 +64,8 @@ fn values(config: &Config) -> Vec<(&'static str, String)> {
     let (Redis { url: redis }, Nats { url: nats }) = (redis, nats);
     let Telemetry { log, format, otlp_endpoint } = telemetry;
     let Mail { url: mail_url, from, public_url, folder } = mail;
+    let Stripe { secret_key, secret_key_file, webhook_secrets, webhook_secrets_file, return_url, url: stripe_url } =
+        stripe;
     let shown = |it: &Option<String>| it.clone().unwrap_or_else(|| NOT_SET.into());
     let mut all = vec![
         ("database.url", HIDDEN.into()),
@@ -98,6 +100,12 @@ fn values(config: &Config) -> Vec<(&'static str, String)> {
         ("mail.from", shown(from)),
         ("mail.public_url", shown(public_url)),
         ("mail.folder", path(folder)),
+        ("stripe.secret_key", hidden(secret_key)),
+        ("stripe.secret_key_file", path(secret_key_file)),
+        ("stripe.webhook_secrets", hidden(&webhook_secrets.first())),
+        ("stripe.webhook_secrets_file", path(webhook_secrets_file)),
+        ("stripe.return_url", shown(return_url)),
+        ("stripe.url", shown(stripe_url)),
     ];
     if let Some(Oidc { issuer, client_id, client_secret, redirect_uris }) = oidc {
         all.push(("oidc.issuer", issuer.clone()));

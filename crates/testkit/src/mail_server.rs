@@ -2,19 +2,18 @@
 //! away and come back. What it accepted is read back as Python decoded it.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Stdio,
     time::{Duration, Instant},
 };
 
-use nix::fcntl::{Flock, FlockArg};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpStream,
     process::{Child, Command},
 };
 
-use crate::process::free_port;
+use crate::{process::free_port, python};
 
 pub struct MailServer {
     pub url: String,
@@ -46,7 +45,7 @@ impl MailServer {
 
     /// One that is not there yet.
     pub async fn not_yet() -> MailServer {
-        let tool = tokio::task::spawn_blocking(install).await.unwrap();
+        let tool = tokio::task::spawn_blocking(|| python::tool("smtp", TOOL)).await.unwrap();
         let port = free_port();
         let folder = tempfile::tempdir().unwrap();
         MailServer { url: format!("smtp://127.0.0.1:{port}"), port, folder, tool, child: None }
@@ -100,35 +99,7 @@ impl MailServer {
     }
 }
 
-/// Installs the tool once per target folder.
-fn install() -> PathBuf {
-    const FILES: [(&str, &str); 2] = [
-        ("requirements.txt", include_str!("../tools/smtp/requirements.txt")),
-        ("server.py", include_str!("../tools/smtp/server.py")),
-    ];
-    let here = std::env::current_exe().expect("a test knows its own path");
-    let target = here.ancestors().nth(3).expect("tests live in target/…/deps");
-    let folder = target.join("test-tools/smtp");
-    std::fs::create_dir_all(&folder).unwrap();
-    let lock = std::fs::File::create(folder.with_extension("lock")).unwrap();
-    let _alone = Flock::lock(lock, FlockArg::LockExclusive).expect("the lock can be waited for");
-    let wanted: String = FILES.iter().map(|(_, text)| *text).collect();
-    let installed = folder.join("installed");
-    if std::fs::read_to_string(&installed).is_ok_and(|it| it == wanted) {
-        return folder;
-    }
-    for (name, text) in FILES {
-        std::fs::write(folder.join(name), text).unwrap();
-    }
-    run(Command::new("python3").args(["-m", "venv", "venv"]), &folder, "install python3-venv, as `make test` does");
-    let arguments = ["install", "--quiet", "--disable-pip-version-check", "--requirement", "requirements.txt"];
-    run(Command::new(folder.join("venv/bin/pip")).args(arguments), &folder, "check the index that pip uses");
-    std::fs::write(installed, wanted).unwrap();
-    folder
-}
-
-fn run(command: &mut Command, folder: &Path, advice: &str) {
-    let output = command.as_std_mut().current_dir(folder).output().expect(advice);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{advice}: {said}");
-}
+const TOOL: &[(&str, &str)] = &[
+    ("requirements.txt", include_str!("../tools/smtp/requirements.txt")),
+    ("server.py", include_str!("../tools/smtp/server.py")),
+];

@@ -149,7 +149,17 @@ const FLEET: &str = "
     INSERT INTO invoices (id, organization_id, year, serial, kind, period_start, period_end, issued_at, currency, seller, buyer, lines,
         subtotal_micros, rounding_micros, tax_micros, total_micros, paid_micros, due_micros, journals, pdf)
       SELECT gen_random_uuid(), id, 2026, 1, 'invoice', app_now(), app_now(), app_now(), 'USD', '{}', '{}', '[]', 0, 0, 0, 0, 0, 0, 1, ''
-      FROM organizations LIMIT 1";
+      FROM organizations LIMIT 1;
+    INSERT INTO payments (id, organization_id, currency, amount, provider, created_by, state)
+      SELECT gen_random_uuid(), id, 'USD', 1, 'stripe', 'test', 'succeeded' FROM organizations;
+    INSERT INTO refunds (id, organization_id, payment_id, amount, provider, reason, created_by, state)
+      SELECT gen_random_uuid(), organization_id, id, 1, 'stripe', 'test', 'test', 'failed' FROM payments;
+    INSERT INTO disputes (provider, provider_id, organization_id, payment_id, amount, standing)
+      SELECT 'stripe', id::text, organization_id, id, 1, 'won' FROM payments;
+    INSERT INTO payment_events (id, provider, event_id, kind, outcome, processed_at)
+      SELECT gen_random_uuid(), 'stripe', 'evt_1', 'customer.created', 'unknown', app_now();
+    INSERT INTO payment_drift (id, provider, object_id, kind, provider_micros, ledger_micros, resolved_at)
+      SELECT gen_random_uuid(), 'stripe', 'pi_1', 'not_posted', 1, 0, app_now()";
 
 /// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
 async fn plant(world: &World) {

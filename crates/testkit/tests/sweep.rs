@@ -85,6 +85,7 @@ async fn victim(world: &World) -> Victim {
         ("budget_id", contract::id::BudgetId::generate().to_string()),
         ("invoice_id", contract::id::InvoiceId::generate().to_string()),
         ("journal_id", contract::id::JournalId::generate().to_string()),
+        ("payment_id", contract::id::PaymentId::generate().to_string()),
         ("kind", "project".into()),
         ("id", project.uuid().to_string()),
         ("key", "projects.max".into()),

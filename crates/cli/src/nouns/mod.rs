@@ -26,6 +26,7 @@ mod members;
 mod nodes;
 mod notifications;
 mod organizations;
+mod payments;
 mod policies;
 mod pools;
 mod prices;
@@ -101,6 +102,8 @@ nouns! {
     Invoices(invoices::Invoices),
     #[command(subcommand)]
     BillingProfile(billing_profile::BillingProfile),
+    #[command(subcommand)]
+    Payments(payments::Payments),
     #[command(subcommand)]
     Members(members::Members),
     #[command(subcommand)]

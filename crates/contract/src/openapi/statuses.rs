@@ -47,6 +47,7 @@ fn at_gates(info: &EndpointInfo, code: Code) -> bool {
         | Code::LastOwner
         | Code::InvalidValue
         | Code::InsufficientFunds
+        | Code::PaymentsOff
         | Code::LimitReached => false,
     }
 }

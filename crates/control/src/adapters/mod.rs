@@ -6,3 +6,4 @@ mod mail_form;
 pub mod nats;
 pub mod redis_limits;
 pub mod smtp;
+pub mod stripe;

@@ -15,7 +15,7 @@ mod turns;
 
 pub use admit::Arrival;
 pub use correlation::TraceParent;
-pub use failure::{Failure, Trouble, unavailable};
+pub use failure::{Failure, Trouble, render, unavailable};
 pub use gates::{Call, Handle, Request};
 pub use ops::router as ops_router;
 pub use router::router;

@@ -33,6 +33,7 @@ pub fn router(app: Arc<App>) -> Router {
     contract::for_each_channel!(open_all);
     let strange = app.clone();
     let wrong_method = app.clone();
+    let router = router.merge(crate::payments::intake::router(app.clone()));
     let router = router.merge(crate::notifications::unsubscribe::router(app));
     router
         .fallback(move |request: http::Request<Body>| {

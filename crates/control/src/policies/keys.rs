@@ -153,6 +153,24 @@ policy_keys! {
     BILLING_CORRECTION_HOURS = "billing.correction_hours": number(72, 1, 720) "hours", Platform, None;
     /// The most budgets that a project may have.
     BUDGETS_MAX = "budgets.max": number(20, 1, 1000) "count", Project, LowerOnly;
+    /// The least that a payment may be, in whole units of its currency.
+    PAYMENTS_LEAST = "payments.least_units": number(1, 1, 1000000) "units", Platform, None;
+    /// The most that a payment may be, in whole units of its currency.
+    PAYMENTS_MOST = "payments.most_units": number(10000, 1, 999999) "units", Platform, None;
+    /// The most payments of an organization that may wait for a payer at once.
+    PAYMENTS_OPEN_MAX = "payments.max_open": number(10, 1, 1000) "count", Organization, LowerOnly;
+    /// How far the time in a provider's signature may be from now, both ways.
+    PAYMENTS_TOLERANCE_SECONDS = "payments.tolerance_seconds": number(300, 1, 3600) "seconds", Platform, None;
+    /// How soon a payment is tried again after the provider could not be asked.
+    PAYMENTS_RETRY_SECONDS = "payments.retry_seconds": number(30, 1, 3600) "seconds", Platform, None;
+    /// How often a payment that is not paid is looked at, should nothing be heard of it.
+    PAYMENTS_LOOK_MINUTES = "payments.look_minutes": number(60, 1, 1440) "minutes", Platform, None;
+    /// How often the provider's payments are compared with the ledger.
+    PAYMENTS_COMPARE_MINUTES = "payments.compare_minutes": number(60, 1, 1440) "minutes", Platform, None;
+    /// How many days back the provider's payments are compared with the ledger.
+    PAYMENTS_COMPARE_DAYS = "payments.compare_days": number(7, 1, 90) "days", Platform, None;
+    /// How long a provider's events are kept after they were looked at.
+    PAYMENTS_EVENTS_DAYS = "payments.events_keep_days": number(90, 7, 3650) "days", Platform, None;
     /// How long orders to hosts are kept after they are over.
     TASKS_DAYS = "tasks.keep_days": number(30, 1, 3650) "days", Platform, None;
     /// The most webhooks that an organization may have.

@@ -2,4 +2,5 @@
 //! has what really does it.
 
 pub mod metal;
+pub mod payments;
 pub mod post;

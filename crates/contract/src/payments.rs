@@ -1,0 +1,295 @@
+//! Payments: money that an organization pays into its wallet through a
+//! provider, and what became of it there.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Open, Page, Timestamp, endpoint, event,
+    id::{OrganizationId, PaymentDriftId, PaymentEventId, PaymentId},
+    list_query, moved_event,
+    organizations::OrganizationPath,
+    prices::CurrencyCode,
+    words,
+};
+
+endpoint! {
+    /// Start a payment into the organization's wallet.
+    ///
+    /// The provider's page for it is in `checkout_url` once the payment is
+    /// `pending`. The wallet has the money once it is `succeeded`.
+    CreatePayment = POST "/v1/organizations/{organization_id}/payments" {
+        path: OrganizationPath,
+        body: PaymentSpec,
+        returns: 201 Payment,
+        auth: Organization(PaymentsWrite),
+        lane: Financial,
+        idempotency: KeyRequired,
+        audit: Action("payment.create"),
+        problems: [InvalidValue, LimitReached, PaymentsOff, Suspended],
+    }
+}
+
+endpoint! {
+    /// List the organization's payments, newest first.
+    ListPayments = GET "/v1/organizations/{organization_id}/payments" {
+        path: OrganizationPath,
+        query: PaymentFilter,
+        returns: 200 Page<Payment>,
+        auth: Organization(PaymentsRead),
+        lane: Default,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// Read one payment.
+    GetPayment = GET "/v1/organizations/{organization_id}/payments/{payment_id}" {
+        path: PaymentPath,
+        returns: 200 Payment,
+        auth: Organization(PaymentsRead),
+        lane: Default,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [NotFound],
+    }
+}
+
+endpoint! {
+    /// List everybody's payments, newest first.
+    ListAllPayments = GET "/v1/platform/payments" {
+        query: AnyPaymentFilter,
+        returns: 200 Page<Payment>,
+        auth: Platform(PlatformLedgerRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.payments.list"),
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// List what the provider told us, newest first.
+    ListPaymentEvents = GET "/v1/platform/payment-events" {
+        query: PaymentEventFilter,
+        returns: 200 Page<PaymentEvent>,
+        auth: Platform(PlatformLedgerRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.payment_events.list"),
+        problems: [],
+    }
+}
+
+endpoint! {
+    /// List where the provider and the ledger differ, newest first.
+    ListPaymentDrift = GET "/v1/platform/payment-drift" {
+        query: PaymentDriftFilter,
+        returns: 200 Page<PaymentDrift>,
+        auth: Platform(PlatformLedgerRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.payment_drift.list"),
+        problems: [],
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct PaymentPath {
+    pub organization_id: OrganizationId,
+    pub payment_id: PaymentId,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PaymentSpec {
+    pub currency: CurrencyCode,
+    /// Millionths of the currency; a whole number of its smallest units.
+    #[schemars(range(min = 1, max = 1_000_000_000_000_000_i64))]
+    pub amount_micros: i64,
+}
+
+list_query! {
+    PaymentFilter {
+        /// Only payments in this state.
+        state: PaymentState,
+    }
+}
+
+list_query! {
+    AnyPaymentFilter {
+        /// Only payments in this state.
+        state: PaymentState,
+        /// Only payments of this organization.
+        organization_id: OrganizationId,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Payment {
+    pub id: PaymentId,
+    pub organization_id: OrganizationId,
+    pub currency: CurrencyCode,
+    /// What was asked for, in millionths.
+    pub amount_micros: i64,
+    /// What the provider confirmed and the wallet got, in millionths.
+    pub received_micros: i64,
+    /// What was given back and confirmed, in millionths.
+    pub refunded_micros: i64,
+    /// What is on its way back and not confirmed, in millionths.
+    pub refunding_micros: i64,
+    /// What the payer's bank took back and has not returned, in millionths.
+    pub disputed_micros: i64,
+    pub provider: String,
+    /// The provider's name for the money, as in `pi_…`; absent until it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
+    pub state: Open<PaymentState>,
+    /// Where to pay; only while it is `pending`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout_url: Option<String>,
+    /// What stands in its way, if something does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+    pub version: i64,
+    pub created_by: String,
+    pub created_at: Timestamp,
+}
+
+words! {
+    PaymentState {
+        /// Written down here; the provider is about to be told.
+        Created = "created",
+        /// The provider waits for the payer, or for the payer's bank.
+        Pending = "pending",
+        /// Confirmed by the provider; the wallet has it.
+        Succeeded = "succeeded",
+        /// The provider refused it; nothing was paid.
+        Failed = "failed",
+        /// Nobody paid in time; nothing was paid.
+        Cancelled = "cancelled",
+        /// The payer's bank took it back until a dispute is decided.
+        Disputed = "disputed",
+        /// A dispute was lost; the money is gone.
+        ChargedBack = "charged_back",
+    }
+}
+
+list_query! {
+    PaymentEventFilter {
+        /// Only events that came to this.
+        outcome: PaymentEventOutcome,
+    }
+}
+
+/// Something that the provider told us. What it says is not kept: the
+/// provider is asked how things are now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PaymentEvent {
+    pub id: PaymentEventId,
+    pub provider: String,
+    /// The provider's name for the event, as in `evt_…`.
+    pub event_id: String,
+    /// What happened, in the provider's words.
+    pub kind: String,
+    /// What it happened to, in the provider's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payment_id: Option<PaymentId>,
+    pub outcome: Open<PaymentEventOutcome>,
+    /// How often it arrived.
+    pub deliveries: i32,
+    pub received_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processed_at: Option<Timestamp>,
+}
+
+words! {
+    PaymentEventOutcome {
+        /// Stored, and not looked at yet.
+        Received = "received",
+        /// It is about a payment of ours, which was looked at because of it.
+        Matched = "matched",
+        /// It is about something that we know nothing of; nothing was done.
+        Unknown = "unknown",
+    }
+}
+
+list_query! {
+    PaymentDriftFilter {
+        /// Also what was found to be resolved.
+        resolved: bool,
+    }
+}
+
+/// A place where the provider and the ledger differ.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PaymentDrift {
+    pub id: PaymentDriftId,
+    pub provider: String,
+    /// The provider's name for what differs, as in `pi_…`, `re_…` or `dp_…`.
+    pub object_id: String,
+    pub kind: Open<PaymentDriftKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payment_id: Option<PaymentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<CurrencyCode>,
+    /// What the provider says, in millionths.
+    pub provider_micros: i64,
+    /// What the ledger says, in millionths.
+    pub ledger_micros: i64,
+    pub found_at: Timestamp,
+    /// When it was seen last.
+    pub seen_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_at: Option<Timestamp>,
+}
+
+words! {
+    PaymentDriftKind {
+        /// The provider has it and the ledger does not; it is being looked at again.
+        NotPosted = "not_posted",
+        /// Both have it, with different amounts.
+        AmountDiffers = "amount_differs",
+        /// The provider says that it is ours, and we have no such payment.
+        UnknownHere = "unknown_here",
+        /// The ledger has it and the provider does not.
+        MissingThere = "missing_there",
+    }
+}
+
+event! {
+    /// Somebody started a payment.
+    PaymentCreated = "payment.created" { id: PaymentId, currency: CurrencyCode, amount_micros: i64 }
+}
+moved_event! {
+    /// The provider waits for the payer.
+    PaymentOpened = "payment.opened"
+}
+moved_event! {
+    /// The provider confirmed a payment; the wallet has it.
+    PaymentSucceeded = "payment.succeeded"
+}
+moved_event! {
+    /// The provider refused a payment.
+    PaymentFailed = "payment.failed"
+}
+moved_event! {
+    /// Nobody paid in time.
+    PaymentCancelled = "payment.cancelled"
+}
+moved_event! {
+    /// The payer's bank took a payment back until a dispute is decided.
+    PaymentDisputeOpened = "payment.dispute_opened"
+}
+moved_event! {
+    /// A dispute was won; the money came back.
+    PaymentDisputeWon = "payment.dispute_won"
+}
+moved_event! {
+    /// A dispute was lost; the money is gone.
+    PaymentDisputeLost = "payment.dispute_lost"
+}

@@ -1,0 +1,12 @@
+//! Refunds: money of a payment that goes back to the payer. One is written
+//! down, told to the provider under its own name, and posted once the provider
+//! confirmed it; what somebody gave back elsewhere is taken in the same way.
+
+pub mod lifecycle;
+mod reconcile;
+mod routes;
+mod settle;
+mod store;
+
+pub use reconcile::RefundReconciler;
+pub use settle::settle;

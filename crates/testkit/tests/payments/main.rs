@@ -1,0 +1,10 @@
+//! Payments through Stripe: against a scripted one, with signatures made by
+//! Stripe's own library.
+
+mod comparing;
+mod flow;
+mod killed;
+mod localstripe;
+mod refunds;
+mod signatures;
+mod stand;

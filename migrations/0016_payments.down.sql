@@ -1,0 +1,1 @@
+DROP TABLE payment_drift, payment_events, disputes, refunds, payments;
