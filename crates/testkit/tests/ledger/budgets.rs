@@ -94,6 +94,18 @@ impl Purse {
             .await
     }
 
+    /// What those who pay read, each of them once.
+    async fn read(&self) -> Vec<String> {
+        let app = &self.stand.world.server.app;
+        let stop = tokio_util::sync::CancellationToken::new();
+        for consumer in control::roles::consumers(app) {
+            kernel::bus::embedded::pass(&app.db, &*consumer, &control::roles::bus_settings(app), &stop).await.unwrap();
+        }
+        self.stand
+            .one("SELECT coalesce(array_agg(DISTINCT title || ': ' || body), '{}') FROM notifications WHERE kind = 'budget_threshold'")
+            .await
+    }
+
     /// In how many seconds a budget is looked at again.
     async fn due_in(&self, budget: &Budget) -> f64 {
         let mut tx = self.stand.tx().await;
@@ -208,6 +220,11 @@ async fn each_threshold_is_told_of_once_at_the_moment_that_was_predicted() {
     assert_eq!(purse.told().await, Vec::<i32>::new(), "a minute early");
     purse.after(61).await;
     assert_eq!(purse.told().await, [50]);
+    testkit::server::eventually("those who pay to be told", || async { !purse.read().await.is_empty() }).await;
+    let read = purse.read().await;
+    println!("told to those who pay: {read:?}");
+    assert_eq!(read.len(), 1);
+    assert!(read[0].contains("used 50 % of its budget: 5.0") && read[0].contains("of 10.00 USD are used"), "{read:?}");
     for _ in 0..3 {
         purse.after(600).await;
     }
