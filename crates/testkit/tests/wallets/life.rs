@@ -108,7 +108,7 @@ async fn where_allocations_need_no_money_nothing_is_short() {
     stand.policy("billing.required", "false").await;
     stand.settle().await;
     stand.is(WalletState::Funded).await;
-    stand.pass(300).await;
+    stand.later(300).await;
     assert_eq!(stand.get(id).await.state, AllocationState::Active);
     assert!(stand.balance().await.available_micros < -5 * DOLLAR, "it is metered all the same");
     assert_eq!(stand.crossings().await[2], 0);

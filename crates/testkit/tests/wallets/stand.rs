@@ -174,6 +174,12 @@ impl Stand {
         }
     }
 
+    /// Lets so many minutes pass at once.
+    pub async fn later(&self, minutes: u64) {
+        self.world.server.app.db.clock.advance(Duration::from_secs(minutes * 60));
+        self.settle().await;
+    }
+
     pub async fn settle(&self) {
         self.world.server.settle().await;
     }
