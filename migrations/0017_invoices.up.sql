@@ -144,3 +144,5 @@ CREATE POLICY staff ON billing_profiles TO gpuaas_operator, gpuaas_system USING 
 CREATE POLICY system ON invoicing TO gpuaas_system USING (true) WITH CHECK (true);
 CREATE POLICY tenant ON invoices FOR SELECT TO gpuaas_tenant USING (organization_id = (SELECT scope_organization()));
 CREATE POLICY staff ON invoices TO gpuaas_operator, gpuaas_system USING (true) WITH CHECK (true);
+-- Staff see what projects are called, on invoices and in usage.
+GRANT SELECT (id, organization_id, name) ON projects TO gpuaas_operator;

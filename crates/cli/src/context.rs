@@ -4,7 +4,7 @@
 use std::cell::{OnceCell, RefCell};
 
 use client::{Client, ClientError, Conversation, Credential, List, Request};
-use contract::{Channel, Code, Endpoint, Nothing, Timestamp};
+use contract::{Channel, Code, Endpoint, Nothing, Raw, Timestamp};
 use serde_json::Value;
 
 use crate::{
@@ -73,6 +73,14 @@ impl Context {
         E: Endpoint<Body = Nothing>,
     {
         self.send_request(&Request::<Exact<E>>::new(path, query, Nothing {})).await
+    }
+
+    /// Asks for a document.
+    pub async fn download<E>(&self, path: E::Path) -> Result<Raw, Failure>
+    where
+        E: Endpoint<Query = Nothing, Body = Nothing, Response = Raw>,
+    {
+        self.send_request(&Request::<E>::new(path, Nothing {}, Nothing {})).await
     }
 
     /// Sends a body.

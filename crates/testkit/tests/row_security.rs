@@ -90,6 +90,7 @@ async fn every_table_is_forced_or_says_why_not_and_no_role_owns_one() {
         "gpu_rollups",
         "gpu_samples",
         "installation",
+        "invoice_series",
         "legal_moves",
         "machines",
         "maintenance_nodes",

@@ -3,7 +3,6 @@
 use std::{fs::OpenOptions, io::Write, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use client::Request;
 use contract::{
     Nothing, Raw,
     id::InvoiceId,
@@ -136,16 +135,11 @@ impl Which {
     }
 
     async fn download(&self, context: &Context, format: FileFormat) -> Result<Raw, Failure> {
-        macro_rules! ask {
-            ($endpoint:ty, $path:expr) => {
-                context.send_request(&Request::<$endpoint>::new($path, Nothing {}, Nothing {})).await
-            };
-        }
         match (format, self.platform) {
-            (FileFormat::Pdf, true) => ask!(DownloadAnyInvoicePdf, self.any()),
-            (FileFormat::Csv, true) => ask!(DownloadAnyInvoiceCsv, self.any()),
-            (FileFormat::Pdf, false) => ask!(DownloadInvoicePdf, self.own(context).await?),
-            (FileFormat::Csv, false) => ask!(DownloadInvoiceCsv, self.own(context).await?),
+            (FileFormat::Pdf, true) => context.download::<DownloadAnyInvoicePdf>(self.any()).await,
+            (FileFormat::Csv, true) => context.download::<DownloadAnyInvoiceCsv>(self.any()).await,
+            (FileFormat::Pdf, false) => context.download::<DownloadInvoicePdf>(self.own(context).await?).await,
+            (FileFormat::Csv, false) => context.download::<DownloadInvoiceCsv>(self.own(context).await?).await,
         }
     }
 }

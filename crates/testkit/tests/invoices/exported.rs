@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use contract::{
     Code, Nothing,
     organizations::OrganizationPath,
-    usage::{ExportRange, ExportUsage, UsageExport},
+    usage::{ExportAnyUsage, ExportRange, ExportUsage, GetAnyUsage, UsageExport, UsageRange},
 };
 use serde_json::json;
 
@@ -63,6 +63,13 @@ async fn an_export_sums_to_what_the_ledger_charged() {
     assert_eq!(sum, charged);
     assert_eq!(shop.invoices().await[0].subtotal_micros, charged);
     println!("1100 intervals in two parts: {sum} micros, as the ledger charged");
+    let staff = shop.staff().await;
+    let path = || OrganizationPath { organization_id: shop.stand.organization };
+    let query: ExportRange = serde_json::from_value(json!({ "month": month })).unwrap();
+    let any = staff.call::<ExportAnyUsage>(path(), query, Nothing {}).await.unwrap();
+    assert_eq!(any.charges.len(), 1000, "staff get the same");
+    let by_project = staff.call::<GetAnyUsage>(path(), UsageRange::default(), Nothing {}).await.unwrap();
+    assert!(by_project.lines.iter().all(|it| !it.key.is_empty()), "staff see what projects are called");
     let refused = part(&shop, &month, Some("1.2.3")).await.unwrap_err();
     assert!(refused.is(Code::InvalidValue), "{refused}");
 }

@@ -268,9 +268,9 @@ fn trimmed(number: &str, keep: usize) -> String {
     if end == 0 { whole.to_owned() } else { format!("{whole}.{}", &decimals[..end]) }
 }
 
-/// With a comma between thousands, and a true minus.
+/// With a comma between thousands.
 fn grouped(number: &str) -> String {
-    let (sign, number) = number.strip_prefix('-').map_or(("", number), |it| ("−", it));
+    let (sign, number) = number.strip_prefix('-').map_or(("", number), |it| ("-", it));
     let (whole, rest) = number.find('.').map_or((number, ""), |at| number.split_at(at));
     let mut text = String::from(sign);
     for (index, digit) in whole.chars().enumerate() {
