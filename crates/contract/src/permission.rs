@@ -125,7 +125,9 @@ impl Role {
 
     /// Whether a holder of this role may give, change or take away `other`.
     pub fn may_manage(self, other: Role) -> bool {
-        self == Role::Owner || self.rank() > other.rank()
+        // Who pays stands beside who works: neither has all that the other has.
+        let is_beside = self == Role::Member && other == Role::Billing;
+        self == Role::Owner || (self.rank() > other.rank() && !is_beside)
     }
 
     /// Whether a holder of this role may give it to somebody: what one manages,

@@ -101,6 +101,8 @@ async fn every_table_is_forced_or_says_why_not_and_no_role_owns_one() {
         "node_rollups",
         "node_samples",
         "nodes",
+        "payment_drift",
+        "payment_events",
         "pools",
         "prices",
         "providers",

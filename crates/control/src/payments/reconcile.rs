@@ -66,7 +66,8 @@ impl Reconciler for PaymentReconciler {
         };
         if held.checkout.is_none() {
             let age = seen.now.duration_since(held.payment.created_at);
-            if Duration::try_from(age).is_ok_and(|it| it > NAMES_HOLD) {
+            // One that is over opens no page, however it is woken.
+            if held.state != PaymentState::Created || Duration::try_from(age).is_ok_and(|it| it > NAMES_HOLD) {
                 return Ok(Found::TooLate);
             }
             let order = CheckoutOrder { payment: held.payment.id.to_string(), amount: held.amount };

@@ -114,7 +114,9 @@ pub async fn settle(tx: &mut Tx, held: &Held, reading: &Reading) -> Result<Payme
             Outcome::Cancelled(why) => row = over(tx, row, Event::Cancelled, why).await?,
         }
     }
-    if has_arrived(row.state) {
+    // What could not be read says nothing of refunds and disputes.
+    let is_read = reading.intent.as_ref().is_some_and(|it| it.status == IntentStatus::Succeeded);
+    if has_arrived(row.state) && is_read {
         for refund in &reading.refunds {
             refunds::settle(tx, held, refund).await?;
         }

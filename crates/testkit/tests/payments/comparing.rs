@@ -40,6 +40,8 @@ async fn what_cannot_be_made_good_is_shown_and_nothing_is_edited() {
     assert!(stand.compare().await.is_empty(), "the account is used for other things too");
     let stray = stand.stripe.stray(&contract::id::PaymentId::generate().to_string(), 4200);
     let (payment, gone) = stand.paid(50).await;
+    let dispute = stand.stripe.dispute(&gone, 5000, "needs_response");
+    stand.hear("charge.dispute.created", &dispute).await;
     stand.stripe.forget_intent(&gone);
     let journals = stand.one("SELECT count(*) FROM journals").await;
     let mut drift = stand.compare().await;
@@ -53,7 +55,7 @@ async fn what_cannot_be_made_good_is_shown_and_nothing_is_edited() {
     stand.compare().await;
     assert_eq!(stand.one("SELECT count(*) FROM payment_drift").await, 2, "one row for one difference");
     assert_eq!(stand.one("SELECT count(*) FROM journals").await, journals);
-    assert_eq!(stand.wallet().await, 50 * DOLLAR);
+    assert_eq!((stand.get(payment.id).await.state, stand.wallet().await), (PaymentState::Disputed.into(), 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
