@@ -24,11 +24,10 @@ Examples:
   gpuaas budgets create --project research --amount 2000 --period year --mode notify --threshold 80 --threshold 100
   gpuaas budgets list
   gpuaas budgets change budget-01k9z8y7x6w5v4t3s2r1q0p9n8 --amount 750
-  gpuaas why budget-01k9z8y7x6w5v4t3s2r1q0p9n8
 
 Under a hard budget an allocation is refused that may take the project above it
-before the period ends; what runs is not ended. Months, quarters and years are
-those of UTC.";
+before the period ends; what runs is not ended. `gpuaas why BUDGET` shows how
+much of it is used, and by what. Months, quarters and years are those of UTC.";
 
 /// Budgets: what projects may use in a period
 #[derive(Debug, Subcommand)]
