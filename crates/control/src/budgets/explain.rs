@@ -20,7 +20,8 @@ pub fn explain(budget: &Budget, now: Timestamp) -> Result<BudgetExplanation, Mon
         .unwrap_or_default();
     let is_hard = budget.mode == BudgetMode::Hard;
     let refuses = if is_hard {
-        format!("an allocation that may use more than {} before that is refused", money(left))
+        let before = if budget.until.is_some() { " before that" } else { "" };
+        format!("an allocation that may use more than {}{before} is refused", money(left))
     } else {
         "it refuses nothing".to_owned()
     };
