@@ -193,7 +193,7 @@ impl Create {
             return context.output.item_known_by(&opened, "/checkout_url");
         }
         if let Some(url) = opened["checkout_url"].as_str() {
-            context.output.hint(format!("Pay at {url}"));
+            context.output.warn(format!("Pay at {url}"));
         }
         let is_over = |it| !matches!(it, PaymentState::Created | PaymentState::Pending);
         let (state, answer) = until(context, &path, LONGEST, is_over).await?;
