@@ -3,10 +3,12 @@ that is overloaded, restarts, or loses connections."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
 import threading
+import time
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -17,6 +19,8 @@ import httpx
 RESET = "reset"
 # Forward, and reset instead of handing the answer on.
 LOSE_ANSWER = "lose answer"
+# Answer a byte at a time, until nobody listens.
+TRICKLE = "trickle"
 
 
 def problem(code: str, status: int, **headers: str) -> tuple[int, dict[str, str], bytes]:
@@ -77,6 +81,8 @@ class Proxy:
         act = self.acts.popleft() if self.acts else None
         if act == RESET:
             return _reset(handler)
+        if act == TRICKLE:
+            return _trickle(handler)
         if isinstance(act, tuple):
             return _answer(handler, *act)
         passed = {
@@ -97,6 +103,17 @@ def _answer(handler: BaseHTTPRequestHandler, status: int, headers: dict[str, str
     handler.send_header("content-length", str(len(body)))
     handler.end_headers()
     handler.wfile.write(body)
+
+
+def _trickle(handler: BaseHTTPRequestHandler) -> None:
+    handler.close_connection = True
+    handler.send_response(200)
+    handler.send_header("content-length", "1000")
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        for _ in range(1000):
+            handler.wfile.write(b" ")
+            time.sleep(0.05)
 
 
 def _reset(handler: BaseHTTPRequestHandler) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from conftest import Server
+from proxy import Proxy
 
 
 def test_an_allocation_is_awaited_waited_for_and_released(server: Server) -> None:
@@ -49,6 +50,27 @@ def test_a_cancelled_wait_gives_back_what_it_asked_for(server: Server) -> None:
                 await asyncio.wait_for(use(), 0.7)
             left = [it.state async for it in client.allocations.list(name="cancelled")]
             assert all(state == "releasing" for state in left), left
+
+    asyncio.run(program())
+
+
+def test_a_creation_that_is_cancelled_on_its_way_is_given_back(server: Server, proxy: Proxy) -> None:
+    async def program() -> None:
+        async with server.async_client(url=proxy.url) as client:
+
+            async def use() -> None:
+                async with client.allocations.create(sku="h200-slice", gpus=1, name="on-its-way"):
+                    raise AssertionError("it was cancelled before")
+
+            using = asyncio.create_task(use())
+            while not proxy.seen:
+                await asyncio.sleep(0.001)
+            using.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await using
+            left = [it.state async for it in client.allocations.list(name="on-its-way")]
+            assert all(state == "releasing" for state in left), left
+            assert any(path.endswith("/release") for _, path, _ in proxy.seen)
 
     asyncio.run(program())
 

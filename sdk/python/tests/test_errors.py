@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_refusals_of_the_server_have_their_classes(server: Server, client: gpuaa
         client.users.list().first()
     with pytest.raises(errors.SignInNeededError):
         client.keys.create_personal(
-            name="another", scopes=["projects:read"], expires_at="2030-01-01T00:00:00Z"
+            name="another", scopes=["projects:read"], expires_at=datetime.now(UTC) + timedelta(days=7)
         )
     with server.client(token="gk-wrong") as stranger, pytest.raises(errors.UnauthenticatedError):
         stranger.users.who_am_i()
@@ -106,7 +107,7 @@ def test_secrets_are_never_printed(server: Server) -> None:
             account.id,
             name="sdk",
             scopes=["projects:read"],
-            expires_at=account.created_at.replace(year=2026, month=12),
+            expires_at=account.created_at + timedelta(days=7),
         )
         said.append(repr(new))
         assert new.secret.reveal() not in "".join(said)

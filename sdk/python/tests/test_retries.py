@@ -11,7 +11,7 @@ import gpuaas
 from conftest import Server
 from gpuaas import errors
 from gpuaas._retry import Failure, Options, pause
-from proxy import LOSE_ANSWER, RESET, Proxy, answer, problem
+from proxy import LOSE_ANSWER, RESET, TRICKLE, Proxy, answer, problem
 
 UNAVAILABLE = problem("unavailable", 503, retry_after="0")
 BARE_503 = answer(503, b"upstream is away", "text/plain")
@@ -81,6 +81,22 @@ def test_retry_after_is_waited_for(server: Server, proxy: Proxy) -> None:
     with server.client(url=proxy.url) as client:
         client.users.who_am_i()
     assert time.monotonic() - began >= 1
+
+
+def test_a_trickle_is_not_waited_for(server: Server, proxy: Proxy) -> None:
+    proxy.acts.extend([TRICKLE] * 4)
+    options = gpuaas.Options(timeout_s=0.5, attempts=2)
+    token = server.env["GPUAAS_TOKEN"]
+    with gpuaas.Client(proxy.url, token, options=options) as client, pytest.raises(errors.UnreachableError):
+        client.users.who_am_i()
+
+    async def program() -> None:
+        async with gpuaas.AsyncClient(proxy.url, token, options=options) as client:
+            with pytest.raises(errors.UnreachableError):
+                await client.users.who_am_i()
+
+    asyncio.run(program())
+    assert len(proxy.seen) == 4
 
 
 def test_a_longer_wait_than_allowed_is_the_answer(server: Server, proxy: Proxy) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Generator
 from types import TracebackType
@@ -192,7 +193,14 @@ class PendingAllocation:
         return await (await self._sent()).wait(until, timeout_s=timeout_s)
 
     async def __aenter__(self) -> AsyncAllocation:
-        self._entered = await self._sent()
+        sent = asyncio.ensure_future(self._sent())
+        try:
+            self._entered = await asyncio.shield(sent)
+        except asyncio.CancelledError as error:
+            # It may have had its effect already, so it is seen to its end.
+            with contextlib.suppress(GpuaasError):
+                await (await sent)._give_back(error)
+            raise
         return await self._entered.__aenter__()
 
     async def __aexit__(

@@ -54,7 +54,10 @@ def prepare(call: Call, base: str, scope: Mapping[str, str], token: Secret | Non
     content = None
     if call.body is not None:
         headers["content-type"] = "application/json"
-        content = json.dumps(write(call.body)).encode()
+        try:
+            content = json.dumps(write(call.body), allow_nan=False).encode()
+        except (TypeError, ValueError):
+            raise ConfigurationError(f"a value that is sent with {call.operation} has no JSON form") from None
     request = {"method": call.method, "url": address, "params": call.parameters(), "headers": headers}
     return Prepared(call, address, {**request, "content": content})
 

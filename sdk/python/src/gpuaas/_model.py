@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Self
 
+from gpuaas._errors import ConfigurationError
 from gpuaas._secret import Secret
 
 Reader = Callable[[Any, str], Any]
@@ -55,7 +56,7 @@ def write(value: Any) -> Any:
         return value.reveal()
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            raise ValueError("a moment needs a time zone: use datetime.now(timezone.utc), for one")
+            raise ConfigurationError("a moment needs a time zone, as datetime.now(UTC) has one")
         return value.isoformat()
     if isinstance(value, Mapping):
         return {str(name): write(it) for name, it in value.items()}

@@ -126,7 +126,10 @@ class AsyncClient(AsyncResources):
 
     async def _attempt(self, prepared: _exchange.Prepared) -> tuple[int, bytes] | Failure:
         try:
-            async with self._http.stream(**prepared.request) as response:
+            async with (
+                asyncio.timeout(self.options.timeout_s),
+                self._http.stream(**prepared.request) as response,
+            ):
                 content = bytearray()
                 async for chunk in response.aiter_bytes():
                     content += chunk
@@ -135,6 +138,8 @@ class AsyncClient(AsyncResources):
                 if response.is_success:
                     return response.status_code, bytes(content)
                 return _exchange.refused(prepared, response, bytes(content))
+        except TimeoutError:
+            return _exchange.lost(prepared, httpx.ReadTimeout("the answer took too long"))
         except httpx.TransportError as error:
             return _exchange.lost(prepared, error)
         except httpx.HTTPError as error:

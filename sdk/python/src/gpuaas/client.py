@@ -125,11 +125,15 @@ class Client(Resources):
         return scope
 
     def _attempt(self, prepared: _exchange.Prepared) -> tuple[int, bytes] | Failure:
+        until_s = time.monotonic() + self.options.timeout_s
         try:
             with self._http.stream(**prepared.request) as response:
                 content = bytearray()
                 for chunk in response.iter_bytes():
                     content += chunk
+                    # The timeouts of httpx are for each read; a trickle never meets them.
+                    if time.monotonic() > until_s:
+                        raise httpx.ReadTimeout("the answer took too long")
                     if len(content) > _exchange.LARGEST_ANSWER_BYTES:
                         return Failure(_exchange.too_large(prepared, response.status_code))
                 if response.is_success:
