@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import gpuaas
 from conftest import Server
+from gpuaas import _conversation, _follow
 from gpuaas.errors import MalformedAnswerError
 from proxy import Proxy, answer
 
@@ -62,7 +66,36 @@ def test_an_answer_that_does_not_fit_names_the_place_and_not_the_value(server: S
 
 def test_events_are_followed_from_now_on(client: gpuaas.Client) -> None:
     client.projects.create(name="before")
-    events = client.events.follow(subject="project.", every_s=0.05)
+    events = client.events.follow(subject="project.")
     project = client.projects.create(name="followed")
     event = next(events)
     assert (event.subject, event.resource) == ("project.created", project.id)
+
+
+def test_a_feed_that_breaks_off_loses_nothing_and_tells_nothing_twice(
+    server: Server, client: gpuaas.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, opened = _conversation.converse, []
+
+    @contextlib.contextmanager
+    def breaking(*args: Any) -> Iterator[Iterator[dict[str, Any]]]:
+        opened.append(args)
+        if len(opened) == 2:
+            raise gpuaas.errors.UnreachableError("it is away")
+        with real(*args) as messages:
+            yield itertools.islice(messages, 2) if len(opened) == 1 else messages
+
+    monkeypatch.setattr(_follow, "converse", breaking)
+    events = client.events.follow(subject="project.")
+    made, told = [], []
+    for number in range(4):
+        made.append(client.projects.create(name=f"breaking-{number}").id)
+        told.append(next(events).resource)
+    assert told == made
+    assert len(opened) == 3
+    events.close()  # type: ignore[attr-defined]
+
+
+def test_a_feed_of_somebody_else_is_refused(server: Server) -> None:
+    with server.client(token="gk-wrong") as stranger, pytest.raises(gpuaas.errors.UnauthenticatedError):
+        next(stranger.events.follow())

@@ -50,7 +50,7 @@ class AsyncClient(AsyncResources):
         self._known: dict[str, str] = {}
         timeout = httpx.Timeout(self.options.timeout_s, connect=_exchange.CONNECT_TIMEOUT_S)
         # The API redirects nobody; following would take the credential elsewhere.
-        self._http = httpx.AsyncClient(timeout=timeout, follow_redirects=False)
+        self.http = httpx.AsyncClient(timeout=timeout, follow_redirects=False)
 
     def __repr__(self) -> str:
         it = self.settings
@@ -66,7 +66,7 @@ class AsyncClient(AsyncResources):
 
     async def close(self) -> None:
         """Closes the connections."""
-        await self._http.aclose()
+        await self.http.aclose()
 
     @overload
     async def send(self, call: Call, kind: None) -> None: ...
@@ -74,7 +74,7 @@ class AsyncClient(AsyncResources):
     async def send(self, call: Call, kind: type[T]) -> T: ...
     async def send(self, call: Call, kind: Any) -> Any:
         """Sends a call, again where that is safe and may help."""
-        prepared = _exchange.prepare(call, self.settings.url, await self._scope(call), self.settings.token)
+        prepared = _exchange.prepare(call, self.settings.url, await self.scope(call), self.settings.token)
         attempts_made = 0
         while True:
             answer = await self._attempt(prepared)
@@ -114,7 +114,8 @@ class AsyncClient(AsyncResources):
             self._known[f"project {name}"] = the_only("project", name, alive)
         return self._known[f"project {name}"]
 
-    async def _scope(self, call: Call) -> dict[str, str]:
+    async def scope(self, call: Call) -> dict[str, str]:
+        """The organization and project of a call, by id."""
         scope = {}
         for name, value in call.path.items():
             match value:
@@ -128,7 +129,7 @@ class AsyncClient(AsyncResources):
         try:
             async with (
                 asyncio.timeout(self.options.timeout_s),
-                self._http.stream(**prepared.request) as response,
+                self.http.stream(**prepared.request) as response,
             ):
                 content = bytearray()
                 async for chunk in response.aiter_bytes():

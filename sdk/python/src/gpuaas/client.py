@@ -50,7 +50,7 @@ class Client(Resources):
         self._known: dict[str, str] = {}
         timeout = httpx.Timeout(self.options.timeout_s, connect=_exchange.CONNECT_TIMEOUT_S)
         # The API redirects nobody; following would take the credential elsewhere.
-        self._http = httpx.Client(timeout=timeout, follow_redirects=False)
+        self.http = httpx.Client(timeout=timeout, follow_redirects=False)
 
     def __repr__(self) -> str:
         it = self.settings
@@ -66,7 +66,7 @@ class Client(Resources):
 
     def close(self) -> None:
         """Closes the connections."""
-        self._http.close()
+        self.http.close()
 
     @overload
     def send(self, call: Call, kind: None) -> None: ...
@@ -74,7 +74,7 @@ class Client(Resources):
     def send(self, call: Call, kind: type[T]) -> T: ...
     def send(self, call: Call, kind: Any) -> Any:
         """Sends a call, again where that is safe and may help."""
-        prepared = _exchange.prepare(call, self.settings.url, self._scope(call), self.settings.token)
+        prepared = _exchange.prepare(call, self.settings.url, self.scope(call), self.settings.token)
         attempts_made = 0
         while True:
             answer = self._attempt(prepared)
@@ -114,7 +114,8 @@ class Client(Resources):
             self._known[f"project {name}"] = the_only("project", name, alive)
         return self._known[f"project {name}"]
 
-    def _scope(self, call: Call) -> dict[str, str]:
+    def scope(self, call: Call) -> dict[str, str]:
+        """The organization and project of a call, by id."""
         scope = {}
         for name, value in call.path.items():
             match value:
@@ -127,7 +128,7 @@ class Client(Resources):
     def _attempt(self, prepared: _exchange.Prepared) -> tuple[int, bytes] | Failure:
         until_s = time.monotonic() + self.options.timeout_s
         try:
-            with self._http.stream(**prepared.request) as response:
+            with self.http.stream(**prepared.request) as response:
                 content = bytearray()
                 for chunk in response.iter_bytes():
                     content += chunk
