@@ -227,7 +227,9 @@ fn untyped_or_unformatted_python_is_refused() {
     }
     tree.write("sdk/python/pyproject.toml", &read("sdk/python/pyproject.toml"));
     tree.passes("python");
-    for planted in ["def twice(it):\n    return it * 2\n", "import os\n", "x   = 1\n"] {
+    // One that only mypy sees, one for the linter, one for the formatter.
+    let untyped = "def twice(it):\n    \"\"\"Doubles.\"\"\"\n    return it * 2\n";
+    for planted in [untyped, "import os\n", "x   = 1\n"] {
         tree.write("sdk/python/src/planted.py", &format!("\"\"\"Planted.\"\"\"\n\n{planted}"));
         tree.is_refused("python", "is not content with the Python SDK");
     }

@@ -9,6 +9,7 @@ use super::{
     schema::{Side, Types, is_required, optional, resolve},
 };
 
+const JSON: &str = "application/json";
 /// Answers that can do things: classes written by hand take their place.
 const HANDLES: &[&str] = &["Allocation"];
 
@@ -34,7 +35,8 @@ pub struct Method {
     parameters: Vec<Parameter>,
     needs_key: bool,
     repeatable: bool,
-    has_body: bool,
+    /// What the body is, if there is one.
+    media: Option<String>,
     answer: Answer,
 }
 
@@ -56,6 +58,8 @@ enum Place {
     Project,
     Query,
     Body,
+    /// The body itself, which is not JSON.
+    Content,
 }
 
 enum Answer {
@@ -74,6 +78,7 @@ impl Method {
         let mut parameters = in_address(document, path, operation, tag);
         parameters.retain(|it| !(matches!(answer, Answer::Pages(_)) && it.name == "cursor"));
         parameters.extend(in_body(document, operation));
+        keep_apart(&mut parameters);
         let texts = ["summary", "description"].map(|part| operation[part].as_str().map(prose).unwrap_or_default());
         Self {
             name: names::method(id, tag),
@@ -83,7 +88,7 @@ impl Method {
             about: texts.join("\n\n").trim().to_owned(),
             parameters,
             needs_key: idempotency.starts_with("key required"),
-            has_body: operation["requestBody"].is_object(),
+            media: media(operation),
             repeatable: !idempotency.starts_with("exempt"),
             answer,
         }
@@ -189,7 +194,9 @@ impl Method {
             let _ = writeln!(text, "            query=given({{{}}}),", query.join(", "));
         }
         let (needed, wished) = (of(&[Place::Body], Some(true)), of(&[Place::Body], Some(false)));
-        if self.has_body {
+        if let Some(media) = self.media.as_ref().filter(|it| *it != JSON) {
+            let _ = writeln!(text, "            content=content, content_type={},", quoted(media));
+        } else if self.media.is_some() {
             let wished = if wished.is_empty() { String::new() } else { format!("**given({{{}}})", wished.join(", ")) };
             let parts: Vec<String> = needed.into_iter().chain((!wished.is_empty()).then_some(wished)).collect();
             let _ = writeln!(text, "            body={{{}}},", parts.join(", "));
@@ -226,7 +233,7 @@ fn answer(document: &Value, operation: &Value) -> Answer {
     let responses = operation["responses"].as_object().unwrap_or(&empty);
     let success = responses.iter().find(|(status, _)| status.starts_with('2')).map(|(_, it)| it);
     let Some(contents) = success.and_then(|it| it["content"].as_object()) else { return Answer::Nothing };
-    let Some(json) = contents.get("application/json") else {
+    let Some(json) = contents.get(JSON) else {
         let media = contents.keys().next().cloned().unwrap_or_default();
         let python = if media.starts_with("text/") { "str" } else { "bytes" };
         return Answer::Raw(media, python);
@@ -279,18 +286,38 @@ fn in_address(document: &Value, path: &str, operation: &Value, tag: &str) -> Vec
     parameters
 }
 
+/// A field of the body may be called like something in the address.
+fn keep_apart(parameters: &mut [Parameter]) {
+    for at in 1..parameters.len() {
+        let (before, rest) = parameters.split_at_mut(at);
+        if before.iter().any(|it| it.python == rest[0].python) {
+            rest[0].python.push('_');
+        }
+    }
+}
+
+/// JSON where an endpoint takes that among others.
+fn media(operation: &Value) -> Option<String> {
+    let contents = operation["requestBody"]["content"].as_object()?;
+    let json = contents.contains_key(JSON).then(|| JSON.to_owned());
+    json.or_else(|| contents.keys().next().cloned())
+}
+
 /// The fields of the body, as parameters of their own.
 fn in_body(document: &Value, operation: &Value) -> Vec<Parameter> {
+    if media(operation).is_some_and(|it| it != JSON) {
+        let (name, kind) = ("content".to_owned(), "bytes".to_owned());
+        let (python, about) = (name.clone(), String::new());
+        return vec![Parameter { name, python, kind, about, required: true, place: Place::Content }];
+    }
     let types = Types { document, prefix: "m.", side: Side::Passed };
-    let schema = resolve(document, &operation["requestBody"]["content"]["application/json"]["schema"]);
+    let schema = resolve(document, &operation["requestBody"]["content"][JSON]["schema"]);
     let fields = schema["properties"].as_object();
-    let taken: Vec<&str> =
-        operation["parameters"].as_array().into_iter().flatten().filter_map(|it| it["name"].as_str()).collect();
     let parameter = |(name, of): (&String, &Value)| {
         let required = is_required(schema, name);
         let mut kind = types.kind(of);
         kind.nullable |= !required;
-        let python = if taken.contains(&name.as_str()) { format!("{name}_") } else { names::safe(name) };
+        let python = names::safe(name);
         let about = prose(of["description"].as_str().unwrap_or_default());
         Parameter { name: name.clone(), python, kind: optional(kind), about, required, place: Place::Body }
     };

@@ -76,6 +76,24 @@ mod tests {
     }
 
     #[test]
+    fn names_that_meet_are_kept_apart_and_other_bodies_are_sent_as_they_are() {
+        let operation = |content: Value| {
+            json!({"operationId": "SendHook", "tags": ["hooks"], "x-policy": {"idempotency": "natural"}, "responses": {},
+                "parameters": [{"in": "path", "name": "project_id", "schema": {"type": "string"}}],
+                "requestBody": {"content": content}})
+        };
+        let document = |content| json!({"info": {}, "components": {}, "paths": {"/v1/{project_id}": {"post": operation(content)}}});
+        let fields = json!({"schema": {"type": "object", "properties": {"project": {"type": "string"}}}});
+        let text = of(&document(json!({"application/json": fields})), "resources.py");
+        assert!(text.contains("project: str | None = None, project_: str | None = None"), "{text}");
+        let text = of(&document(json!({"application/octet-stream": {}})), "resources.py");
+        assert!(
+            text.contains("content: bytes") && text.contains("content_type=\"application/octet-stream\""),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn a_body_that_is_not_json_is_bytes_or_text() {
         let operation = |media: &str| {
             json!({"operationId": "GetInvoicePdf", "tags": ["invoices"], "summary": "The invoice.", "parameters": [],

@@ -45,7 +45,8 @@ impl Types<'_> {
         if let Some([one]) = schema["allOf"].as_array().map(Vec::as_slice) {
             return self.kind(one).python;
         }
-        if let Some(words) = schema["enum"].as_array().or(schema["x-known-values"].as_array()) {
+        let words = schema["enum"].as_array().or(schema["x-known-values"].as_array());
+        if let Some(words) = words.filter(|all| all.iter().all(Value::is_string)) {
             return self.words(words, schema["enum"].is_null());
         }
         let (list, map) = match self.side {

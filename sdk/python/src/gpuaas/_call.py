@@ -34,10 +34,13 @@ class Call:
     operation: str
     method: str
     template: str
-    path: Mapping[str, str | InOrganization | InProject] = dataclasses.field(default_factory=dict)
+    path: Mapping[str, str | int | InOrganization | InProject] = dataclasses.field(default_factory=dict)
     query: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     # Bodies hold passwords and keys.
     body: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
+    # A body that is not JSON, and what it is instead.
+    content: bytes | None = dataclasses.field(default=None, repr=False)
+    content_type: str = "application/json"
     key: str | None = None
     # Whether it may be sent again when nobody knows what became of it.
     repeatable: bool = True

@@ -51,9 +51,10 @@ def prepare(call: Call, base: str, scope: Mapping[str, str], token: Secret | Non
         headers["authorization"] = _bearer(token)
     if call.key is not None:
         headers["idempotency-key"] = call.key
-    content = None
+    content = call.content
+    if call.body is not None or content is not None:
+        headers["content-type"] = call.content_type
     if call.body is not None:
-        headers["content-type"] = "application/json"
         try:
             content = json.dumps(write(call.body), allow_nan=False).encode()
         except (TypeError, ValueError):
