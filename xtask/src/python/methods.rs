@@ -5,11 +5,12 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::{
-    names, prose, quoted,
-    schema::{Side, Types, is_required, optional, resolve},
+    names,
+    parameters::{JSON, Parameter, Place, in_address, in_body, keep_apart, media},
+    prose, quoted,
+    schema::resolve,
 };
 
-const JSON: &str = "application/json";
 /// Answers that can do things: classes written by hand take their place.
 const HANDLES: &[&str] = &["Allocation"];
 
@@ -38,28 +39,6 @@ pub struct Method {
     /// What the body is, if there is one.
     media: Option<String>,
     answer: Answer,
-}
-
-struct Parameter {
-    /// As the API calls it, and as Python does.
-    name: String,
-    python: String,
-    kind: String,
-    about: String,
-    required: bool,
-    place: Place,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Path,
-    /// The client's own, unless said otherwise.
-    Organization,
-    Project,
-    Query,
-    Body,
-    /// The body itself, which is not JSON.
-    Content,
 }
 
 enum Answer {
@@ -214,16 +193,6 @@ impl Method {
     }
 }
 
-impl Parameter {
-    fn value(&self) -> String {
-        match self.place {
-            Place::Organization => format!("InOrganization({})", self.python),
-            Place::Project => format!("InProject({})", self.python),
-            _ => self.python.clone(),
-        }
-    }
-}
-
 fn class(name: &str, face: Face) -> String {
     if HANDLES.contains(&name) { format!("{}{name}", face.prefix()) } else { format!("m.{name}") }
 }
@@ -247,79 +216,4 @@ fn answer(document: &Value, operation: &Value) -> Answer {
         Some(item) if fields["next_cursor"].is_object() => Answer::Pages(item.to_owned()),
         _ => Answer::One(name.to_owned()),
     }
-}
-
-/// Parameters of path and query. Who acts in one organization or project need
-/// not name it with every call.
-fn in_address(document: &Value, path: &str, operation: &Value, tag: &str) -> Vec<Parameter> {
-    let types = Types { document, prefix: "m.", side: Side::Passed };
-    let mut parameters = Vec::new();
-    for given in operation["parameters"].as_array().into_iter().flatten() {
-        let given = resolve(document, given);
-        let name = given["name"].as_str().unwrap_or_default();
-        let is_staff = path.starts_with("/v1/platform/");
-        let (place, python) = match (given["in"].as_str(), name) {
-            (Some("path"), "organization_id") if !is_staff && tag != "organizations" => {
-                (Place::Organization, "organization".to_owned())
-            }
-            (Some("path"), "project_id") if !is_staff && tag != "projects" => (Place::Project, "project".to_owned()),
-            (Some("path"), _) => (Place::Path, names::safe(name)),
-            (Some("query"), "limit") => (Place::Query, "page_size".to_owned()),
-            (Some("query"), _) => (Place::Query, names::safe(name)),
-            _ => continue,
-        };
-        let mut kind = types.kind(&given["schema"]);
-        kind.nullable |= place != Place::Path;
-        let about = match place {
-            Place::Organization => "By id or name; the client's own when not said.",
-            Place::Project => "By id or name; the client's own when not said.",
-            _ => given["description"].as_str().unwrap_or_default(),
-        };
-        let kind = if matches!(place, Place::Organization | Place::Project) {
-            "str | None".to_owned()
-        } else {
-            optional(kind)
-        };
-        let (name, about) = (name.to_owned(), prose(about));
-        parameters.push(Parameter { name, python, kind, about, required: place == Place::Path, place });
-    }
-    parameters
-}
-
-/// A field of the body may be called like something in the address.
-fn keep_apart(parameters: &mut [Parameter]) {
-    for at in 1..parameters.len() {
-        let (before, rest) = parameters.split_at_mut(at);
-        if before.iter().any(|it| it.python == rest[0].python) {
-            rest[0].python.push('_');
-        }
-    }
-}
-
-/// JSON where an endpoint takes that among others.
-fn media(operation: &Value) -> Option<String> {
-    let contents = operation["requestBody"]["content"].as_object()?;
-    let json = contents.contains_key(JSON).then(|| JSON.to_owned());
-    json.or_else(|| contents.keys().next().cloned())
-}
-
-/// The fields of the body, as parameters of their own.
-fn in_body(document: &Value, operation: &Value) -> Vec<Parameter> {
-    if media(operation).is_some_and(|it| it != JSON) {
-        let (name, kind) = ("content".to_owned(), "bytes".to_owned());
-        let (python, about) = (name.clone(), String::new());
-        return vec![Parameter { name, python, kind, about, required: true, place: Place::Content }];
-    }
-    let types = Types { document, prefix: "m.", side: Side::Passed };
-    let schema = resolve(document, &operation["requestBody"]["content"][JSON]["schema"]);
-    let fields = schema["properties"].as_object();
-    let parameter = |(name, of): (&String, &Value)| {
-        let required = is_required(schema, name);
-        let mut kind = types.kind(of);
-        kind.nullable |= !required;
-        let python = names::safe(name);
-        let about = prose(of["description"].as_str().unwrap_or_default());
-        Parameter { name: name.clone(), python, kind: optional(kind), about, required, place: Place::Body }
-    };
-    fields.into_iter().flatten().map(parameter).collect()
 }

@@ -5,6 +5,7 @@
 mod methods;
 mod models;
 mod names;
+mod parameters;
 mod problems;
 mod resources;
 mod schema;
