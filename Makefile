@@ -12,7 +12,7 @@ GPUAAS_ADVISORY_DB ?= ../shared/advisory-db
 AUDIT_DB = $(if $(wildcard $(GPUAAS_ADVISORY_DB)/crates),--no-fetch --stale --db $(GPUAAS_ADVISORY_DB))
 export GPUAAS_ADVISORY_DB
 
-GUARDS = format clippy tidy compat contract-tools deny audit unused coverage previous-release guard-tests
+GUARDS = format clippy tidy compat contract-tools python deny audit unused coverage previous-release guard-tests
 
 .PHONY: help dev test check guards $(GUARDS) bench soak sbom generate
 
@@ -63,6 +63,9 @@ compat:
 
 contract-tools:
 	scripts/check-contract.sh $(TREE)/api/openapi.json $(TREE)/api/asyncapi.json
+
+python:
+	scripts/python-sdk.sh lint $(TREE)/sdk/python
 
 previous-release:
 	scripts/previous-release.sh

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 pub fn documents() -> Vec<(PathBuf, String)> {
     let all = contract::generated().into_iter().chain(control::documents::generated());
     let tasks = (PathBuf::from("docs/generated/tasks.md"), protocol::catalogue());
-    all.map(|(path, text)| (PathBuf::from(path), text)).chain([tasks]).collect()
+    let python = crate::python::documents(&contract::openapi::document());
+    all.map(|(path, text)| (PathBuf::from(path), text)).chain([tasks]).chain(python).collect()
 }
 
 /// Writes the stale files, or with `check` leaves them alone; answers their paths.

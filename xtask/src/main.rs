@@ -7,6 +7,7 @@ mod bench;
 mod compat;
 mod coverage;
 mod generate;
+mod python;
 mod run_tests;
 mod smoke;
 mod tidy;

@@ -1,6 +1,6 @@
 //! Runs the whole test suite: one disposable PostgreSQL for all of it, every
 //! binary built before the tests that start them, then the API against its
-//! own document.
+//! own document and the Python SDK against the API.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -37,6 +37,12 @@ pub fn run(root: &Path, args: &[String]) -> Result<(), String> {
         step(
             Command::new(root.join("scripts/schemathesis.sh"))
                 .current_dir(root)
+                .arg(crate::binaries(root).join("gpuaasd")),
+        )?;
+        step(
+            Command::new(root.join("scripts/python-sdk.sh"))
+                .current_dir(root)
+                .arg("test")
                 .arg(crate::binaries(root).join("gpuaasd")),
         )?;
     }

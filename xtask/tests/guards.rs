@@ -217,6 +217,24 @@ fn a_document_that_generators_stumble_over_is_refused() {
     }
 }
 
+#[test]
+#[ignore = "make guards"]
+fn untyped_or_unformatted_python_is_refused() {
+    let tree = Tree::new("python", "", "");
+    let folders = ["src", "tests", "examples"];
+    for folder in folders {
+        tree.write(&format!("sdk/python/{folder}/clean_{folder}.py"), "\"\"\"Nothing yet.\"\"\"\n");
+    }
+    tree.write("sdk/python/pyproject.toml", &read("sdk/python/pyproject.toml"));
+    tree.passes("python");
+    // One that only mypy sees, one for the linter, one for the formatter.
+    let untyped = "def twice(it):\n    \"\"\"Doubles.\"\"\"\n    return it * 2\n";
+    for planted in [untyped, "import os\n", "x   = 1\n"] {
+        tree.write("sdk/python/src/planted.py", &format!("\"\"\"Planted.\"\"\"\n\n{planted}"));
+        tree.is_refused("python", "is not content with the Python SDK");
+    }
+}
+
 /// What `xtask` says about a tree that is not ours.
 fn xtask(tree: &Tree, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_xtask"))

@@ -1,0 +1,2223 @@
+"""What the API takes and answers.
+
+Generated from the contract; a change made here is lost. @generated
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from gpuaas._model import Model
+from gpuaas._secret import Secret
+
+__all__ = [
+    "Agent",
+    "AgentSource",
+    "AgentSourceSpec",
+    "AgentUpdateSpec",
+    "AgentUpdateState",
+    "AgentUrl",
+    "AgentVersion",
+    "Agents",
+    "Allocation",
+    "AllocationId",
+    "AllocationPage",
+    "AllocationPart",
+    "AllocationSpec",
+    "AllocationSshKeys",
+    "AllocationState",
+    "AllocationStateChoice",
+    "AllocationTelemetry",
+    "AnnouncedWindow",
+    "AnnouncedWindowPage",
+    "AuditEntry",
+    "AuditEntryId",
+    "AuditEntryPage",
+    "Balance",
+    "Balances",
+    "Because",
+    "CapacityLine",
+    "CapacityLinePage",
+    "CapacityUnit",
+    "Correction",
+    "CorrectionId",
+    "CorrectionKind",
+    "CorrectionPage",
+    "CorrectionSpec",
+    "CorrectionState",
+    "CorrectionStateChoice",
+    "Credentials",
+    "CurrencyCode",
+    "DeadLetter",
+    "DeadLetterId",
+    "DeadLetterPage",
+    "DeadLetterState",
+    "DeadLetterStateChoice",
+    "Difference",
+    "DrainSpec",
+    "Email",
+    "EnrolmentToken",
+    "EnrolmentTokenId",
+    "EnrolmentTokenPage",
+    "EnrolmentTokenSpec",
+    "EnrolmentTokenStatus",
+    "EnrolmentTokenStatusChoice",
+    "Erase",
+    "EraseChoice",
+    "EventId",
+    "EventPattern",
+    "Explanation",
+    "GpuModel",
+    "GpuPoint",
+    "GpuSeries",
+    "HostName",
+    "HostPoint",
+    "Invitation",
+    "InvitationId",
+    "InvitationPage",
+    "InvitationSpec",
+    "InvitationState",
+    "InvitationStateChoice",
+    "InvitationToken",
+    "Isolation",
+    "IsolationChoice",
+    "Journal",
+    "JournalId",
+    "JournalPage",
+    "Jwk",
+    "Jwks",
+    "Key",
+    "KeyId",
+    "KeyPage",
+    "KeySpec",
+    "Label",
+    "MaasName",
+    "MaasUrl",
+    "Machine",
+    "MachineDesired",
+    "MachineId",
+    "MachinePage",
+    "MachinePower",
+    "MachinePowerAction",
+    "MachinePowerActionChoice",
+    "MachinePowerSpec",
+    "MachineState",
+    "MachineStateChoice",
+    "Mail",
+    "MailAddress",
+    "MailId",
+    "MailPage",
+    "MailRefusal",
+    "MailState",
+    "MailStateChoice",
+    "MaintenanceWindow",
+    "MaintenanceWindowId",
+    "MaintenanceWindowPage",
+    "MaintenanceWindowSpec",
+    "MaintenanceWindowState",
+    "MaintenanceWindowStateChoice",
+    "Member",
+    "MemberPage",
+    "MemberSpec",
+    "MetalProvider",
+    "MetalProviderPage",
+    "Month",
+    "Name",
+    "NewEnrolmentToken",
+    "NewInvitation",
+    "NewKey",
+    "NewPassword",
+    "NewUser",
+    "NewWebhook",
+    "Node",
+    "NodeDetail",
+    "NodeHealth",
+    "NodeHealthChoice",
+    "NodeId",
+    "NodePage",
+    "NodeState",
+    "NodeStateChoice",
+    "NodeTelemetry",
+    "Nothing",
+    "Notification",
+    "NotificationId",
+    "NotificationKind",
+    "NotificationKindChoice",
+    "NotificationMail",
+    "NotificationPage",
+    "NotificationPreference",
+    "NotificationPreferenceSpec",
+    "NotificationPreferences",
+    "OidcFinish",
+    "OidcStart",
+    "OidcStarted",
+    "OidcToken",
+    "Organization",
+    "OrganizationId",
+    "OrganizationPage",
+    "OrganizationSpec",
+    "OrganizationState",
+    "OrganizationStateChoice",
+    "Permission",
+    "PermissionChoice",
+    "PersonName",
+    "PlatformRole",
+    "PlatformRoleChoice",
+    "PlatformRoleSpec",
+    "Policy",
+    "PolicyLevel",
+    "PolicyPage",
+    "PolicySetting",
+    "PolicyValue",
+    "Pool",
+    "PoolChange",
+    "PoolId",
+    "PoolPage",
+    "PoolSpec",
+    "PoolUpdate",
+    "Price",
+    "PriceId",
+    "PricePage",
+    "PriceSpec",
+    "Problem",
+    "ProblemKind",
+    "Profile",
+    "Project",
+    "ProjectId",
+    "ProjectPage",
+    "ProjectSpec",
+    "ProjectState",
+    "ProjectStateChoice",
+    "Proof",
+    "ProofPlace",
+    "Provider",
+    "ProviderChange",
+    "ProviderChoice",
+    "ProviderId",
+    "ProviderSpec",
+    "ProviderState",
+    "ProviderStateChoice",
+    "PublicKey",
+    "Quota",
+    "QuotaId",
+    "QuotaPage",
+    "QuotaSpec",
+    "ReadMark",
+    "Reason",
+    "RecordedEvent",
+    "RecordedEventPage",
+    "RefreshToken",
+    "Region",
+    "RegionId",
+    "RegionPage",
+    "RegionSpec",
+    "Rejection",
+    "Resolution",
+    "ResolutionChoice",
+    "Role",
+    "RoleChoice",
+    "Seal",
+    "SealFinding",
+    "SealReport",
+    "Seals",
+    "SecretText",
+    "ServiceAccount",
+    "ServiceAccountId",
+    "ServiceAccountPage",
+    "ServiceAccountSpec",
+    "ServiceAccountSummary",
+    "Session",
+    "SessionId",
+    "SessionPage",
+    "Sha256Hex",
+    "Shape",
+    "ShapeChoice",
+    "ShownSecret",
+    "Sku",
+    "SkuId",
+    "SkuPage",
+    "SkuSpec",
+    "Slot",
+    "SlotCondition",
+    "SlotId",
+    "SshKey",
+    "SshKeyId",
+    "SshKeyPage",
+    "SshKeySpec",
+    "TagValue",
+    "TokenSet",
+    "UnreadNotifications",
+    "Usage",
+    "UsageBy",
+    "UsageByChoice",
+    "UsageLine",
+    "User",
+    "UserId",
+    "UserPage",
+    "WalletChange",
+    "Webhook",
+    "WebhookChange",
+    "WebhookDelivery",
+    "WebhookDeliveryId",
+    "WebhookDeliveryPage",
+    "WebhookDeliveryState",
+    "WebhookDeliveryStateChoice",
+    "WebhookDescription",
+    "WebhookId",
+    "WebhookPage",
+    "WebhookSpec",
+    "WebhookState",
+    "WebhookStateChoice",
+    "WebhookUrl",
+    "Whoami",
+    "WorkItem",
+    "WorkItemPage",
+]
+
+# One of waiting, updating, updated, rolled_back, failed, stopped; accept words that are not listed.
+AgentUpdateState: TypeAlias = Literal["waiting", "updating", "updated", "rolled_back", "failed", "stopped"] | str
+AgentUrl: TypeAlias = str
+AgentVersion: TypeAlias = str
+# Identifies one Allocation; opaque.
+AllocationId: TypeAlias = str
+# One of requested, provisioning, active, stopping, stopped, starting, releasing, released, failed, release_failed; accept words that are not listed.
+AllocationState: TypeAlias = Literal["requested", "provisioning", "active", "stopping", "stopped", "starting", "releasing", "released", "failed", "release_failed"] | str
+AllocationStateChoice: TypeAlias = Literal["requested", "provisioning", "active", "stopping", "stopped", "starting", "releasing", "released", "failed", "release_failed"]
+# Identifies one AuditEntry; opaque.
+AuditEntryId: TypeAlias = str
+# One of node, gpu, mig_slice; accept words that are not listed.
+CapacityUnit: TypeAlias = Literal["node", "gpu", "mig_slice"] | str
+# Identifies one Correction; opaque.
+CorrectionId: TypeAlias = str
+# One of credit, adjustment, reversal; accept words that are not listed.
+CorrectionKind: TypeAlias = Literal["credit", "adjustment", "reversal"] | str
+# One of proposed, posted, rejected, expired; accept words that are not listed.
+CorrectionState: TypeAlias = Literal["proposed", "posted", "rejected", "expired"] | str
+CorrectionStateChoice: TypeAlias = Literal["proposed", "posted", "rejected", "expired"]
+CurrencyCode: TypeAlias = str
+# Identifies one DeadLetter; opaque.
+DeadLetterId: TypeAlias = str
+# One of waiting, exhausted, delivered, discarded; accept words that are not listed.
+DeadLetterState: TypeAlias = Literal["waiting", "exhausted", "delivered", "discarded"] | str
+DeadLetterStateChoice: TypeAlias = Literal["waiting", "exhausted", "delivered", "discarded"]
+Email: TypeAlias = str
+# Identifies one EnrolmentToken; opaque.
+EnrolmentTokenId: TypeAlias = str
+# One of unused, used, revoked, expired; accept words that are not listed.
+EnrolmentTokenStatus: TypeAlias = Literal["unused", "used", "revoked", "expired"] | str
+EnrolmentTokenStatusChoice: TypeAlias = Literal["unused", "used", "revoked", "expired"]
+# One of secure, quick; accept words that are not listed.
+Erase: TypeAlias = Literal["secure", "quick"] | str
+EraseChoice: TypeAlias = Literal["secure", "quick"]
+# Identifies one Event; opaque.
+EventId: TypeAlias = str
+EventPattern: TypeAlias = str
+GpuModel: TypeAlias = str
+HostName: TypeAlias = str
+# Identifies one Invitation; opaque.
+InvitationId: TypeAlias = str
+# One of pending, accepted, revoked, expired; accept words that are not listed.
+InvitationState: TypeAlias = Literal["pending", "accepted", "revoked", "expired"] | str
+InvitationStateChoice: TypeAlias = Literal["pending", "accepted", "revoked", "expired"]
+# One of user_revoke, full_reimage; accept words that are not listed.
+Isolation: TypeAlias = Literal["user_revoke", "full_reimage"] | str
+IsolationChoice: TypeAlias = Literal["user_revoke", "full_reimage"]
+# Identifies one Journal; opaque.
+JournalId: TypeAlias = str
+# Identifies one Key; opaque.
+KeyId: TypeAlias = str
+Label: TypeAlias = str
+MaasName: TypeAlias = str
+MaasUrl: TypeAlias = str
+# One of serve, retire; accept words that are not listed.
+MachineDesired: TypeAlias = Literal["serve", "retire"] | str
+# Identifies one Machine; opaque.
+MachineId: TypeAlias = str
+# One of on, off, unknown; accept words that are not listed.
+MachinePower: TypeAlias = Literal["on", "off", "unknown"] | str
+# One of on, off, query; accept words that are not listed.
+MachinePowerAction: TypeAlias = Literal["on", "off", "query"] | str
+MachinePowerActionChoice: TypeAlias = Literal["on", "off", "query"]
+# One of discovered, acquiring, deploying, enrolling, in_service, releasing, erased, failed, retired; accept words that are not listed.
+MachineState: TypeAlias = Literal["discovered", "acquiring", "deploying", "enrolling", "in_service", "releasing", "erased", "failed", "retired"] | str
+MachineStateChoice: TypeAlias = Literal["discovered", "acquiring", "deploying", "enrolling", "in_service", "releasing", "erased", "failed", "retired"]
+# Identifies one Mail; opaque.
+MailId: TypeAlias = str
+# One of pending, sent, refused, exhausted, withdrawn; accept words that are not listed.
+MailState: TypeAlias = Literal["pending", "sent", "refused", "exhausted", "withdrawn"] | str
+MailStateChoice: TypeAlias = Literal["pending", "sent", "refused", "exhausted", "withdrawn"]
+# Identifies one MaintenanceWindow; opaque.
+MaintenanceWindowId: TypeAlias = str
+# One of planned, active, over, cancelled; accept words that are not listed.
+MaintenanceWindowState: TypeAlias = Literal["planned", "active", "over", "cancelled"] | str
+MaintenanceWindowStateChoice: TypeAlias = Literal["planned", "active", "over", "cancelled"]
+Month: TypeAlias = str
+Name: TypeAlias = str
+# One of unknown, ok, degraded, silent, lying; accept words that are not listed.
+NodeHealth: TypeAlias = Literal["unknown", "ok", "degraded", "silent", "lying"] | str
+NodeHealthChoice: TypeAlias = Literal["unknown", "ok", "degraded", "silent", "lying"]
+# Identifies one Node; opaque.
+NodeId: TypeAlias = str
+# One of enrolling, ready, cordoned, draining, maintenance, sanitizing, failed, retired; accept words that are not listed.
+NodeState: TypeAlias = Literal["enrolling", "ready", "cordoned", "draining", "maintenance", "sanitizing", "failed", "retired"] | str
+NodeStateChoice: TypeAlias = Literal["enrolling", "ready", "cordoned", "draining", "maintenance", "sanitizing", "failed", "retired"]
+# Identifies one Notification; opaque.
+NotificationId: TypeAlias = str
+# One of allocation_failed, allocation_lease_ending, allocation_needs_attention, allocation_node_lost, allocation_out_of_funds, allocation_taken_back, invitation_received, maintenance_planned, wallet_depleted, wallet_funded, wallet_grace, wallet_low, webhook_disabled; accept words that are not listed.
+NotificationKind: TypeAlias = Literal["allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "invitation_received", "maintenance_planned", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"] | str
+NotificationKindChoice: TypeAlias = Literal["allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "invitation_received", "maintenance_planned", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"]
+# Identifies one Organization; opaque.
+OrganizationId: TypeAlias = str
+# One of active, suspended, closed; accept words that are not listed.
+OrganizationState: TypeAlias = Literal["active", "suspended", "closed"] | str
+OrganizationStateChoice: TypeAlias = Literal["active", "suspended", "closed"]
+# One of organization:read, organization:write, organization:close, members:read, members:write, projects:read, projects:write, service_accounts:read, service_accounts:write, policies:read, policies:write, audit:read, events:read, allocations:read, allocations:write, quotas:read, ledger:read, webhooks:read, webhooks:write, platform.organizations:read, platform.organizations:write, platform.users:read, platform.users:write, platform.policies:read, platform.policies:write, platform.audit:read, platform.dead_letters:read, platform.dead_letters:write, platform.work:read, platform.work:write, platform.fleet:read, platform.fleet:write, platform.allocations:read, platform.allocations:write, platform.quotas:write, platform.ledger:read, platform.ledger:write; accept words that are not listed.
+Permission: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "quotas:read", "ledger:read", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write"] | str
+PermissionChoice: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "quotas:read", "ledger:read", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write"]
+PersonName: TypeAlias = str
+# One of operator, support, auditor; accept words that are not listed.
+PlatformRole: TypeAlias = Literal["operator", "support", "auditor"] | str
+PlatformRoleChoice: TypeAlias = Literal["operator", "support", "auditor"]
+# One of default, platform, organization, project; accept words that are not listed.
+PolicyLevel: TypeAlias = Literal["default", "platform", "organization", "project"] | str
+# Identifies one Pool; opaque.
+PoolId: TypeAlias = str
+# Identifies one Price; opaque.
+PriceId: TypeAlias = str
+# Identifies one Project; opaque.
+ProjectId: TypeAlias = str
+# One of active, deleting, deleted; accept words that are not listed.
+ProjectState: TypeAlias = Literal["active", "deleting", "deleted"] | str
+ProjectStateChoice: TypeAlias = Literal["active", "deleting", "deleted"]
+ProofPlace: TypeAlias = str
+# One of enrolled, maas, sim; accept words that are not listed.
+Provider: TypeAlias = Literal["enrolled", "maas", "sim"] | str
+ProviderChoice: TypeAlias = Literal["enrolled", "maas", "sim"]
+# Identifies one Provider; opaque.
+ProviderId: TypeAlias = str
+# One of active, removing, removed; accept words that are not listed.
+ProviderState: TypeAlias = Literal["active", "removing", "removed"] | str
+ProviderStateChoice: TypeAlias = Literal["active", "removing", "removed"]
+PublicKey: TypeAlias = str
+# Identifies one Quota; opaque.
+QuotaId: TypeAlias = str
+Reason: TypeAlias = str
+# Identifies one Region; opaque.
+RegionId: TypeAlias = str
+# One of raw, minute, hour; accept words that are not listed.
+Resolution: TypeAlias = Literal["raw", "minute", "hour"] | str
+ResolutionChoice: TypeAlias = Literal["raw", "minute", "hour"]
+# One of owner, admin, billing, member, viewer; accept words that are not listed.
+Role: TypeAlias = Literal["owner", "admin", "billing", "member", "viewer"] | str
+RoleChoice: TypeAlias = Literal["owner", "admin", "billing", "member", "viewer"]
+SecretText: TypeAlias = Secret
+# Identifies one ServiceAccount; opaque.
+ServiceAccountId: TypeAlias = str
+# Identifies one Session; opaque.
+SessionId: TypeAlias = str
+Sha256Hex: TypeAlias = str
+# One of baremetal, gpu_slice, mig_slice, container; accept words that are not listed.
+Shape: TypeAlias = Literal["baremetal", "gpu_slice", "mig_slice", "container"] | str
+ShapeChoice: TypeAlias = Literal["baremetal", "gpu_slice", "mig_slice", "container"]
+# Shown in this answer only.
+ShownSecret: TypeAlias = Secret
+# Identifies one Sku; opaque.
+SkuId: TypeAlias = str
+# One of clean, dirty, quarantined, missing; accept words that are not listed.
+SlotCondition: TypeAlias = Literal["clean", "dirty", "quarantined", "missing"] | str
+# Identifies one Slot; opaque.
+SlotId: TypeAlias = str
+# Identifies one SshKey; opaque.
+SshKeyId: TypeAlias = str
+TagValue: TypeAlias = str
+# One of project, sku, tag, day; accept words that are not listed.
+UsageBy: TypeAlias = Literal["project", "sku", "tag", "day"] | str
+UsageByChoice: TypeAlias = Literal["project", "sku", "tag", "day"]
+# Identifies one User; opaque.
+UserId: TypeAlias = str
+# Identifies one WebhookDelivery; opaque.
+WebhookDeliveryId: TypeAlias = str
+# One of pending, delivered, exhausted; accept words that are not listed.
+WebhookDeliveryState: TypeAlias = Literal["pending", "delivered", "exhausted"] | str
+WebhookDeliveryStateChoice: TypeAlias = Literal["pending", "delivered", "exhausted"]
+WebhookDescription: TypeAlias = str
+# Identifies one Webhook; opaque.
+WebhookId: TypeAlias = str
+# One of active, disabled, deleted; accept words that are not listed.
+WebhookState: TypeAlias = Literal["active", "disabled", "deleted"] | str
+WebhookStateChoice: TypeAlias = Literal["active", "disabled", "deleted"]
+WebhookUrl: TypeAlias = str
+
+
+@dataclass(kw_only=True)
+class Agent(Model):
+    """An agent that nodes can be given."""
+
+    sha256: str
+    size_bytes: int
+    # The platform that it runs on.
+    target: str
+    version: str
+
+
+@dataclass(kw_only=True)
+class AgentSource(Model):
+    """Where machines fetch the agent."""
+
+    sha256: Sha256Hex
+    url: AgentUrl
+
+
+@dataclass(kw_only=True)
+class AgentSourceSpec(Model):
+    """A file that machines fetch, and how they know that it is the right one."""
+
+    sha256: Sha256Hex
+    url: AgentUrl
+
+
+@dataclass(kw_only=True)
+class AgentUpdateSpec(Model):
+    """See the API's `AgentUpdateSpec`."""
+
+    reason: Reason
+    # The newest that is served when not said.
+    version: AgentVersion | None = None
+
+
+@dataclass(kw_only=True)
+class Agents(Model):
+    """See the API's `Agents`."""
+
+    items: list[Agent]
+
+
+@dataclass(kw_only=True)
+class Allocation(Model):
+    """See the API's `Allocation`."""
+
+    created_at: datetime
+    gpus: int
+    id: AllocationId
+    # The user to sign in as.
+    login: str
+    # Whether a person has to look.
+    needs_attention: bool
+    nodes: int
+    organization_id: OrganizationId
+    parts: list[AllocationPart]
+    project_id: ProjectId
+    sku: Label
+    sku_id: SkuId
+    state: AllocationState
+    state_since: datetime
+    tags: dict[str, TagValue]
+    version: int
+    active_at: datetime | None = None
+    ended_at: datetime | None = None
+    lease_ends_at: datetime | None = None
+    name: Name | None = None
+    # What it waits for, or why it failed, ended or was stopped.
+    reason: str | None = None
+    region: Label | None = None
+
+
+@dataclass(kw_only=True)
+class AllocationPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Allocation]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class AllocationPart(Model):
+    """What an allocation has on one node."""
+
+    gpus: list[str]
+    node_id: NodeId
+    # The name of the host to log in to.
+    host: str | None = None
+    # The last stage that the host finished.
+    stage: str | None = None
+
+
+@dataclass(kw_only=True)
+class AllocationSpec(Model):
+    """See the API's `AllocationSpec`."""
+
+    # GPUs per node; one of the counts that the SKU allows.
+    gpus: int
+    # The SKU's name.
+    sku: Label
+    # Keeps away from nodes that serve other allocations of this project with the same word.
+    apart: Label | None = None
+    # Ends by itself after so many minutes.
+    lease_minutes: int | None = None
+    name: Name | None = None
+    # How many nodes, all or none.
+    nodes: int | None = None
+    # The region's name; any region when not said.
+    region: Label | None = None
+    # Only nodes that share one fast network.
+    same_fabric: bool | None = None
+    # The caller's public keys to let in; all of the caller's when not said.
+    ssh_keys: list[SshKeyId] | None = None
+    # By name; a name is a label.
+    tags: dict[str, TagValue] | None = None
+
+
+@dataclass(kw_only=True)
+class AllocationSshKeys(Model):
+    """See the API's `AllocationSshKeys`."""
+
+    # Some of the caller's own keys.
+    ssh_keys: list[SshKeyId]
+
+
+@dataclass(kw_only=True)
+class AllocationTelemetry(Model):
+    """See the API's `AllocationTelemetry`."""
+
+    allocation_id: AllocationId
+    gpus: list[GpuSeries]
+    resolution: Resolution
+    since: datetime
+    until: datetime
+    # Where to go on when the answer would have been too long.
+    next_since: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class AnnouncedWindow(Model):
+    """A window as those see it who are affected."""
+
+    ends_at: datetime
+    id: MaintenanceWindowId
+    # The projects that have, or had, something there.
+    project_ids: list[ProjectId]
+    reason: Reason
+    starts_at: datetime
+    state: MaintenanceWindowState
+
+
+@dataclass(kw_only=True)
+class AnnouncedWindowPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[AnnouncedWindow]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class AuditEntry(Model):
+    """See the API's `AuditEntry`."""
+
+    action: str
+    # Who acted: `user:…`, `service_account:…`, `system:…` or `public`.
+    actor: str
+    at: datetime
+    correlation_id: str
+    detail: Any
+    id: AuditEntryId
+    organization_id: OrganizationId | None
+    outcome: str
+    # What it was done to, by id.
+    resource: str | None
+
+
+@dataclass(kw_only=True)
+class AuditEntryPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[AuditEntry]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class Balance(Model):
+    """What an organization has in one currency, in millionths of it."""
+
+    # What usage has come to since the last posting.
+    accrued_micros: int
+    # Posted less accrued and held.
+    available_micros: int
+    # What runs now costs so much in an hour.
+    burn_micros_per_hour: int
+    currency: CurrencyCode
+    # What is held for what was asked for, beside what it has come to already.
+    held_micros: int
+    # What its wallet's entries sum to.
+    posted_micros: int
+    # Until when it lasts if nothing changes; absent when nothing runs.
+    lasts_until: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class Balances(Model):
+    """See the API's `Balances`."""
+
+    # At which moment it was so.
+    at: datetime
+    items: list[Balance]
+    organization_id: OrganizationId
+
+
+@dataclass(kw_only=True)
+class Because(Model):
+    """Why an operator does what they do."""
+
+    reason: Reason
+
+
+@dataclass(kw_only=True)
+class CapacityLine(Model):
+    """See the API's `CapacityLine`."""
+
+    # How many are quarantined, missing, or out of service.
+    broken: int
+    # How many can be taken now.
+    free: int
+    # How many are being prepared or cleaned.
+    held: int
+    region: Label
+    region_id: RegionId
+    sku: Label
+    sku_id: SkuId
+    # What the numbers count.
+    unit: CapacityUnit
+    # How many somebody uses; a node also when only a part of it is in use.
+    used: int
+
+
+@dataclass(kw_only=True)
+class CapacityLinePage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[CapacityLine]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class Correction(Model):
+    """See the API's `Correction`."""
+
+    created_at: datetime
+    id: CorrectionId
+    kind: CorrectionKind
+    organization_id: OrganizationId
+    proposed_by: str
+    reason: str
+    state: CorrectionState
+    version: int
+    # Millionths of the currency; positive is money for the organization.
+    amount_micros: int | None = None
+    # Absent when it takes a journal back.
+    currency: CurrencyCode | None = None
+    # Who posted it or turned it down.
+    decided_by: str | None = None
+    # Why it was turned down.
+    decision: str | None = None
+    # When it runs out if nobody decides; absent once somebody did.
+    expires_at: datetime | None = None
+    # What was posted for it.
+    journal: Journal | None = None
+    # The number of the journal that it takes back.
+    reverses: int | None = None
+
+
+@dataclass(kw_only=True)
+class CorrectionPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Correction]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class CorrectionSpec(Model):
+    """See the API's `CorrectionSpec`."""
+
+    # Millionths of the currency; positive is money for the organization.
+    amount_micros: int
+    currency: CurrencyCode
+    reason: Reason
+
+
+@dataclass(kw_only=True)
+class Credentials(Model):
+    """See the API's `Credentials`."""
+
+    email: Email
+    password: SecretText
+
+
+@dataclass(kw_only=True)
+class DeadLetter(Model):
+    """See the API's `DeadLetter`."""
+
+    attempts: int
+    consumer: str
+    created_at: datetime
+    data: Any
+    # What the consumer said when it last failed.
+    error: str
+    id: DeadLetterId
+    message_id: str
+    organization_id: OrganizationId | None
+    # When it is delivered again by itself; absent when it is not.
+    redeliver_at: datetime | None
+    state: DeadLetterState
+    subject: str
+
+
+@dataclass(kw_only=True)
+class DeadLetterPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[DeadLetter]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class Difference(Model):
+    """See the API's `Difference`."""
+
+    organization_id: OrganizationId
+    what: str
+    # The allocation, when one can be named.
+    allocation_id: AllocationId | None = None
+    # The journal's number, when one can be named.
+    journal: int | None = None
+
+
+@dataclass(kw_only=True)
+class DrainSpec(Model):
+    """See the API's `DrainSpec`."""
+
+    # After so many seconds what still runs is released.
+    deadline_seconds: int
+    reason: Reason
+
+
+@dataclass(kw_only=True)
+class EnrolmentToken(Model):
+    """See the API's `EnrolmentToken`."""
+
+    created_at: datetime
+    expires_at: datetime
+    id: EnrolmentTokenId
+    pool_id: PoolId
+    status: EnrolmentTokenStatus
+    # The node that it enrolled.
+    node_id: NodeId | None = None
+
+
+@dataclass(kw_only=True)
+class EnrolmentTokenPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[EnrolmentToken]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class EnrolmentTokenSpec(Model):
+    """See the API's `EnrolmentTokenSpec`."""
+
+    pool_id: PoolId
+    # How long it can be used; the policy `nodes.enrolment_minutes` says when not given.
+    lifetime_minutes: int | None = None
+
+
+@dataclass(kw_only=True)
+class Explanation(Model):
+    """See the API's `Explanation`."""
+
+    allocation_id: AllocationId
+    # How many nodes were rejected for each reason.
+    rejected: list[Rejection]
+    # The rule that decides now, in a sentence.
+    rule: str
+    state: AllocationState
+    # The smallest change that would let it go on.
+    change: str | None = None
+    # How many others of the same organization wait before it.
+    waits_behind: int | None = None
+
+
+@dataclass(kw_only=True)
+class GpuPoint(Model):
+    """What a GPU was like from a moment on."""
+
+    at: datetime
+    memory_used_bytes_avg: int
+    memory_used_bytes_max: int
+    power_mw_avg: int
+    power_mw_max: int
+    # How many samples it stands for.
+    samples: int
+    temperature_c_avg: int
+    temperature_c_max: int
+    utilization_percent_avg: int
+    utilization_percent_max: int
+
+
+@dataclass(kw_only=True)
+class GpuSeries(Model):
+    """See the API's `GpuSeries`."""
+
+    gpu_uuid: str
+    index: int
+    node_id: NodeId
+    # Oldest first.
+    points: list[GpuPoint]
+    slot_id: SlotId
+
+
+@dataclass(kw_only=True)
+class HostPoint(Model):
+    """What a host was like from a moment on."""
+
+    at: datetime
+    cpu_percent_avg: int
+    cpu_percent_max: int
+    memory_used_bytes_avg: int
+    memory_used_bytes_max: int
+    # How many samples it stands for.
+    samples: int
+
+
+@dataclass(kw_only=True)
+class Invitation(Model):
+    """See the API's `Invitation`."""
+
+    created_at: datetime
+    email: Email
+    expires_at: datetime
+    id: InvitationId
+    role: Role
+    state: InvitationState
+    version: int
+
+
+@dataclass(kw_only=True)
+class InvitationPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Invitation]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class InvitationSpec(Model):
+    """See the API's `InvitationSpec`."""
+
+    email: Email
+    role: RoleChoice
+
+
+@dataclass(kw_only=True)
+class InvitationToken(Model):
+    """See the API's `InvitationToken`."""
+
+    token: SecretText
+
+
+@dataclass(kw_only=True)
+class Journal(Model):
+    """See the API's `Journal`."""
+
+    actor: str
+    at: datetime
+    # Covers this journal and all before it, hexadecimal.
+    hash: str
+    id: JournalId
+    # What it is, as in `usage` or `credit`.
+    kind: str
+    # Counts up in the organization, without gaps.
+    number: int
+    # What it did to each wallet.
+    wallets: list[WalletChange]
+    # The window of usage that it closes.
+    from_at: datetime | None = None
+    reason: str | None = None
+    # What it was posted for.
+    reference: str | None = None
+    # The number of the journal that it takes back.
+    reverses: int | None = None
+    # The end of that window, which is not part of it.
+    to_at: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class JournalPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Journal]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class Jwk(Model):
+    """A public key as in RFC 8037."""
+
+    alg: str
+    crv: str
+    kid: str
+    kty: str
+    use: str
+    x: str
+
+
+@dataclass(kw_only=True)
+class Jwks(Model):
+    """See the API's `Jwks`."""
+
+    keys: list[Jwk]
+
+
+@dataclass(kw_only=True)
+class Key(Model):
+    """See the API's `Key`."""
+
+    created_at: datetime
+    expires_at: datetime
+    id: KeyId
+    last_used_at: datetime | None
+    name: Name
+    # The first characters of the secret, to recognise it by.
+    prefix: str
+    revoked_at: datetime | None
+    scopes: list[Permission]
+
+
+@dataclass(kw_only=True)
+class KeyPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Key]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class KeySpec(Model):
+    """See the API's `KeySpec`."""
+
+    name: Name
+    # What the key may do, at most; the owner's role still limits it.
+    scopes: list[PermissionChoice]
+    # When it stops working; policy sets the longest time allowed.
+    expires_at: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class Machine(Model):
+    """See the API's `Machine`."""
+
+    # How often its hand-over was begun since it last served.
+    attempts: int
+    created_at: datetime
+    # What people want of it.
+    desired: MachineDesired
+    hostname: str
+    id: MachineId
+    pool_id: PoolId
+    provider_id: ProviderId
+    state: MachineState
+    state_since: datetime
+    # What MAAS calls it.
+    system_id: str
+    version: int
+    # The node that its agent enrolled as.
+    node_id: NodeId | None = None
+    # What MAAS last said of it.
+    observed: str | None = None
+    observed_at: datetime | None = None
+    # How its power was last seen.
+    power: MachinePower | None = None
+    power_at: datetime | None = None
+    # Why that did not work.
+    power_trouble: str | None = None
+    # What an operator wants done with its power and MAAS was not asked for yet.
+    power_wanted: MachinePowerAction | None = None
+    # Why the last hand-over was broken off.
+    reason: str | None = None
+
+
+@dataclass(kw_only=True)
+class MachinePage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Machine]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class MachinePowerSpec(Model):
+    """See the API's `MachinePowerSpec`."""
+
+    action: MachinePowerActionChoice
+    # Switch off although somebody is on its node, or may come.
+    force: bool | None = None
+    reason: Reason | None = None
+
+
+@dataclass(kw_only=True)
+class Mail(Model):
+    """See the API's `Mail`."""
+
+    attempts: int
+    created_at: datetime
+    id: MailId
+    kind: NotificationKind
+    # The same however often it is sent.
+    message_id: str
+    state: MailState
+    error: str | None = None
+    invitation_id: InvitationId | None = None
+    # What the mail server answered last.
+    last_code: int | None = None
+    next_attempt_at: datetime | None = None
+    organization_id: OrganizationId | None = None
+    sent_at: datetime | None = None
+    # To whom; absent for somebody who is invited and has no account.
+    user_id: UserId | None = None
+
+
+@dataclass(kw_only=True)
+class MailAddress(Model):
+    """Where a person's mail goes."""
+
+    email: Email
+    # Whether this installation sends mail at all.
+    is_configured: bool
+    # Why nothing is sent there any more.
+    refusal: MailRefusal | None = None
+
+
+@dataclass(kw_only=True)
+class MailPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Mail]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class MailRefusal(Model):
+    """A mail server said that it will never take mail for the address."""
+
+    # Its status code.
+    code: int
+    # What it said, without the address.
+    reason: str
+    refused_at: datetime
+
+
+@dataclass(kw_only=True)
+class MaintenanceWindow(Model):
+    """See the API's `MaintenanceWindow`."""
+
+    created_at: datetime
+    ends_at: datetime
+    id: MaintenanceWindowId
+    reason: Reason
+    starts_at: datetime
+    state: MaintenanceWindowState
+    version: int
+    node_id: NodeId | None = None
+    pool_id: PoolId | None = None
+
+
+@dataclass(kw_only=True)
+class MaintenanceWindowPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[MaintenanceWindow]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class MaintenanceWindowSpec(Model):
+    """See the API's `MaintenanceWindowSpec`."""
+
+    ends_at: datetime
+    # Told to the projects that it affects.
+    reason: Reason
+    starts_at: datetime
+    # Either a node or a pool.
+    node_id: NodeId | None = None
+    pool_id: PoolId | None = None
+
+
+@dataclass(kw_only=True)
+class Member(Model):
+    """See the API's `Member`."""
+
+    email: Email
+    joined_at: datetime
+    name: PersonName
+    role: Role
+    user_id: UserId
+
+
+@dataclass(kw_only=True)
+class MemberPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Member]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class MemberSpec(Model):
+    """See the API's `MemberSpec`."""
+
+    role: RoleChoice
+
+
+@dataclass(kw_only=True)
+class MetalProvider(Model):
+    """See the API's `MetalProvider`."""
+
+    created_at: datetime
+    erase: Erase
+    id: ProviderId
+    max_machines: int
+    name: Label
+    pool_id: PoolId
+    series: MaasName
+    state: ProviderState
+    tags: list[MaasName]
+    url: MaasUrl
+    version: int
+    agent: AgentSource | None = None
+    # When MAAS last listed its machines.
+    heard_at: datetime | None = None
+    maas_pool: MaasName | None = None
+    # Why MAAS could not be used when it was last asked.
+    trouble: str | None = None
+
+
+@dataclass(kw_only=True)
+class MetalProviderPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[MetalProvider]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class NewEnrolmentToken(Model):
+    """See the API's `NewEnrolmentToken`."""
+
+    # SHA-256 of the root certificate that the host must trust, in hex.
+    ca_fingerprint: str
+    # Where the host connects to.
+    node_url: str
+    secret: ShownSecret
+    token: EnrolmentToken
+
+
+@dataclass(kw_only=True)
+class NewInvitation(Model):
+    """See the API's `NewInvitation`."""
+
+    invitation: Invitation
+    token: ShownSecret
+
+
+@dataclass(kw_only=True)
+class NewKey(Model):
+    """See the API's `NewKey`."""
+
+    key: Key
+    secret: ShownSecret
+
+
+@dataclass(kw_only=True)
+class NewPassword(Model):
+    """See the API's `NewPassword`."""
+
+    current: SecretText
+    new: SecretText
+
+
+@dataclass(kw_only=True)
+class NewUser(Model):
+    """See the API's `NewUser`."""
+
+    email: Email
+    name: PersonName
+    password: SecretText
+    # The token of an invitation for this address; accept it after signing in.
+    invitation: SecretText | None = None
+
+
+@dataclass(kw_only=True)
+class NewWebhook(Model):
+    """See the API's `NewWebhook`."""
+
+    # Signs what is sent; shown this once.
+    secret: ShownSecret
+    webhook: Webhook
+
+
+@dataclass(kw_only=True)
+class Node(Model):
+    """See the API's `Node`."""
+
+    created_at: datetime
+    gpus: int
+    gpus_free: int
+    # What was observed of the node, whatever its state.
+    health: NodeHealth
+    id: NodeId
+    name: str
+    pool_id: PoolId
+    provider: Provider
+    region_id: RegionId
+    state: NodeState
+    version: int
+    agent_update: AgentUpdateState | None = None
+    # Why the agent was not replaced.
+    agent_update_reason: str | None = None
+    agent_version: str | None = None
+    # The version that its agent was last ordered to be replaced by, and what became of that.
+    agent_wanted: str | None = None
+    drain_deadline_at: datetime | None = None
+    fabric_domain: str | None = None
+    gpu_model: str | None = None
+    # Why the health is not `ok`.
+    health_reason: str | None = None
+    last_seen_at: datetime | None = None
+    # The organization that the node serves until it is sanitized.
+    serves: OrganizationId | None = None
+
+
+@dataclass(kw_only=True)
+class NodeDetail(Model):
+    """See the API's `NodeDetail`."""
+
+    node: Node
+    slots: list[Slot]
+
+
+@dataclass(kw_only=True)
+class NodePage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Node]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class NodeTelemetry(Model):
+    """See the API's `NodeTelemetry`."""
+
+    gpus: list[GpuSeries]
+    # Oldest first.
+    host: list[HostPoint]
+    node_id: NodeId
+    resolution: Resolution
+    since: datetime
+    until: datetime
+    # Where to go on when the answer would have been too long.
+    next_since: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class Nothing(Model):
+    """An empty object."""
+
+
+@dataclass(kw_only=True)
+class Notification(Model):
+    """See the API's `Notification`."""
+
+    # Paragraphs of plain text.
+    body: str
+    created_at: datetime
+    id: NotificationId
+    is_read: bool
+    kind: NotificationKind
+    title: str
+    # What became of the mail that tells the same, if there is one.
+    mail: NotificationMail | None = None
+    organization_id: OrganizationId | None = None
+    # What it is about, by id.
+    resource: str | None = None
+
+
+@dataclass(kw_only=True)
+class NotificationMail(Model):
+    """See the API's `NotificationMail`."""
+
+    attempts: int
+    state: MailState
+    # Why the last attempt failed.
+    error: str | None = None
+    sent_at: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class NotificationPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Notification]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class NotificationPreference(Model):
+    """See the API's `NotificationPreference`."""
+
+    about: str
+    email: bool
+    in_app: bool
+    # Whether it cannot be switched off.
+    is_mandatory: bool
+    kind: NotificationKind
+
+
+@dataclass(kw_only=True)
+class NotificationPreferenceSpec(Model):
+    """See the API's `NotificationPreferenceSpec`."""
+
+    # Whether it is sent by mail; absent leaves it as it is.
+    email: bool | None = None
+    # Whether it is shown in the console; absent leaves it as it is.
+    in_app: bool | None = None
+
+
+@dataclass(kw_only=True)
+class NotificationPreferences(Model):
+    """See the API's `NotificationPreferences`."""
+
+    kinds: list[NotificationPreference]
+    mail: MailAddress
+
+
+@dataclass(kw_only=True)
+class OidcFinish(Model):
+    """See the API's `OidcFinish`."""
+
+    code: SecretText
+    state: SecretText
+
+
+@dataclass(kw_only=True)
+class OidcStart(Model):
+    """See the API's `OidcStart`."""
+
+    # Where the issuer sends the person back to; must be allowed by the configuration.
+    redirect_uri: str
+
+
+@dataclass(kw_only=True)
+class OidcStarted(Model):
+    """See the API's `OidcStarted`."""
+
+    authorization_url: str
+    state: ShownSecret
+
+
+@dataclass(kw_only=True)
+class OidcToken(Model):
+    """See the API's `OidcToken`."""
+
+    id_token: SecretText
+
+
+@dataclass(kw_only=True)
+class Organization(Model):
+    """See the API's `Organization`."""
+
+    created_at: datetime
+    id: OrganizationId
+    name: Name
+    state: OrganizationState
+    version: int
+    # What the caller is in it; absent for platform staff.
+    role: Role | None = None
+
+
+@dataclass(kw_only=True)
+class OrganizationPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Organization]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class OrganizationSpec(Model):
+    """See the API's `OrganizationSpec`."""
+
+    name: Name
+
+
+@dataclass(kw_only=True)
+class PlatformRoleSpec(Model):
+    """See the API's `PlatformRoleSpec`."""
+
+    # Absent or null takes the role away.
+    role: PlatformRoleChoice | None = None
+
+
+@dataclass(kw_only=True)
+class Policy(Model):
+    """See the API's `Policy`."""
+
+    about: str
+    # What values are accepted, in words.
+    accepts: str
+    default: str
+    # Whether lower levels may only tighten it.
+    guardrail: bool
+    key: str
+    # Every level from the default to the one asked about, with its value where one is set.
+    levels: list[PolicySetting]
+    # The lowest level at which it can be set.
+    lowest_level: PolicyLevel
+    # Where it comes from.
+    source: PolicyLevel
+    # What the number counts: `seconds`, `per_minute`, `count` …
+    unit: str
+    # The value that applies.
+    value: str
+
+
+@dataclass(kw_only=True)
+class PolicyPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Policy]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class PolicySetting(Model):
+    """See the API's `PolicySetting`."""
+
+    level: PolicyLevel
+    # Whether a tighter value at a higher level overrides this one.
+    overridden: bool
+    set_at: datetime | None
+    value: str | None
+
+
+@dataclass(kw_only=True)
+class PolicyValue(Model):
+    """A value in its text form: a number, `true` or `false`, or a word."""
+
+    value: str
+
+
+@dataclass(kw_only=True)
+class Pool(Model):
+    """See the API's `Pool`."""
+
+    created_at: datetime
+    id: PoolId
+    isolates_vms: bool
+    isolation: Isolation
+    name: Label
+    provider: Provider
+    region_id: RegionId
+
+
+@dataclass(kw_only=True)
+class PoolChange(Model):
+    """See the API's `PoolChange`."""
+
+    isolation: IsolationChoice
+
+
+@dataclass(kw_only=True)
+class PoolPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Pool]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class PoolSpec(Model):
+    """See the API's `PoolSpec`."""
+
+    isolation: IsolationChoice
+    name: Label
+    provider: ProviderChoice
+    region_id: RegionId
+    # Whether workloads run in virtual machines here, so that one node may
+    # serve several organizations at once.
+    isolates_vms: bool | None = None
+
+
+@dataclass(kw_only=True)
+class PoolUpdate(Model):
+    """See the API's `PoolUpdate`."""
+
+    # How many nodes are given it now; the others run it already.
+    nodes: int
+    pool_id: PoolId
+    version: str
+
+
+@dataclass(kw_only=True)
+class Price(Model):
+    """See the API's `Price`."""
+
+    created_at: datetime
+    currency: CurrencyCode
+    effective_at: datetime
+    id: PriceId
+    price_micros_per_gpu_hour: int
+    sku_id: SkuId
+    # Counts up per SKU and currency.
+    version: int
+
+
+@dataclass(kw_only=True)
+class PricePage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Price]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class PriceSpec(Model):
+    """See the API's `PriceSpec`."""
+
+    currency: CurrencyCode
+    # Millionths of the currency for one GPU and hour.
+    price_micros_per_gpu_hour: int
+    # From when on; now when not said. Never in the past.
+    effective_at: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class Problem(Model):
+    """An `application/problem+json` body."""
+
+    # What to do next.
+    advice: str
+    # Stable and meant for programs.
+    code: str
+    # Name it when asking for help; logs carry it.
+    correlation_id: str
+    # What is wrong this time.
+    detail: str
+    status: int
+    title: str
+    # Stable address of the code's description, relative to the server.
+    type: str
+    # Which part of the request is wrong, when one is.
+    field: str | None = None
+
+
+@dataclass(kw_only=True)
+class ProblemKind(Model):
+    """See the API's `ProblemKind`."""
+
+    advice: str
+    code: str
+    status: int
+    title: str
+
+
+@dataclass(kw_only=True)
+class Profile(Model):
+    """See the API's `Profile`."""
+
+    name: PersonName
+
+
+@dataclass(kw_only=True)
+class Project(Model):
+    """See the API's `Project`."""
+
+    created_at: datetime
+    id: ProjectId
+    name: Name
+    organization_id: OrganizationId
+    state: ProjectState
+    version: int
+
+
+@dataclass(kw_only=True)
+class ProjectPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Project]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class ProjectSpec(Model):
+    """See the API's `ProjectSpec`."""
+
+    name: Name
+
+
+@dataclass(kw_only=True)
+class Proof(Model):
+    """What a part of a proof checked."""
+
+    entries: int
+    intervals: int
+    journals: int
+    # Organizations whose books were gone through to the end.
+    organizations: int
+    # The first thing that is not as it should be; the proof ends there.
+    difference: Difference | None = None
+    # Send it as `after` to go on; absent at the end.
+    next_after: ProofPlace | None = None
+
+
+@dataclass(kw_only=True)
+class ProviderChange(Model):
+    """See the API's `ProviderChange`."""
+
+    agent: AgentSourceSpec | None = None
+    # Replaces the key that is in use.
+    api_key: SecretText | None = None
+    erase: EraseChoice | None = None
+    # Fewer than it holds takes no machine away; it only takes no more.
+    max_machines: int | None = None
+    series: MaasName | None = None
+    url: MaasUrl | None = None
+
+
+@dataclass(kw_only=True)
+class ProviderSpec(Model):
+    """See the API's `ProviderSpec`."""
+
+    # As MAAS shows it: `consumer:token:secret`.
+    api_key: SecretText
+    # How many machines it may hold at once.
+    max_machines: int
+    name: Label
+    # The pool that its machines become nodes of; it has the provider `maas`.
+    pool_id: PoolId
+    # What is installed, such as `noble`.
+    series: MaasName
+    url: MaasUrl
+    # Where machines fetch the agent; the image must contain it when not given.
+    agent: AgentSourceSpec | None = None
+    erase: EraseChoice | None = None
+    # Only machines of this resource pool of MAAS.
+    maas_pool: MaasName | None = None
+    # Only machines that have all of these tags in MAAS.
+    tags: list[MaasName] | None = None
+
+
+@dataclass(kw_only=True)
+class Quota(Model):
+    """See the API's `Quota`."""
+
+    gpus: int
+    id: QuotaId
+    organization_id: OrganizationId
+    set_at: datetime
+    sku: Label
+    sku_id: SkuId
+    # How many of them are held now.
+    used: int
+
+
+@dataclass(kw_only=True)
+class QuotaPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Quota]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class QuotaSpec(Model):
+    """See the API's `QuotaSpec`."""
+
+    gpus: int
+
+
+@dataclass(kw_only=True)
+class ReadMark(Model):
+    """See the API's `ReadMark`."""
+
+    # The newest one that was seen; what came after it stays unread. Absent for all.
+    up_to: NotificationId | None = None
+
+
+@dataclass(kw_only=True)
+class RecordedEvent(Model):
+    """See the API's `RecordedEvent`."""
+
+    at: datetime
+    correlation_id: str
+    data: Any
+    id: EventId
+    message_id: str
+    resource: str | None
+    subject: str
+
+
+@dataclass(kw_only=True)
+class RecordedEventPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[RecordedEvent]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class RefreshToken(Model):
+    """See the API's `RefreshToken`."""
+
+    refresh_token: SecretText
+
+
+@dataclass(kw_only=True)
+class Region(Model):
+    """See the API's `Region`."""
+
+    created_at: datetime
+    id: RegionId
+    name: Label
+
+
+@dataclass(kw_only=True)
+class RegionPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Region]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class RegionSpec(Model):
+    """See the API's `RegionSpec`."""
+
+    name: Label
+
+
+@dataclass(kw_only=True)
+class Rejection(Model):
+    """See the API's `Rejection`."""
+
+    nodes: int
+    reason: str
+
+
+@dataclass(kw_only=True)
+class Seal(Model):
+    """See the API's `Seal`."""
+
+    entries: int
+    # Merkle root over the entries, hexadecimal.
+    entries_root: str
+    # When retention removed the entries; the root remains.
+    expired_at: datetime | None
+    key_id: str
+    number: int
+    # Hash over the previous root and this seal, hexadecimal.
+    root: str
+    sealed_at: datetime
+    signature: str
+
+
+@dataclass(kw_only=True)
+class SealFinding(Model):
+    """See the API's `SealFinding`."""
+
+    # The entry that was removed, edited or inserted, when one can be named.
+    entry: AuditEntryId | None
+    seal: int | None
+    what: str
+
+
+@dataclass(kw_only=True)
+class SealReport(Model):
+    """See the API's `SealReport`."""
+
+    entries_checked: int
+    findings: list[SealFinding]
+    # Send it as `after` to go on; absent at the end.
+    next_after: int | None
+    # The roots that were checked, oldest first.
+    roots: list[str]
+    seals_checked: int
+    # Entries that wait for the next seal; counted at the end only.
+    unsealed: int | None
+
+
+@dataclass(kw_only=True)
+class Seals(Model):
+    """See the API's `Seals`."""
+
+    items: list[Seal]
+    # The newest root of all, to be kept elsewhere.
+    newest_root: str | None
+    # Send it as `after` for more; absent at the end.
+    next_after: int | None
+
+
+@dataclass(kw_only=True)
+class ServiceAccount(Model):
+    """See the API's `ServiceAccount`."""
+
+    created_at: datetime
+    id: ServiceAccountId
+    name: Name
+    role: Role
+
+
+@dataclass(kw_only=True)
+class ServiceAccountPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[ServiceAccount]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class ServiceAccountSpec(Model):
+    """See the API's `ServiceAccountSpec`."""
+
+    name: Name
+    role: RoleChoice
+
+
+@dataclass(kw_only=True)
+class ServiceAccountSummary(Model):
+    """See the API's `ServiceAccountSummary`."""
+
+    id: ServiceAccountId
+    name: Name
+    organization_id: OrganizationId
+
+
+@dataclass(kw_only=True)
+class Session(Model):
+    """See the API's `Session`."""
+
+    created_at: datetime
+    # Whether it is the one that asks.
+    current: bool
+    expires_at: datetime
+    id: SessionId
+    last_used_at: datetime | None
+
+
+@dataclass(kw_only=True)
+class SessionPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Session]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class Sku(Model):
+    """See the API's `Sku`."""
+
+    created_at: datetime
+    gpu_counts: list[int]
+    id: SkuId
+    name: Label
+    numa_bound: bool
+    shape: Shape
+    gpu_model: GpuModel | None = None
+    retired_at: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class SkuPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Sku]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class SkuSpec(Model):
+    """See the API's `SkuSpec`."""
+
+    # How many GPUs per node may be asked for, each between 1 and 64.
+    gpu_counts: list[int]
+    name: Label
+    shape: ShapeChoice
+    # The GPU model that it needs, as hosts report it; any model when not said.
+    gpu_model: GpuModel | None = None
+    # Whether the GPUs of one node must hang on one NUMA node.
+    numa_bound: bool | None = None
+
+
+@dataclass(kw_only=True)
+class Slot(Model):
+    """See the API's `Slot`."""
+
+    condition: SlotCondition
+    gpu_uuid: str
+    id: SlotId
+    index: int
+    memory_bytes: int
+    model: str
+    nvme: list[str]
+    pci: str
+    # Why it is quarantined.
+    condition_reason: str | None = None
+    fabric: str | None = None
+    held_by: AllocationId | None = None
+    numa: int | None = None
+
+
+@dataclass(kw_only=True)
+class SshKey(Model):
+    """See the API's `SshKey`."""
+
+    created_at: datetime
+    # As `ssh-keygen -l` prints it.
+    fingerprint: str
+    id: SshKeyId
+    name: Name
+    public_key: PublicKey
+
+
+@dataclass(kw_only=True)
+class SshKeyPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[SshKey]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class SshKeySpec(Model):
+    """See the API's `SshKeySpec`."""
+
+    name: Name
+    public_key: PublicKey
+
+
+@dataclass(kw_only=True)
+class TokenSet(Model):
+    """See the API's `TokenSet`."""
+
+    access_expires_at: datetime
+    access_token: ShownSecret
+    refresh_expires_at: datetime
+    refresh_token: ShownSecret
+    session_id: SessionId
+    user_id: UserId
+
+
+@dataclass(kw_only=True)
+class UnreadNotifications(Model):
+    """See the API's `UnreadNotifications`."""
+
+    unread: int
+
+
+@dataclass(kw_only=True)
+class Usage(Model):
+    """See the API's `Usage`."""
+
+    by: UsageBy
+    # The largest amount first; days in their order.
+    lines: list[UsageLine]
+    since: datetime
+    until: datetime
+
+
+@dataclass(kw_only=True)
+class UsageLine(Model):
+    """See the API's `UsageLine`."""
+
+    amount_micros: int
+    currency: CurrencyCode
+    # GPUs times the seconds that they ran.
+    gpu_seconds: int
+    # How many intervals it is made of.
+    intervals: int
+    # The project's or SKU's name, the tag's value (empty without the tag), or the day.
+    key: str
+
+
+@dataclass(kw_only=True)
+class User(Model):
+    """See the API's `User`."""
+
+    created_at: datetime
+    email: Email
+    id: UserId
+    name: PersonName
+    platform_role: PlatformRole | None
+
+
+@dataclass(kw_only=True)
+class UserPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[User]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class WalletChange(Model):
+    """See the API's `WalletChange`."""
+
+    # Positive is money for the organization.
+    amount_micros: int
+    # What the wallet held afterwards.
+    balance_micros: int
+    currency: CurrencyCode
+
+
+@dataclass(kw_only=True)
+class Webhook(Model):
+    """See the API's `Webhook`."""
+
+    created_at: datetime
+    description: WebhookDescription | None
+    # Why it is disabled, when it is.
+    disabled_reason: str | None
+    events: list[EventPattern]
+    # Deliveries in a row that were given up; one that arrives ends the row.
+    failures: int
+    id: WebhookId
+    organization_id: OrganizationId
+    # Until when the secret before this one signs too, after a rotation.
+    previous_secret_until: datetime | None
+    state: WebhookState
+    url: WebhookUrl
+    version: int
+
+
+@dataclass(kw_only=True)
+class WebhookChange(Model):
+    """See the API's `WebhookChange`."""
+
+    description: WebhookDescription | None = None
+    events: list[EventPattern] | None = None
+    url: WebhookUrl | None = None
+
+
+@dataclass(kw_only=True)
+class WebhookDelivery(Model):
+    """See the API's `WebhookDelivery`."""
+
+    attempts: int
+    created_at: datetime
+    delivered_at: datetime | None
+    # Why the last attempt failed, if it did.
+    error: str | None
+    # The event, as `message_id` in the body names it too.
+    event_id: EventId
+    id: WebhookDeliveryId
+    # Whether somebody asked for it to see whether events arrive.
+    is_test: bool
+    # The status of the last answer, if there was one.
+    last_status: int | None
+    # When it is sent next; absent when it is not.
+    next_attempt_at: datetime | None
+    state: WebhookDeliveryState
+    subject: str
+    webhook_id: WebhookId
+
+
+@dataclass(kw_only=True)
+class WebhookDeliveryPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[WebhookDelivery]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class WebhookPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Webhook]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class WebhookSpec(Model):
+    """See the API's `WebhookSpec`."""
+
+    # An event is sent once, however many of these it matches.
+    events: list[EventPattern]
+    url: WebhookUrl
+    description: WebhookDescription | None = None
+
+
+@dataclass(kw_only=True)
+class Whoami(Model):
+    """See the API's `Whoami`."""
+
+    key_id: KeyId | None
+    # What the credential may do at most; absent when only roles limit it.
+    scopes: list[Permission] | None
+    service_account: ServiceAccountSummary | None
+    session_id: SessionId | None
+    # The person, when a person calls.
+    user: User | None
+
+
+@dataclass(kw_only=True)
+class WorkItem(Model):
+    """See the API's `WorkItem`."""
+
+    attempts: int
+    due_at: datetime
+    id: str
+    kind: str
+    last_error: str | None
+    needs_attention: bool
+
+
+@dataclass(kw_only=True)
+class WorkItemPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[WorkItem]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None

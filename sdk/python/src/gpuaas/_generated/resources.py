@@ -1,0 +1,2542 @@
+"""One method for each endpoint.
+
+Generated from the contract; a change made here is lost. @generated
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from gpuaas._allocation import Allocation
+from gpuaas._call import Call, InOrganization, InProject, given, key_or_new
+from gpuaas._follow import EventFollowing
+from gpuaas._generated import models as m
+from gpuaas._pages import Pages
+from gpuaas._resource import Resource
+from gpuaas._secret import Secret
+
+if TYPE_CHECKING:
+    from gpuaas.client import Client
+
+
+class Agents(Resource):
+    """The endpoints of `agents`."""
+
+    def list(self) -> m.Agents:
+        """List the agents that nodes can be given, newest version first.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+        """
+        call = Call(
+            "ListAgents", "GET", "/v1/platform/agents",
+        )
+        return self._client.send(call, m.Agents)
+
+    def update_node(self, node_id: m.NodeId, *, reason: m.Reason, version: m.AgentVersion | None = None, idempotency_key: str | None = None) -> m.Node:
+        """Replace the agent of a node by another version.
+
+        What runs on the node goes on. A new agent that does not report brings the old one back.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `version`: The newest that is served when not said.
+        """
+        call = Call(
+            "UpdateNode", "POST", "/v1/platform/nodes/{node_id}/update",
+            path={"node_id": node_id},
+            body={"reason": reason, **given({"version": version})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Node)
+
+    def update_pool(self, pool_id: m.PoolId, *, reason: m.Reason, version: m.AgentVersion | None = None, idempotency_key: str | None = None) -> m.PoolUpdate:
+        """Replace the agent on every node of a pool, a few nodes at a time.
+
+        It stops by itself when one of them fails or is rolled back.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `version`: The newest that is served when not said.
+        """
+        call = Call(
+            "UpdatePool", "POST", "/v1/platform/pools/{pool_id}/update",
+            path={"pool_id": pool_id},
+            body={"reason": reason, **given({"version": version})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.PoolUpdate)
+
+    def stop_pool_update(self, pool_id: m.PoolId, *, reason: m.Reason, idempotency_key: str | None = None) -> None:
+        """Call off the updates of a pool that have not begun.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "StopPoolUpdate", "POST", "/v1/platform/pools/{pool_id}/update/stop",
+            path={"pool_id": pool_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        self._client.send(call, None)
+
+
+class Allocations(Resource):
+    """The endpoints of `allocations`."""
+
+    def list_all(self, *, page_size: int | None = None, node_id: m.NodeId | None = None, organization_id: m.OrganizationId | None = None, state: m.AllocationStateChoice | None = None) -> Pages[Allocation]:
+        """List the allocations of every organization.
+
+        Who may call: platform staff with the permission `platform.allocations:read`.
+
+        - `page_size`: Items per page.
+        - `node_id`: Only those on this node.
+        - `organization_id`: Only those of this organization.
+        - `state`: Only allocations in this state; those that hold or want something when not said.
+        """
+        call = Call(
+            "ListAllAllocations", "GET", "/v1/platform/allocations",
+            query=given({"limit": page_size, "node_id": node_id, "organization_id": organization_id, "state": state}),
+        )
+        return Pages(self._client, call, Allocation)
+
+    def force_release(self, allocation_id: m.AllocationId, *, reason: m.Reason, idempotency_key: str | None = None) -> Allocation:
+        """Take an allocation back, whatever its project wants.
+
+        One that failed to be cleaned too often ends here, with its slots quarantined.
+
+        Who may call: platform staff with the permission `platform.allocations:write`.
+        """
+        call = Call(
+            "ForceReleaseAllocation", "POST", "/v1/platform/allocations/{allocation_id}/force-release",
+            path={"allocation_id": allocation_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, Allocation).bound(self._client)
+
+    def list(self, *, project: str | None = None, page_size: int | None = None, name: m.Name | None = None, sku: m.Label | None = None, state: m.AllocationStateChoice | None = None) -> Pages[Allocation]:
+        """List the allocations of a project.
+
+        Who may call: members of the project's organization with the permission `allocations:read`.
+
+        - `project`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `name`: Only the one with this name.
+        - `sku`: Only those of this SKU.
+        - `state`: Only allocations in this state; those that hold or want something when not said.
+        """
+        call = Call(
+            "ListAllocations", "GET", "/v1/projects/{project_id}/allocations",
+            path={"project_id": InProject(project)},
+            query=given({"limit": page_size, "name": name, "sku": sku, "state": state}),
+        )
+        return Pages(self._client, call, Allocation)
+
+    def create(self, *, gpus: int, sku: m.Label, project: str | None = None, apart: m.Label | None = None, lease_minutes: int | None = None, name: m.Name | None = None, nodes: int | None = None, region: m.Label | None = None, same_fabric: bool | None = None, ssh_keys: Sequence[m.SshKeyId] | None = None, tags: Mapping[str, m.TagValue] | None = None, idempotency_key: str | None = None) -> Allocation:
+        """Ask for GPUs.
+
+        The answer is at once; the allocation is `active` when the hosts proved that the GPUs are there. What does not fit waits in a fair order.
+
+        Who may call: members of the project's organization with the permission `allocations:write`.
+
+        - `project`: By id or name; the client's own when not said.
+        - `apart`: Keeps away from nodes that serve other allocations of this project with the same word.
+        - `gpus`: GPUs per node; one of the counts that the SKU allows.
+        - `lease_minutes`: Ends by itself after so many minutes.
+        - `nodes`: How many nodes, all or none.
+        - `region`: The region's name; any region when not said.
+        - `same_fabric`: Only nodes that share one fast network.
+        - `sku`: The SKU's name.
+        - `ssh_keys`: The caller's public keys to let in; all of the caller's when not said.
+        - `tags`: By name; a name is a label.
+        """
+        call = Call(
+            "CreateAllocation", "POST", "/v1/projects/{project_id}/allocations",
+            path={"project_id": InProject(project)},
+            body={"gpus": gpus, "sku": sku, **given({"apart": apart, "lease_minutes": lease_minutes, "name": name, "nodes": nodes, "region": region, "same_fabric": same_fabric, "ssh_keys": ssh_keys, "tags": tags})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, Allocation).bound(self._client)
+
+    def get(self, allocation_id: m.AllocationId, *, project: str | None = None) -> Allocation:
+        """Read one allocation.
+
+        Who may call: members of the project's organization with the permission `allocations:read`.
+
+        - `project`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetAllocation", "GET", "/v1/projects/{project_id}/allocations/{allocation_id}",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+        )
+        return self._client.send(call, Allocation).bound(self._client)
+
+    def release(self, allocation_id: m.AllocationId, *, project: str | None = None, idempotency_key: str | None = None) -> Allocation:
+        """Give an allocation back.
+
+        Who may call: members of the project's organization with the permission `allocations:write`.
+
+        - `project`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "ReleaseAllocation", "POST", "/v1/projects/{project_id}/allocations/{allocation_id}/release",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, Allocation).bound(self._client)
+
+    def set_ssh_keys(self, allocation_id: m.AllocationId, *, ssh_keys: Sequence[m.SshKeyId], project: str | None = None) -> Allocation:
+        """Choose anew which public keys an allocation lets in.
+
+        A stopped one lets them in when it is started.
+
+        Who may call: members of the project's organization with the permission `allocations:write`.
+
+        - `project`: By id or name; the client's own when not said.
+        - `ssh_keys`: Some of the caller's own keys.
+        """
+        call = Call(
+            "SetAllocationSshKeys", "PUT", "/v1/projects/{project_id}/allocations/{allocation_id}/ssh-keys",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+            body={"ssh_keys": ssh_keys},
+        )
+        return self._client.send(call, Allocation).bound(self._client)
+
+    def start(self, allocation_id: m.AllocationId, *, project: str | None = None, idempotency_key: str | None = None) -> Allocation:
+        """Start a stopped allocation again.
+
+        It is `active` when the hosts proved its GPUs anew. A start that fails ends `stopped` again, and says why.
+
+        Who may call: members of the project's organization with the permission `allocations:write`.
+
+        - `project`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "StartAllocation", "POST", "/v1/projects/{project_id}/allocations/{allocation_id}/start",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, Allocation).bound(self._client)
+
+    def stop(self, allocation_id: m.AllocationId, *, project: str | None = None, idempotency_key: str | None = None) -> Allocation:
+        """Stop what runs on an allocation.
+
+        Nobody can sign in and what ran is ended; files stay. Its GPUs stay held for it: to let others have them, release it.
+
+        Who may call: members of the project's organization with the permission `allocations:write`.
+
+        - `project`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "StopAllocation", "POST", "/v1/projects/{project_id}/allocations/{allocation_id}/stop",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, Allocation).bound(self._client)
+
+    def explain(self, allocation_id: m.AllocationId, *, project: str | None = None) -> m.Explanation:
+        """Explain why an allocation is in the state that it is in, and what would change it.
+
+        Who may call: members of the project's organization with the permission `allocations:read`.
+
+        - `project`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "ExplainAllocation", "GET", "/v1/projects/{project_id}/allocations/{allocation_id}/why",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+        )
+        return self._client.send(call, m.Explanation)
+
+
+class Audit(Resource):
+    """The endpoints of `audit`."""
+
+    def list(self, *, organization: str | None = None, action: str | None = None, actor: str | None = None, correlation_id: str | None = None, page_size: int | None = None, resource: str | None = None) -> Pages[m.AuditEntry]:
+        """List the audit entries of an organization.
+
+        Who may call: members of the organization with the permission `audit:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `action`: Only entries with this action, as in `project.create`.
+        - `actor`: Only entries by this actor, as printed in an entry.
+        - `correlation_id`: Only entries with this correlation id.
+        - `page_size`: Items per page.
+        - `resource`: Only entries about this resource, by its id.
+        """
+        call = Call(
+            "ListAudit", "GET", "/v1/organizations/{organization_id}/audit",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"action": action, "actor": actor, "correlation_id": correlation_id, "limit": page_size, "resource": resource}),
+        )
+        return Pages(self._client, call, m.AuditEntry)
+
+    def list_platform(self, *, action: str | None = None, actor: str | None = None, correlation_id: str | None = None, page_size: int | None = None, resource: str | None = None) -> Pages[m.AuditEntry]:
+        """List the audit entries of the whole platform.
+
+        Who may call: platform staff with the permission `platform.audit:read`.
+
+        - `action`: Only entries with this action, as in `project.create`.
+        - `actor`: Only entries by this actor, as printed in an entry.
+        - `correlation_id`: Only entries with this correlation id.
+        - `page_size`: Items per page.
+        - `resource`: Only entries about this resource, by its id.
+        """
+        call = Call(
+            "ListPlatformAudit", "GET", "/v1/platform/audit",
+            query=given({"action": action, "actor": actor, "correlation_id": correlation_id, "limit": page_size, "resource": resource}),
+        )
+        return Pages(self._client, call, m.AuditEntry)
+
+    def list_seals(self, *, after: int | None = None, page_size: int | None = None) -> m.Seals:
+        """List the seals over the audit log, oldest first.
+
+        Keep the newest root elsewhere: a log cut off before it is then seen.
+
+        Who may call: platform staff with the permission `platform.audit:read`.
+
+        - `after`: Only seals after this number.
+        - `page_size`: Items per page.
+        """
+        call = Call(
+            "ListSeals", "GET", "/v1/platform/audit/seals",
+            query=given({"after": after, "limit": page_size}),
+        )
+        return self._client.send(call, m.Seals)
+
+    def verify_seals(self, *, after: int | None = None, page_size: int | None = None) -> m.SealReport:
+        """Recompute seals from the rows and report every difference.
+
+        Who may call: platform staff with the permission `platform.audit:read`.
+
+        - `after`: Only seals after this number.
+        - `page_size`: Items per page.
+        """
+        call = Call(
+            "VerifySeals", "GET", "/v1/platform/audit/verify",
+            query=given({"after": after, "limit": page_size}),
+        )
+        return self._client.send(call, m.SealReport)
+
+
+class Capacity(Resource):
+    """The endpoints of `capacity`."""
+
+    def list(self, *, page_size: int | None = None, region: m.Label | None = None, sku: m.Label | None = None) -> Pages[m.CapacityLine]:
+        """Show how much of each SKU there is in each region.
+
+        Each line counts what its SKU sells: whole nodes for `baremetal`, GPUs or MIG slices otherwise.
+
+        Who may call: any signed-in caller, about itself.
+
+        - `page_size`: Items per page.
+        - `region`: Only this region.
+        - `sku`: Only this SKU.
+        """
+        call = Call(
+            "ListCapacity", "GET", "/v1/capacity",
+            query=given({"limit": page_size, "region": region, "sku": sku}),
+        )
+        return Pages(self._client, call, m.CapacityLine)
+
+
+class Corrections(Resource):
+    """The endpoints of `corrections`."""
+
+    def list(self, *, page_size: int | None = None, organization_id: m.OrganizationId | None = None, state: m.CorrectionStateChoice | None = None) -> Pages[m.Correction]:
+        """List corrections, newest first.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `page_size`: Items per page.
+        - `organization_id`: Only corrections of this organization's books.
+        - `state`: Only corrections in this state.
+        """
+        call = Call(
+            "ListCorrections", "GET", "/v1/platform/corrections",
+            query=given({"limit": page_size, "organization_id": organization_id, "state": state}),
+        )
+        return Pages(self._client, call, m.Correction)
+
+    def get(self, correction_id: m.CorrectionId) -> m.Correction:
+        """Show a correction and the journal that it came to.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+        """
+        call = Call(
+            "GetCorrection", "GET", "/v1/platform/corrections/{correction_id}",
+            path={"correction_id": correction_id},
+        )
+        return self._client.send(call, m.Correction)
+
+    def approve(self, correction_id: m.CorrectionId, *, idempotency_key: str | None = None) -> m.Correction:
+        """Agree to a correction that somebody else proposed: it is posted.
+
+        Who may call: platform staff with the permission `platform.ledger:write`.
+        """
+        call = Call(
+            "ApproveCorrection", "POST", "/v1/platform/corrections/{correction_id}/approve",
+            path={"correction_id": correction_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Correction)
+
+    def reject(self, correction_id: m.CorrectionId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Correction:
+        """Turn a correction down, or take back one's own.
+
+        Who may call: platform staff with the permission `platform.ledger:write`.
+        """
+        call = Call(
+            "RejectCorrection", "POST", "/v1/platform/corrections/{correction_id}/reject",
+            path={"correction_id": correction_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Correction)
+
+    def adjust_balance(self, organization_id: m.OrganizationId, *, amount_micros: int, currency: m.CurrencyCode, reason: m.Reason, idempotency_key: str | None = None) -> m.Correction:
+        """Correct what an organization has, up or down.
+
+        Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+
+        Who may call: platform staff with the permission `platform.ledger:write`.
+
+        - `amount_micros`: Millionths of the currency; positive is money for the organization.
+        """
+        call = Call(
+            "AdjustBalance", "POST", "/v1/platform/organizations/{organization_id}/adjustments",
+            path={"organization_id": organization_id},
+            body={"amount_micros": amount_micros, "currency": currency, "reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Correction)
+
+    def grant_credit(self, organization_id: m.OrganizationId, *, amount_micros: int, currency: m.CurrencyCode, reason: m.Reason, idempotency_key: str | None = None) -> m.Correction:
+        """Give an organization promotional credit.
+
+        Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+
+        Who may call: platform staff with the permission `platform.ledger:write`.
+
+        - `amount_micros`: Millionths of the currency; positive is money for the organization.
+        """
+        call = Call(
+            "GrantCredit", "POST", "/v1/platform/organizations/{organization_id}/credits",
+            path={"organization_id": organization_id},
+            body={"amount_micros": amount_micros, "currency": currency, "reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Correction)
+
+    def reverse_journal(self, organization_id: m.OrganizationId, journal_id: m.JournalId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Correction:
+        """Take a journal back by its opposite. A journal is taken back once.
+
+        Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+
+        Who may call: platform staff with the permission `platform.ledger:write`.
+        """
+        call = Call(
+            "ReverseJournal", "POST", "/v1/platform/organizations/{organization_id}/journals/{journal_id}/reverse",
+            path={"organization_id": organization_id, "journal_id": journal_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Correction)
+
+
+class DeadLetters(Resource):
+    """The endpoints of `dead_letters`."""
+
+    def list(self, *, consumer: str | None = None, page_size: int | None = None, state: m.DeadLetterStateChoice | None = None) -> Pages[m.DeadLetter]:
+        """List dead letters.
+
+        Who may call: platform staff with the permission `platform.dead_letters:read`.
+
+        - `consumer`: Only dead letters of this consumer.
+        - `page_size`: Items per page.
+        - `state`: Only dead letters in this state.
+        """
+        call = Call(
+            "ListDeadLetters", "GET", "/v1/platform/dead-letters",
+            query=given({"consumer": consumer, "limit": page_size, "state": state}),
+        )
+        return Pages(self._client, call, m.DeadLetter)
+
+    def get(self, dead_letter_id: m.DeadLetterId) -> m.DeadLetter:
+        """Read one dead letter with its message.
+
+        Who may call: platform staff with the permission `platform.dead_letters:read`.
+        """
+        call = Call(
+            "GetDeadLetter", "GET", "/v1/platform/dead-letters/{dead_letter_id}",
+            path={"dead_letter_id": dead_letter_id},
+        )
+        return self._client.send(call, m.DeadLetter)
+
+    def discard(self, dead_letter_id: m.DeadLetterId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.DeadLetter:
+        """Give a dead letter up, with a reason.
+
+        Who may call: platform staff with the permission `platform.dead_letters:write`.
+        """
+        call = Call(
+            "DiscardDeadLetter", "POST", "/v1/platform/dead-letters/{dead_letter_id}/discard",
+            path={"dead_letter_id": dead_letter_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.DeadLetter)
+
+    def replay(self, dead_letter_id: m.DeadLetterId, *, idempotency_key: str | None = None) -> m.DeadLetter:
+        """Deliver a dead letter again.
+
+        Who may call: platform staff with the permission `platform.dead_letters:write`.
+        """
+        call = Call(
+            "ReplayDeadLetter", "POST", "/v1/platform/dead-letters/{dead_letter_id}/replay",
+            path={"dead_letter_id": dead_letter_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.DeadLetter)
+
+
+class EnrolmentTokens(Resource):
+    """The endpoints of `enrolment_tokens`."""
+
+    def list(self, *, page_size: int | None = None, pool_id: m.PoolId | None = None, status: m.EnrolmentTokenStatusChoice | None = None) -> Pages[m.EnrolmentToken]:
+        """List enrolment tokens.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `page_size`: Items per page.
+        - `pool_id`: Only tokens for this pool.
+        - `status`: Only tokens in this condition.
+        """
+        call = Call(
+            "ListEnrolmentTokens", "GET", "/v1/platform/enrolment-tokens",
+            query=given({"limit": page_size, "pool_id": pool_id, "status": status}),
+        )
+        return Pages(self._client, call, m.EnrolmentToken)
+
+    def create(self, *, pool_id: m.PoolId, lifetime_minutes: int | None = None, idempotency_key: str | None = None) -> m.NewEnrolmentToken:
+        """Make a token that enrols one host into a pool.
+
+        The secret is shown once, in this answer.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `lifetime_minutes`: How long it can be used; the policy `nodes.enrolment_minutes` says when not given.
+        """
+        call = Call(
+            "CreateEnrolmentToken", "POST", "/v1/platform/enrolment-tokens",
+            body={"pool_id": pool_id, **given({"lifetime_minutes": lifetime_minutes})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.NewEnrolmentToken)
+
+    def revoke(self, enrolment_token_id: m.EnrolmentTokenId) -> None:
+        """Revoke an enrolment token that was not used.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "RevokeEnrolmentToken", "DELETE", "/v1/platform/enrolment-tokens/{enrolment_token_id}",
+            path={"enrolment_token_id": enrolment_token_id},
+        )
+        self._client.send(call, None)
+
+
+class Events(EventFollowing, Resource):
+    """The endpoints of `events`."""
+
+    def list(self, *, organization: str | None = None, page_size: int | None = None, resource: str | None = None, subject: str | None = None) -> Pages[m.RecordedEvent]:
+        """List the events of an organization.
+
+        Who may call: members of the organization with the permission `events:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `resource`: Only events of this resource, by its id.
+        - `subject`: Only events whose subject starts so, as in `project.`.
+        """
+        call = Call(
+            "ListEvents", "GET", "/v1/organizations/{organization_id}/events",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "resource": resource, "subject": subject}),
+        )
+        return Pages(self._client, call, m.RecordedEvent)
+
+
+class Invitations(Resource):
+    """The endpoints of `invitations`."""
+
+    def accept(self, *, token: Secret | str, idempotency_key: str | None = None) -> m.Organization:
+        """Accept an invitation that was made for the caller's email address.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "AcceptInvitation", "POST", "/v1/invitations/accept",
+            body={"token": token},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Organization)
+
+    def list(self, *, organization: str | None = None, page_size: int | None = None, state: m.InvitationStateChoice | None = None) -> Pages[m.Invitation]:
+        """List invitations.
+
+        Who may call: members of the organization with the permission `members:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `state`: Only invitations in this state.
+        """
+        call = Call(
+            "ListInvitations", "GET", "/v1/organizations/{organization_id}/invitations",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "state": state}),
+        )
+        return Pages(self._client, call, m.Invitation)
+
+    def create(self, *, email: m.Email, role: m.RoleChoice, organization: str | None = None, idempotency_key: str | None = None) -> m.NewInvitation:
+        """Invite somebody by email address.
+
+        The token is shown once, in this answer; hand it to the person.
+
+        Who may call: members of the organization with the permission `members:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "CreateInvitation", "POST", "/v1/organizations/{organization_id}/invitations",
+            path={"organization_id": InOrganization(organization)},
+            body={"email": email, "role": role},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.NewInvitation)
+
+    def revoke(self, invitation_id: m.InvitationId, *, organization: str | None = None) -> m.Invitation:
+        """Take an invitation back.
+
+        Who may call: members of the organization with the permission `members:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "RevokeInvitation", "DELETE", "/v1/organizations/{organization_id}/invitations/{invitation_id}",
+            path={"organization_id": InOrganization(organization), "invitation_id": invitation_id},
+        )
+        return self._client.send(call, m.Invitation)
+
+
+class Keys(Resource):
+    """The endpoints of `keys`."""
+
+    def list_personal(self, *, page_size: int | None = None, name: m.Name | None = None) -> Pages[m.Key]:
+        """List the caller's own keys.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `page_size`: Items per page.
+        - `name`: Only keys with this name.
+        """
+        call = Call(
+            "ListPersonalKeys", "GET", "/v1/me/keys",
+            query=given({"limit": page_size, "name": name}),
+        )
+        return Pages(self._client, call, m.Key)
+
+    def create_personal(self, *, name: m.Name, scopes: Sequence[m.PermissionChoice], expires_at: datetime | str | None = None, idempotency_key: str | None = None) -> m.NewKey:
+        """Create a key that acts as the caller, limited to the scopes given.
+
+        The secret is shown once, in this answer.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `expires_at`: When it stops working; policy sets the longest time allowed.
+        - `scopes`: What the key may do, at most; the owner's role still limits it.
+        """
+        call = Call(
+            "CreatePersonalKey", "POST", "/v1/me/keys",
+            body={"name": name, "scopes": scopes, **given({"expires_at": expires_at})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.NewKey)
+
+    def revoke_personal(self, key_id: m.KeyId) -> None:
+        """Revoke one of the caller's own keys; it stops working within a second.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "RevokePersonalKey", "DELETE", "/v1/me/keys/{key_id}",
+            path={"key_id": key_id},
+        )
+        self._client.send(call, None)
+
+
+class Ledger(Resource):
+    """The endpoints of `ledger`."""
+
+    def get_balance(self, *, organization: str | None = None) -> m.Balances:
+        """Show what the organization has, in each of its currencies.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetBalance", "GET", "/v1/organizations/{organization_id}/balance",
+            path={"organization_id": InOrganization(organization)},
+        )
+        return self._client.send(call, m.Balances)
+
+    def list_journals(self, *, organization: str | None = None, kind: m.Label | None = None, page_size: int | None = None, since: datetime | str | None = None, until: datetime | str | None = None) -> Pages[m.Journal]:
+        """List the organization's journals with what each did to its wallets: its statement.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `kind`: Only journals of this kind, as in `usage` or `credit`.
+        - `page_size`: Items per page.
+        - `since`: Only journals from this moment on.
+        - `until`: Only journals before this moment.
+        """
+        call = Call(
+            "ListJournals", "GET", "/v1/organizations/{organization_id}/journals",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"kind": kind, "limit": page_size, "since": since, "until": until}),
+        )
+        return Pages(self._client, call, m.Journal)
+
+    def prove_books(self, *, organization: str | None = None, after: m.ProofPlace | None = None, month: m.Month | None = None) -> m.Proof:
+        """Prove a part of the organization's books from its usage and the prices.
+
+        Ask again with `next_after` until there is none, or a difference was found.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `after`: Goes on after this place.
+        - `month`: Only journals of this month.
+        """
+        call = Call(
+            "ProveBooks", "GET", "/v1/organizations/{organization_id}/proof",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"after": after, "month": month}),
+        )
+        return self._client.send(call, m.Proof)
+
+    def get_any_balance(self, organization_id: m.OrganizationId) -> m.Balances:
+        """Show what any organization has, in each of its currencies.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+        """
+        call = Call(
+            "GetAnyBalance", "GET", "/v1/platform/organizations/{organization_id}/balance",
+            path={"organization_id": organization_id},
+        )
+        return self._client.send(call, m.Balances)
+
+    def list_any_journals(self, organization_id: m.OrganizationId, *, kind: m.Label | None = None, page_size: int | None = None, since: datetime | str | None = None, until: datetime | str | None = None) -> Pages[m.Journal]:
+        """List the journals of any organization.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `kind`: Only journals of this kind, as in `usage` or `credit`.
+        - `page_size`: Items per page.
+        - `since`: Only journals from this moment on.
+        - `until`: Only journals before this moment.
+        """
+        call = Call(
+            "ListAnyJournals", "GET", "/v1/platform/organizations/{organization_id}/journals",
+            path={"organization_id": organization_id},
+            query=given({"kind": kind, "limit": page_size, "since": since, "until": until}),
+        )
+        return Pages(self._client, call, m.Journal)
+
+    def prove(self, *, after: m.ProofPlace | None = None, month: m.Month | None = None, organization_id: m.OrganizationId | None = None) -> m.Proof:
+        """Prove a part of everybody's books, one organization after the other.
+
+        Ask again with `next_after` until there is none, or a difference was found.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `after`: Goes on after this place.
+        - `month`: Only journals of this month.
+        - `organization_id`: Only this organization's books.
+        """
+        call = Call(
+            "ProveLedger", "GET", "/v1/platform/proof",
+            query=given({"after": after, "month": month, "organization_id": organization_id}),
+        )
+        return self._client.send(call, m.Proof)
+
+
+class Machines(Resource):
+    """The endpoints of `machines`."""
+
+    def list(self, *, page_size: int | None = None, provider_id: m.ProviderId | None = None, state: m.MachineStateChoice | None = None) -> Pages[m.Machine]:
+        """List the machines that MAAS servers supply.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `page_size`: Items per page.
+        - `provider_id`: Only machines of this provider.
+        - `state`: Only machines in this state; all but retired ones when not said.
+        """
+        call = Call(
+            "ListMachines", "GET", "/v1/platform/machines",
+            query=given({"limit": page_size, "provider_id": provider_id, "state": state}),
+        )
+        return Pages(self._client, call, m.Machine)
+
+    def get(self, machine_id: m.MachineId) -> m.Machine:
+        """Read one machine.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+        """
+        call = Call(
+            "GetMachine", "GET", "/v1/platform/machines/{machine_id}",
+            path={"machine_id": machine_id},
+        )
+        return self._client.send(call, m.Machine)
+
+    def abandon(self, machine_id: m.MachineId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Machine:
+        """Forget a failed machine without asking MAAS anything, such as one that burnt down.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "AbandonMachine", "POST", "/v1/platform/machines/{machine_id}/abandon",
+            path={"machine_id": machine_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Machine)
+
+    def power(self, machine_id: m.MachineId, *, action: m.MachinePowerActionChoice, force: bool | None = None, reason: m.Reason | None = None, idempotency_key: str | None = None) -> m.Machine:
+        """Switch a machine on or off, or ask its own controller how it stands.
+
+        The answer is at once; `power_wanted` is gone when MAAS did it or refused. Switching off is refused while somebody is on the machine's node, unless it is forced.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `force`: Switch off although somebody is on its node, or may come.
+        """
+        call = Call(
+            "PowerMachine", "POST", "/v1/platform/machines/{machine_id}/power",
+            path={"machine_id": machine_id},
+            body={"action": action, **given({"force": force, "reason": reason})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Machine)
+
+    def retire(self, machine_id: m.MachineId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Machine:
+        """Erase a machine and give it back to MAAS for good.
+
+        Its node must be empty.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "RetireMachine", "POST", "/v1/platform/machines/{machine_id}/retire",
+            path={"machine_id": machine_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Machine)
+
+    def retry(self, machine_id: m.MachineId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Machine:
+        """Try a failed machine again from the start, or take a retired one back.
+
+        What is held of it in MAAS is erased and given back before.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "RetryMachine", "POST", "/v1/platform/machines/{machine_id}/retry",
+            path={"machine_id": machine_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Machine)
+
+
+class Mails(Resource):
+    """The endpoints of `mails`."""
+
+    def list(self, *, page_size: int | None = None, state: m.MailStateChoice | None = None, user_id: m.UserId | None = None) -> Pages[m.Mail]:
+        """List the mails of the platform, without their addresses and texts.
+
+        Who may call: platform staff with the permission `platform.users:read`.
+
+        - `page_size`: Items per page.
+        - `state`: Only mails in this state.
+        - `user_id`: Only mails to this person.
+        """
+        call = Call(
+            "ListMails", "GET", "/v1/platform/mails",
+            query=given({"limit": page_size, "state": state, "user_id": user_id}),
+        )
+        return Pages(self._client, call, m.Mail)
+
+
+class MaintenanceWindows(Resource):
+    """The endpoints of `maintenance_windows`."""
+
+    def list_announced_windows(self, *, organization: str | None = None, page_size: int | None = None, state: m.MaintenanceWindowStateChoice | None = None) -> Pages[m.AnnouncedWindow]:
+        """List the maintenance windows that projects of the organization were told of.
+
+        Who may call: members of the organization with the permission `allocations:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `state`: Only windows in this state.
+        """
+        call = Call(
+            "ListAnnouncedWindows", "GET", "/v1/organizations/{organization_id}/maintenance-windows",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "state": state}),
+        )
+        return Pages(self._client, call, m.AnnouncedWindow)
+
+    def list(self, *, page_size: int | None = None, state: m.MaintenanceWindowStateChoice | None = None) -> Pages[m.MaintenanceWindow]:
+        """List maintenance windows.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `page_size`: Items per page.
+        - `state`: Only windows in this state.
+        """
+        call = Call(
+            "ListMaintenanceWindows", "GET", "/v1/platform/maintenance-windows",
+            query=given({"limit": page_size, "state": state}),
+        )
+        return Pages(self._client, call, m.MaintenanceWindow)
+
+    def create(self, *, ends_at: datetime | str, reason: m.Reason, starts_at: datetime | str, node_id: m.NodeId | None = None, pool_id: m.PoolId | None = None, idempotency_key: str | None = None) -> m.MaintenanceWindow:
+        """Plan a time in which a node, or every node of a pool, is out of service.
+
+        Projects that have something there are told. At the start what still runs is released.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `node_id`: Either a node or a pool.
+        - `reason`: Told to the projects that it affects.
+        """
+        call = Call(
+            "CreateMaintenanceWindow", "POST", "/v1/platform/maintenance-windows",
+            body={"ends_at": ends_at, "reason": reason, "starts_at": starts_at, **given({"node_id": node_id, "pool_id": pool_id})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.MaintenanceWindow)
+
+    def cancel(self, maintenance_window_id: m.MaintenanceWindowId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.MaintenanceWindow:
+        """Call a maintenance window off; nodes that it emptied go back into service.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "CancelMaintenanceWindow", "POST", "/v1/platform/maintenance-windows/{maintenance_window_id}/cancel",
+            path={"maintenance_window_id": maintenance_window_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.MaintenanceWindow)
+
+
+class Members(Resource):
+    """The endpoints of `members`."""
+
+    def list(self, *, organization: str | None = None, email: m.Email | None = None, page_size: int | None = None, role: m.RoleChoice | None = None) -> Pages[m.Member]:
+        """List the members of an organization.
+
+        Who may call: members of the organization with the permission `members:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `email`: Only the member with this address.
+        - `page_size`: Items per page.
+        - `role`: Only members with this role.
+        """
+        call = Call(
+            "ListMembers", "GET", "/v1/organizations/{organization_id}/members",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"email": email, "limit": page_size, "role": role}),
+        )
+        return Pages(self._client, call, m.Member)
+
+    def remove(self, user_id: m.UserId, *, organization: str | None = None) -> None:
+        """Remove a member; what they can do in the organization ends within a second.
+
+        Who may call: members of the organization with the permission `members:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "RemoveMember", "DELETE", "/v1/organizations/{organization_id}/members/{user_id}",
+            path={"organization_id": InOrganization(organization), "user_id": user_id},
+        )
+        self._client.send(call, None)
+
+    def change(self, user_id: m.UserId, *, role: m.RoleChoice, organization: str | None = None) -> m.Member:
+        """Give a member another role.
+
+        Who may call: members of the organization with the permission `members:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "ChangeMember", "PUT", "/v1/organizations/{organization_id}/members/{user_id}",
+            path={"organization_id": InOrganization(organization), "user_id": user_id},
+            body={"role": role},
+        )
+        return self._client.send(call, m.Member)
+
+
+class Nodes(Resource):
+    """The endpoints of `nodes`."""
+
+    def list(self, *, health: m.NodeHealthChoice | None = None, page_size: int | None = None, name: m.HostName | None = None, pool_id: m.PoolId | None = None, region_id: m.RegionId | None = None, state: m.NodeStateChoice | None = None) -> Pages[m.Node]:
+        """List the nodes of the fleet.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `health`: Only nodes of this health.
+        - `page_size`: Items per page.
+        - `name`: Only the node with this name.
+        - `pool_id`: Only nodes of this pool.
+        - `region_id`: Only nodes of this region.
+        - `state`: Only nodes in this state; all but retired ones when not said.
+        """
+        call = Call(
+            "ListNodes", "GET", "/v1/platform/nodes",
+            query=given({"health": health, "limit": page_size, "name": name, "pool_id": pool_id, "region_id": region_id, "state": state}),
+        )
+        return Pages(self._client, call, m.Node)
+
+    def get(self, node_id: m.NodeId) -> m.NodeDetail:
+        """Read one node with its slots.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+        """
+        call = Call(
+            "GetNode", "GET", "/v1/platform/nodes/{node_id}",
+            path={"node_id": node_id},
+        )
+        return self._client.send(call, m.NodeDetail)
+
+    def attest(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
+        """Attest that a node was wiped or installed anew; it may serve any organization again.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "AttestNode", "POST", "/v1/platform/nodes/{node_id}/attest",
+            path={"node_id": node_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Node)
+
+    def cordon(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
+        """Place nothing new on a node; what runs there goes on.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "CordonNode", "POST", "/v1/platform/nodes/{node_id}/cordon",
+            path={"node_id": node_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Node)
+
+    def drain(self, node_id: m.NodeId, *, deadline_seconds: int, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
+        """Empty a node: what still runs at the deadline is released.
+
+        The node is `draining` until it is empty, then in `maintenance`.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `deadline_seconds`: After so many seconds what still runs is released.
+        """
+        call = Call(
+            "DrainNode", "POST", "/v1/platform/nodes/{node_id}/drain",
+            path={"node_id": node_id},
+            body={"deadline_seconds": deadline_seconds, "reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Node)
+
+    def restore(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
+        """Put a node that is in maintenance, or failed, back into service.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "RestoreNode", "POST", "/v1/platform/nodes/{node_id}/restore",
+            path={"node_id": node_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Node)
+
+    def retire(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
+        """Take an empty node out of the fleet for good and revoke its certificate.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "RetireNode", "POST", "/v1/platform/nodes/{node_id}/retire",
+            path={"node_id": node_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Node)
+
+    def attest_slot(self, node_id: m.NodeId, slot_id: m.SlotId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Slot:
+        """Attest that a dirty or quarantined slot was cleaned; it goes back on offer.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "AttestSlot", "POST", "/v1/platform/nodes/{node_id}/slots/{slot_id}/attest",
+            path={"node_id": node_id, "slot_id": slot_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Slot)
+
+    def uncordon(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
+        """Let a cordoned node take new work again.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "UncordonNode", "POST", "/v1/platform/nodes/{node_id}/uncordon",
+            path={"node_id": node_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Node)
+
+
+class Notifications(Resource):
+    """The endpoints of `notifications`."""
+
+    def forget_mail_refusal(self) -> m.MailAddress:
+        """Send mail to the caller's address again, after a mail server refused it.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "ForgetMailRefusal", "DELETE", "/v1/me/mail-refusal",
+        )
+        return self._client.send(call, m.MailAddress)
+
+    def get_preferences(self) -> m.NotificationPreferences:
+        """Say what the caller is told of, and where.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "GetNotificationPreferences", "GET", "/v1/me/notification-preferences",
+        )
+        return self._client.send(call, m.NotificationPreferences)
+
+    def set_preference(self, notification_kind: m.NotificationKindChoice, *, email: bool | None = None, in_app: bool | None = None) -> m.NotificationPreference:
+        """Switch a kind of notification on or off for the caller.
+
+        Kinds that are mandatory cannot be switched off.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `email`: Whether it is sent by mail; absent leaves it as it is.
+        - `in_app`: Whether it is shown in the console; absent leaves it as it is.
+        """
+        call = Call(
+            "SetNotificationPreference", "PUT", "/v1/me/notification-preferences/{notification_kind}",
+            path={"notification_kind": notification_kind},
+            body={**given({"email": email, "in_app": in_app})},
+        )
+        return self._client.send(call, m.NotificationPreference)
+
+    def list(self, *, is_read: bool | None = None, kind: m.NotificationKindChoice | None = None, page_size: int | None = None, organization_id: m.OrganizationId | None = None) -> Pages[m.Notification]:
+        """List the caller's notifications.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `is_read`: Only those that are read, or only those that are not.
+        - `kind`: Only notifications of this kind.
+        - `page_size`: Items per page.
+        - `organization_id`: Only what is about this organization.
+        """
+        call = Call(
+            "ListNotifications", "GET", "/v1/me/notifications",
+            query=given({"is_read": is_read, "kind": kind, "limit": page_size, "organization_id": organization_id}),
+        )
+        return Pages(self._client, call, m.Notification)
+
+    def notifications(self, *, up_to: m.NotificationId | None = None) -> m.UnreadNotifications:
+        """Mark the caller's notifications as read, all or those up to one.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `up_to`: The newest one that was seen; what came after it stays unread. Absent for all.
+        """
+        call = Call(
+            "ReadNotifications", "PUT", "/v1/me/notifications/read",
+            body={**given({"up_to": up_to})},
+        )
+        return self._client.send(call, m.UnreadNotifications)
+
+    def count_unread(self) -> m.UnreadNotifications:
+        """Say how many of the caller's notifications are unread.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "CountUnreadNotifications", "GET", "/v1/me/notifications/unread",
+        )
+        return self._client.send(call, m.UnreadNotifications)
+
+    def notification(self, notification_id: m.NotificationId) -> m.Notification:
+        """Mark one of the caller's notifications as read.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "ReadNotification", "PUT", "/v1/me/notifications/{notification_id}/read",
+            path={"notification_id": notification_id},
+        )
+        return self._client.send(call, m.Notification)
+
+
+class Organizations(Resource):
+    """The endpoints of `organizations`."""
+
+    def list(self, *, page_size: int | None = None, name: m.Name | None = None, state: m.OrganizationStateChoice | None = None) -> Pages[m.Organization]:
+        """List the organizations that the caller belongs to.
+
+        Who may call: any signed-in caller, about itself.
+
+        - `page_size`: Items per page.
+        - `name`: Only organizations with this name.
+        - `state`: Only organizations in this state; all but closed ones when not said.
+        """
+        call = Call(
+            "ListOrganizations", "GET", "/v1/organizations",
+            query=given({"limit": page_size, "name": name, "state": state}),
+        )
+        return Pages(self._client, call, m.Organization)
+
+    def create(self, *, name: m.Name, idempotency_key: str | None = None) -> m.Organization:
+        """Create an organization and become its owner.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "CreateOrganization", "POST", "/v1/organizations",
+            body={"name": name},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Organization)
+
+    def close(self, organization_id: m.OrganizationId) -> m.Organization:
+        """Close an organization for good; its projects are deleted.
+
+        Who may call: members of the organization with the permission `organization:close`.
+        """
+        call = Call(
+            "CloseOrganization", "DELETE", "/v1/organizations/{organization_id}",
+            path={"organization_id": organization_id},
+        )
+        return self._client.send(call, m.Organization)
+
+    def get(self, organization_id: m.OrganizationId) -> m.Organization:
+        """Read one organization.
+
+        Who may call: members of the organization with the permission `organization:read`.
+        """
+        call = Call(
+            "GetOrganization", "GET", "/v1/organizations/{organization_id}",
+            path={"organization_id": organization_id},
+        )
+        return self._client.send(call, m.Organization)
+
+    def rename(self, organization_id: m.OrganizationId, *, name: m.Name, idempotency_key: str | None = None) -> m.Organization:
+        """Give an organization another name.
+
+        Who may call: members of the organization with the permission `organization:write`.
+        """
+        call = Call(
+            "RenameOrganization", "PATCH", "/v1/organizations/{organization_id}",
+            path={"organization_id": organization_id},
+            body={"name": name},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Organization)
+
+    def list_all(self, *, page_size: int | None = None, name: m.Name | None = None, state: m.OrganizationStateChoice | None = None) -> Pages[m.Organization]:
+        """List every organization of the platform.
+
+        Who may call: platform staff with the permission `platform.organizations:read`.
+
+        - `page_size`: Items per page.
+        - `name`: Only organizations with this name.
+        - `state`: Only organizations in this state; all but closed ones when not said.
+        """
+        call = Call(
+            "ListAllOrganizations", "GET", "/v1/platform/organizations",
+            query=given({"limit": page_size, "name": name, "state": state}),
+        )
+        return Pages(self._client, call, m.Organization)
+
+    def resume(self, organization_id: m.OrganizationId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Organization:
+        """Lift an organization's suspension.
+
+        Who may call: platform staff with the permission `platform.organizations:write`.
+        """
+        call = Call(
+            "ResumeOrganization", "POST", "/v1/platform/organizations/{organization_id}/resume",
+            path={"organization_id": organization_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Organization)
+
+    def suspend(self, organization_id: m.OrganizationId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Organization:
+        """Suspend an organization: its members can read and nothing else.
+
+        Who may call: platform staff with the permission `platform.organizations:write`.
+        """
+        call = Call(
+            "SuspendOrganization", "POST", "/v1/platform/organizations/{organization_id}/suspend",
+            path={"organization_id": organization_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Organization)
+
+
+class Policies(Resource):
+    """The endpoints of `policies`."""
+
+    def list_organization(self, *, organization: str | None = None, page_size: int | None = None, set_here: bool | None = None) -> Pages[m.Policy]:
+        """List every policy as it applies to an organization.
+
+        Who may call: members of the organization with the permission `policies:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `set_here`: Only policies that are set at this very level.
+        """
+        call = Call(
+            "ListOrganizationPolicies", "GET", "/v1/organizations/{organization_id}/policies",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "set_here": set_here}),
+        )
+        return Pages(self._client, call, m.Policy)
+
+    def unset_organization(self, key: str, *, organization: str | None = None) -> m.Policy:
+        """Unset a policy for an organization, so that the level above applies.
+
+        Who may call: members of the organization with the permission `policies:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "UnsetOrganizationPolicy", "DELETE", "/v1/organizations/{organization_id}/policies/{key}",
+            path={"organization_id": InOrganization(organization), "key": key},
+        )
+        return self._client.send(call, m.Policy)
+
+    def get_organization(self, key: str, *, organization: str | None = None) -> m.Policy:
+        """Explain one policy: the value that applies to an organization, and where it comes from.
+
+        Who may call: members of the organization with the permission `policies:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetOrganizationPolicy", "GET", "/v1/organizations/{organization_id}/policies/{key}",
+            path={"organization_id": InOrganization(organization), "key": key},
+        )
+        return self._client.send(call, m.Policy)
+
+    def set_organization(self, key: str, *, value: str, organization: str | None = None) -> m.Policy:
+        """Set a policy for an organization.
+
+        Who may call: members of the organization with the permission `policies:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "SetOrganizationPolicy", "PUT", "/v1/organizations/{organization_id}/policies/{key}",
+            path={"organization_id": InOrganization(organization), "key": key},
+            body={"value": value},
+        )
+        return self._client.send(call, m.Policy)
+
+    def list_platform(self, *, page_size: int | None = None, set_here: bool | None = None) -> Pages[m.Policy]:
+        """List every policy as it applies to the whole platform.
+
+        Who may call: platform staff with the permission `platform.policies:read`.
+
+        - `page_size`: Items per page.
+        - `set_here`: Only policies that are set at this very level.
+        """
+        call = Call(
+            "ListPlatformPolicies", "GET", "/v1/platform/policies",
+            query=given({"limit": page_size, "set_here": set_here}),
+        )
+        return Pages(self._client, call, m.Policy)
+
+    def unset_platform(self, key: str) -> m.Policy:
+        """Unset a policy for the whole platform, so that the level above applies.
+
+        Who may call: platform staff with the permission `platform.policies:write`.
+        """
+        call = Call(
+            "UnsetPlatformPolicy", "DELETE", "/v1/platform/policies/{key}",
+            path={"key": key},
+        )
+        return self._client.send(call, m.Policy)
+
+    def get_platform(self, key: str) -> m.Policy:
+        """Explain one policy: the value that applies to the whole platform, and where it comes from.
+
+        Who may call: platform staff with the permission `platform.policies:read`.
+        """
+        call = Call(
+            "GetPlatformPolicy", "GET", "/v1/platform/policies/{key}",
+            path={"key": key},
+        )
+        return self._client.send(call, m.Policy)
+
+    def set_platform(self, key: str, *, value: str) -> m.Policy:
+        """Set a policy for the whole platform.
+
+        Who may call: platform staff with the permission `platform.policies:write`.
+        """
+        call = Call(
+            "SetPlatformPolicy", "PUT", "/v1/platform/policies/{key}",
+            path={"key": key},
+            body={"value": value},
+        )
+        return self._client.send(call, m.Policy)
+
+    def list_project(self, *, project: str | None = None, page_size: int | None = None, set_here: bool | None = None) -> Pages[m.Policy]:
+        """List every policy as it applies to a project.
+
+        Who may call: members of the project's organization with the permission `policies:read`.
+
+        - `project`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `set_here`: Only policies that are set at this very level.
+        """
+        call = Call(
+            "ListProjectPolicies", "GET", "/v1/projects/{project_id}/policies",
+            path={"project_id": InProject(project)},
+            query=given({"limit": page_size, "set_here": set_here}),
+        )
+        return Pages(self._client, call, m.Policy)
+
+    def unset_project(self, key: str, *, project: str | None = None) -> m.Policy:
+        """Unset a policy for a project, so that the level above applies.
+
+        Who may call: members of the project's organization with the permission `policies:write`.
+
+        - `project`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "UnsetProjectPolicy", "DELETE", "/v1/projects/{project_id}/policies/{key}",
+            path={"project_id": InProject(project), "key": key},
+        )
+        return self._client.send(call, m.Policy)
+
+    def get_project(self, key: str, *, project: str | None = None) -> m.Policy:
+        """Explain one policy: the value that applies to a project, and where it comes from.
+
+        Who may call: members of the project's organization with the permission `policies:read`.
+
+        - `project`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetProjectPolicy", "GET", "/v1/projects/{project_id}/policies/{key}",
+            path={"project_id": InProject(project), "key": key},
+        )
+        return self._client.send(call, m.Policy)
+
+    def set_project(self, key: str, *, value: str, project: str | None = None) -> m.Policy:
+        """Set a policy for a project.
+
+        Who may call: members of the project's organization with the permission `policies:write`.
+
+        - `project`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "SetProjectPolicy", "PUT", "/v1/projects/{project_id}/policies/{key}",
+            path={"project_id": InProject(project), "key": key},
+            body={"value": value},
+        )
+        return self._client.send(call, m.Policy)
+
+
+class Pools(Resource):
+    """The endpoints of `pools`."""
+
+    def list(self, *, page_size: int | None = None, name: m.Label | None = None, region_id: m.RegionId | None = None) -> Pages[m.Pool]:
+        """List the pools.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `page_size`: Items per page.
+        - `name`: Only the pool with this name.
+        - `region_id`: Only pools of this region.
+        """
+        call = Call(
+            "ListPools", "GET", "/v1/platform/pools",
+            query=given({"limit": page_size, "name": name, "region_id": region_id}),
+        )
+        return Pages(self._client, call, m.Pool)
+
+    def create(self, *, isolation: m.IsolationChoice, name: m.Label, provider: m.ProviderChoice, region_id: m.RegionId, isolates_vms: bool | None = None, idempotency_key: str | None = None) -> m.Pool:
+        """Add a pool of nodes to a region.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `isolates_vms`: Whether workloads run in virtual machines here, so that one node may
+        serve several organizations at once.
+        """
+        call = Call(
+            "CreatePool", "POST", "/v1/platform/pools",
+            body={"isolation": isolation, "name": name, "provider": provider, "region_id": region_id, **given({"isolates_vms": isolates_vms})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Pool)
+
+    def change(self, pool_id: m.PoolId, *, isolation: m.IsolationChoice, idempotency_key: str | None = None) -> m.Pool:
+        """Change how the nodes of a pool are cleaned between tenants.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "ChangePool", "PATCH", "/v1/platform/pools/{pool_id}",
+            path={"pool_id": pool_id},
+            body={"isolation": isolation},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Pool)
+
+
+class Prices(Resource):
+    """The endpoints of `prices`."""
+
+    def set(self, sku_id: m.SkuId, *, currency: m.CurrencyCode, price_micros_per_gpu_hour: int, effective_at: datetime | str | None = None, idempotency_key: str | None = None) -> m.Price:
+        """Set what a GPU of a SKU costs from a time on.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `effective_at`: From when on; now when not said. Never in the past.
+        - `price_micros_per_gpu_hour`: Millionths of the currency for one GPU and hour.
+        """
+        call = Call(
+            "SetPrice", "POST", "/v1/platform/skus/{sku_id}/prices",
+            path={"sku_id": sku_id},
+            body={"currency": currency, "price_micros_per_gpu_hour": price_micros_per_gpu_hour, **given({"effective_at": effective_at})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Price)
+
+    def list(self, sku_id: m.SkuId, *, currency: m.CurrencyCode | None = None, page_size: int | None = None) -> Pages[m.Price]:
+        """List every version of the prices of a SKU, newest first.
+
+        Who may call: any signed-in caller, about itself.
+
+        - `currency`: Only prices in this currency.
+        - `page_size`: Items per page.
+        """
+        call = Call(
+            "ListPrices", "GET", "/v1/skus/{sku_id}/prices",
+            path={"sku_id": sku_id},
+            query=given({"currency": currency, "limit": page_size}),
+        )
+        return Pages(self._client, call, m.Price)
+
+
+class Problems(Resource):
+    """The endpoints of `problems`."""
+
+    def describe(self, code: str) -> m.ProblemKind:
+        """Describe a problem code.
+
+        Who may call: anyone, because it says what the public document says.
+        """
+        call = Call(
+            "DescribeProblem", "GET", "/v1/problems/{code}",
+            path={"code": code},
+        )
+        return self._client.send(call, m.ProblemKind)
+
+
+class Projects(Resource):
+    """The endpoints of `projects`."""
+
+    def list(self, *, organization: str | None = None, page_size: int | None = None, name: m.Name | None = None, state: m.ProjectStateChoice | None = None) -> Pages[m.Project]:
+        """List the projects of an organization.
+
+        Who may call: members of the organization with the permission `projects:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `name`: Only the project with this name.
+        - `state`: Only projects in this state; all but deleted ones when not said.
+        """
+        call = Call(
+            "ListProjects", "GET", "/v1/organizations/{organization_id}/projects",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "name": name, "state": state}),
+        )
+        return Pages(self._client, call, m.Project)
+
+    def create(self, *, name: m.Name, organization: str | None = None, idempotency_key: str | None = None) -> m.Project:
+        """Create a project.
+
+        Who may call: members of the organization with the permission `projects:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "CreateProject", "POST", "/v1/organizations/{organization_id}/projects",
+            path={"organization_id": InOrganization(organization)},
+            body={"name": name},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Project)
+
+    def delete(self, project_id: m.ProjectId) -> m.Project:
+        """Delete a project.
+
+        The project is `deleting` until everything in it is gone, then `deleted`.
+
+        Who may call: members of the project's organization with the permission `projects:write`.
+        """
+        call = Call(
+            "DeleteProject", "DELETE", "/v1/projects/{project_id}",
+            path={"project_id": project_id},
+        )
+        return self._client.send(call, m.Project)
+
+    def get(self, project_id: m.ProjectId) -> m.Project:
+        """Read one project.
+
+        Who may call: members of the project's organization with the permission `projects:read`.
+        """
+        call = Call(
+            "GetProject", "GET", "/v1/projects/{project_id}",
+            path={"project_id": project_id},
+        )
+        return self._client.send(call, m.Project)
+
+    def rename(self, project_id: m.ProjectId, *, name: m.Name, idempotency_key: str | None = None) -> m.Project:
+        """Give a project another name.
+
+        Who may call: members of the project's organization with the permission `projects:write`.
+        """
+        call = Call(
+            "RenameProject", "PATCH", "/v1/projects/{project_id}",
+            path={"project_id": project_id},
+            body={"name": name},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Project)
+
+
+class Providers(Resource):
+    """The endpoints of `providers`."""
+
+    def list(self, *, page_size: int | None = None, name: m.Label | None = None, state: m.ProviderStateChoice | None = None) -> Pages[m.MetalProvider]:
+        """List the MAAS servers.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `page_size`: Items per page.
+        - `name`: Only the provider with this name.
+        - `state`: Only providers in this state; all but removed ones when not said.
+        """
+        call = Call(
+            "ListProviders", "GET", "/v1/platform/providers",
+            query=given({"limit": page_size, "name": name, "state": state}),
+        )
+        return Pages(self._client, call, m.MetalProvider)
+
+    def create(self, *, api_key: Secret | str, max_machines: int, name: m.Label, pool_id: m.PoolId, series: m.MaasName, url: m.MaasUrl, agent: m.AgentSourceSpec | None = None, erase: m.EraseChoice | None = None, maas_pool: m.MaasName | None = None, tags: Sequence[m.MaasName] | None = None, idempotency_key: str | None = None) -> m.MetalProvider:
+        """Register a MAAS server that supplies the machines of a pool.
+
+        Its API key is sealed and never shown again.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `agent`: Where machines fetch the agent; the image must contain it when not given.
+        - `api_key`: As MAAS shows it: `consumer:token:secret`.
+        - `maas_pool`: Only machines of this resource pool of MAAS.
+        - `max_machines`: How many machines it may hold at once.
+        - `pool_id`: The pool that its machines become nodes of; it has the provider `maas`.
+        - `series`: What is installed, such as `noble`.
+        - `tags`: Only machines that have all of these tags in MAAS.
+        """
+        call = Call(
+            "CreateProvider", "POST", "/v1/platform/providers",
+            body={"api_key": api_key, "max_machines": max_machines, "name": name, "pool_id": pool_id, "series": series, "url": url, **given({"agent": agent, "erase": erase, "maas_pool": maas_pool, "tags": tags})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.MetalProvider)
+
+    def remove(self, provider_id: m.ProviderId) -> m.MetalProvider:
+        """Remove a MAAS server: its machines are erased and given back first.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "RemoveProvider", "DELETE", "/v1/platform/providers/{provider_id}",
+            path={"provider_id": provider_id},
+        )
+        return self._client.send(call, m.MetalProvider)
+
+    def get(self, provider_id: m.ProviderId) -> m.MetalProvider:
+        """Read one MAAS server and what was last heard from it.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+        """
+        call = Call(
+            "GetProvider", "GET", "/v1/platform/providers/{provider_id}",
+            path={"provider_id": provider_id},
+        )
+        return self._client.send(call, m.MetalProvider)
+
+    def change(self, provider_id: m.ProviderId, *, agent: m.AgentSourceSpec | None = None, api_key: Secret | str | None = None, erase: m.EraseChoice | None = None, max_machines: int | None = None, series: m.MaasName | None = None, url: m.MaasUrl | None = None, idempotency_key: str | None = None) -> m.MetalProvider:
+        """Change a MAAS server: what is not given stays as it is.
+
+        A new series or agent is used from the next deployment on.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `api_key`: Replaces the key that is in use.
+        - `max_machines`: Fewer than it holds takes no machine away; it only takes no more.
+        """
+        call = Call(
+            "ChangeProvider", "PATCH", "/v1/platform/providers/{provider_id}",
+            path={"provider_id": provider_id},
+            body={**given({"agent": agent, "api_key": api_key, "erase": erase, "max_machines": max_machines, "series": series, "url": url})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.MetalProvider)
+
+
+class Quotas(Resource):
+    """The endpoints of `quotas`."""
+
+    def list(self, *, organization: str | None = None, page_size: int | None = None, sku: m.Label | None = None) -> Pages[m.Quota]:
+        """List an organization's quotas and how much of each is taken.
+
+        Who may call: members of the organization with the permission `quotas:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `sku`: Only the quota for this SKU.
+        """
+        call = Call(
+            "ListQuotas", "GET", "/v1/organizations/{organization_id}/quotas",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "sku": sku}),
+        )
+        return Pages(self._client, call, m.Quota)
+
+    def unset(self, organization_id: m.OrganizationId, sku_id: m.SkuId) -> None:
+        """Remove a quota: the policy `allocations.max_gpus` alone applies again.
+
+        Who may call: platform staff with the permission `platform.quotas:write`.
+        """
+        call = Call(
+            "UnsetQuota", "DELETE", "/v1/platform/organizations/{organization_id}/quotas/{sku_id}",
+            path={"organization_id": organization_id, "sku_id": sku_id},
+        )
+        self._client.send(call, None)
+
+    def set(self, organization_id: m.OrganizationId, sku_id: m.SkuId, *, gpus: int) -> m.Quota:
+        """Set how many GPUs of a SKU an organization may hold at once.
+
+        Who may call: platform staff with the permission `platform.quotas:write`.
+        """
+        call = Call(
+            "SetQuota", "PUT", "/v1/platform/organizations/{organization_id}/quotas/{sku_id}",
+            path={"organization_id": organization_id, "sku_id": sku_id},
+            body={"gpus": gpus},
+        )
+        return self._client.send(call, m.Quota)
+
+
+class Regions(Resource):
+    """The endpoints of `regions`."""
+
+    def create(self, *, name: m.Label, idempotency_key: str | None = None) -> m.Region:
+        """Add a region.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "CreateRegion", "POST", "/v1/platform/regions",
+            body={"name": name},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Region)
+
+    def list(self, *, page_size: int | None = None, name: m.Label | None = None) -> Pages[m.Region]:
+        """List the regions.
+
+        Who may call: any signed-in caller, about itself.
+
+        - `page_size`: Items per page.
+        - `name`: Only the region with this name.
+        """
+        call = Call(
+            "ListRegions", "GET", "/v1/regions",
+            query=given({"limit": page_size, "name": name}),
+        )
+        return Pages(self._client, call, m.Region)
+
+
+class ServiceAccounts(Resource):
+    """The endpoints of `service_accounts`."""
+
+    def list(self, *, organization: str | None = None, page_size: int | None = None, name: m.Name | None = None, role: m.RoleChoice | None = None) -> Pages[m.ServiceAccount]:
+        """List service accounts.
+
+        Who may call: members of the organization with the permission `service_accounts:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `name`: Only the service account with this name.
+        - `role`: Only service accounts with this role.
+        """
+        call = Call(
+            "ListServiceAccounts", "GET", "/v1/organizations/{organization_id}/service-accounts",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "name": name, "role": role}),
+        )
+        return Pages(self._client, call, m.ServiceAccount)
+
+    def create(self, *, name: m.Name, role: m.RoleChoice, organization: str | None = None, idempotency_key: str | None = None) -> m.ServiceAccount:
+        """Create a service account.
+
+        Who may call: members of the organization with the permission `service_accounts:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "CreateServiceAccount", "POST", "/v1/organizations/{organization_id}/service-accounts",
+            path={"organization_id": InOrganization(organization)},
+            body={"name": name, "role": role},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.ServiceAccount)
+
+    def delete(self, service_account_id: m.ServiceAccountId, *, organization: str | None = None) -> None:
+        """Delete a service account and revoke its keys.
+
+        Who may call: members of the organization with the permission `service_accounts:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "DeleteServiceAccount", "DELETE", "/v1/organizations/{organization_id}/service-accounts/{service_account_id}",
+            path={"organization_id": InOrganization(organization), "service_account_id": service_account_id},
+        )
+        self._client.send(call, None)
+
+    def get(self, service_account_id: m.ServiceAccountId, *, organization: str | None = None) -> m.ServiceAccount:
+        """Read one service account.
+
+        Who may call: members of the organization with the permission `service_accounts:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetServiceAccount", "GET", "/v1/organizations/{organization_id}/service-accounts/{service_account_id}",
+            path={"organization_id": InOrganization(organization), "service_account_id": service_account_id},
+        )
+        return self._client.send(call, m.ServiceAccount)
+
+    def list_keys(self, service_account_id: m.ServiceAccountId, *, organization: str | None = None, page_size: int | None = None, name: m.Name | None = None) -> Pages[m.Key]:
+        """List the keys of a service account.
+
+        Who may call: members of the organization with the permission `service_accounts:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `name`: Only keys with this name.
+        """
+        call = Call(
+            "ListServiceAccountKeys", "GET", "/v1/organizations/{organization_id}/service-accounts/{service_account_id}/keys",
+            path={"organization_id": InOrganization(organization), "service_account_id": service_account_id},
+            query=given({"limit": page_size, "name": name}),
+        )
+        return Pages(self._client, call, m.Key)
+
+    def create_key(self, service_account_id: m.ServiceAccountId, *, name: m.Name, scopes: Sequence[m.PermissionChoice], organization: str | None = None, expires_at: datetime | str | None = None, idempotency_key: str | None = None) -> m.NewKey:
+        """Create a key for a service account.
+
+        The secret is shown once, in this answer.
+
+        Who may call: members of the organization with the permission `service_accounts:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `expires_at`: When it stops working; policy sets the longest time allowed.
+        - `scopes`: What the key may do, at most; the owner's role still limits it.
+        """
+        call = Call(
+            "CreateServiceAccountKey", "POST", "/v1/organizations/{organization_id}/service-accounts/{service_account_id}/keys",
+            path={"organization_id": InOrganization(organization), "service_account_id": service_account_id},
+            body={"name": name, "scopes": scopes, **given({"expires_at": expires_at})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.NewKey)
+
+    def revoke_key(self, service_account_id: m.ServiceAccountId, key_id: m.KeyId, *, organization: str | None = None) -> None:
+        """Revoke a key of a service account; it stops working within a second.
+
+        Who may call: members of the organization with the permission `service_accounts:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "RevokeServiceAccountKey", "DELETE", "/v1/organizations/{organization_id}/service-accounts/{service_account_id}/keys/{key_id}",
+            path={"organization_id": InOrganization(organization), "service_account_id": service_account_id, "key_id": key_id},
+        )
+        self._client.send(call, None)
+
+
+class Sessions(Resource):
+    """The endpoints of `sessions`."""
+
+    def get_jwks(self) -> m.Jwks:
+        """The keys that verify access tokens of the built-in issuer.
+
+        Who may call: anyone, because public keys are public.
+        """
+        call = Call(
+            "GetJwks", "GET", "/.well-known/jwks.json",
+        )
+        return self._client.send(call, m.Jwks)
+
+    def sign_out_everywhere(self) -> None:
+        """End all of the caller's sessions, this one too.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "SignOutEverywhere", "DELETE", "/v1/sessions",
+        )
+        self._client.send(call, None)
+
+    def list(self, *, page_size: int | None = None) -> Pages[m.Session]:
+        """List the caller's sessions.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `page_size`: Items per page.
+        """
+        call = Call(
+            "ListSessions", "GET", "/v1/sessions",
+            query=given({"limit": page_size}),
+        )
+        return Pages(self._client, call, m.Session)
+
+    def create(self, *, email: m.Email, password: Secret | str) -> m.TokenSet:
+        """Sign in with email address and password.
+
+        Who may call: anyone, because signing in is how credentials are obtained.
+        """
+        call = Call(
+            "CreateSession", "POST", "/v1/sessions",
+            body={"email": email, "password": password},
+            repeatable=False,
+        )
+        return self._client.send(call, m.TokenSet)
+
+    def exchange_oidc_token(self, *, id_token: Secret | str) -> m.TokenSet:
+        """Exchange an identity token of the external issuer for a session.
+
+        Works while the issuer is away, as long as its keys are known.
+
+        Who may call: anyone, because the identity token in the body is the credential.
+        """
+        call = Call(
+            "ExchangeOidcToken", "POST", "/v1/sessions/oidc/exchange",
+            body={"id_token": id_token},
+            repeatable=False,
+        )
+        return self._client.send(call, m.TokenSet)
+
+    def finish_oidc(self, *, code: Secret | str, state: Secret | str) -> m.TokenSet:
+        """Finish signing in through the external issuer.
+
+        Who may call: anyone, because signing in is how credentials are obtained.
+        """
+        call = Call(
+            "FinishOidc", "POST", "/v1/sessions/oidc/finish",
+            body={"code": code, "state": state},
+            repeatable=False,
+        )
+        return self._client.send(call, m.TokenSet)
+
+    def start_oidc(self, *, redirect_uri: str) -> m.OidcStarted:
+        """Start signing in through the external issuer.
+
+        Send the person to `authorization_url`, and what comes back to `FinishOidc`.
+
+        Who may call: anyone, because signing in is how credentials are obtained.
+
+        - `redirect_uri`: Where the issuer sends the person back to; must be allowed by the configuration.
+        """
+        call = Call(
+            "StartOidc", "POST", "/v1/sessions/oidc/start",
+            body={"redirect_uri": redirect_uri},
+            repeatable=False,
+        )
+        return self._client.send(call, m.OidcStarted)
+
+    def refresh(self, *, refresh_token: Secret | str) -> m.TokenSet:
+        """Exchange a refresh token for new tokens.
+
+        Each refresh token works once; using one again ends the session.
+
+        Who may call: anyone, because the refresh token in the body is the credential.
+        """
+        call = Call(
+            "RefreshSession", "POST", "/v1/sessions/refresh",
+            body={"refresh_token": refresh_token},
+            repeatable=False,
+        )
+        return self._client.send(call, m.TokenSet)
+
+    def revoke(self, session_id: m.SessionId) -> None:
+        """End one of the caller's sessions; its tokens stop working within a second.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "RevokeSession", "DELETE", "/v1/sessions/{session_id}",
+            path={"session_id": session_id},
+        )
+        self._client.send(call, None)
+
+
+class Skus(Resource):
+    """The endpoints of `skus`."""
+
+    def create(self, *, gpu_counts: Sequence[int], name: m.Label, shape: m.ShapeChoice, gpu_model: m.GpuModel | None = None, numa_bound: bool | None = None, idempotency_key: str | None = None) -> m.Sku:
+        """Put a SKU on offer.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `gpu_counts`: How many GPUs per node may be asked for, each between 1 and 64.
+        - `gpu_model`: The GPU model that it needs, as hosts report it; any model when not said.
+        - `numa_bound`: Whether the GPUs of one node must hang on one NUMA node.
+        """
+        call = Call(
+            "CreateSku", "POST", "/v1/platform/skus",
+            body={"gpu_counts": gpu_counts, "name": name, "shape": shape, **given({"gpu_model": gpu_model, "numa_bound": numa_bound})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Sku)
+
+    def retire(self, sku_id: m.SkuId) -> m.Sku:
+        """Take a SKU off offer; allocations of it go on.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "RetireSku", "DELETE", "/v1/platform/skus/{sku_id}",
+            path={"sku_id": sku_id},
+        )
+        return self._client.send(call, m.Sku)
+
+    def list(self, *, page_size: int | None = None, name: m.Label | None = None, retired: bool | None = None) -> Pages[m.Sku]:
+        """List the SKUs on offer.
+
+        Who may call: any signed-in caller, about itself.
+
+        - `page_size`: Items per page.
+        - `name`: Only the SKU with this name.
+        - `retired`: Also those that were taken off offer.
+        """
+        call = Call(
+            "ListSkus", "GET", "/v1/skus",
+            query=given({"limit": page_size, "name": name, "retired": retired}),
+        )
+        return Pages(self._client, call, m.Sku)
+
+
+class SshKeys(Resource):
+    """The endpoints of `ssh_keys`."""
+
+    def list(self, *, page_size: int | None = None, name: m.Name | None = None) -> Pages[m.SshKey]:
+        """List the caller's public keys.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `page_size`: Items per page.
+        - `name`: Only the key with this name.
+        """
+        call = Call(
+            "ListSshKeys", "GET", "/v1/me/ssh-keys",
+            query=given({"limit": page_size, "name": name}),
+        )
+        return Pages(self._client, call, m.SshKey)
+
+    def add(self, *, name: m.Name, public_key: m.PublicKey, idempotency_key: str | None = None) -> m.SshKey:
+        """Add one of the caller's public keys.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "AddSshKey", "POST", "/v1/me/ssh-keys",
+            body={"name": name, "public_key": public_key},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.SshKey)
+
+    def remove(self, ssh_key_id: m.SshKeyId) -> None:
+        """Remove one of the caller's public keys.
+
+        Allocations that let it in keep doing so until their keys are set again.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "RemoveSshKey", "DELETE", "/v1/me/ssh-keys/{ssh_key_id}",
+            path={"ssh_key_id": ssh_key_id},
+        )
+        self._client.send(call, None)
+
+
+class Telemetry(Resource):
+    """The endpoints of `telemetry`."""
+
+    def get_node(self, node_id: m.NodeId, *, resolution: m.ResolutionChoice | None = None, since: datetime | str | None = None, until: datetime | str | None = None) -> m.NodeTelemetry:
+        """Read what a node measured of itself and its GPUs.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `resolution`: How much time one point stands for; a minute when not said.
+        - `since`: From when on; ten minutes of samples, six hours of minutes or a week of hours when not said.
+        - `until`: Until when, without that moment itself; until now when not said.
+        """
+        call = Call(
+            "GetNodeTelemetry", "GET", "/v1/platform/nodes/{node_id}/telemetry",
+            path={"node_id": node_id},
+            query=given({"resolution": resolution, "since": since, "until": until}),
+        )
+        return self._client.send(call, m.NodeTelemetry)
+
+    def get_allocation(self, allocation_id: m.AllocationId, *, project: str | None = None, node_id: m.NodeId | None = None, resolution: m.ResolutionChoice | None = None, since: datetime | str | None = None, until: datetime | str | None = None) -> m.AllocationTelemetry:
+        """Read what was measured of an allocation's GPUs while it held them.
+
+        Minutes and hours count only when the allocation held the GPUs for all of them.
+
+        Who may call: members of the project's organization with the permission `allocations:read`.
+
+        - `project`: By id or name; the client's own when not said.
+        - `node_id`: Only the GPUs on this node.
+        - `resolution`: How much time one point stands for; a minute when not said.
+        - `since`: From when on; ten minutes of samples, six hours of minutes or a week of hours when not said.
+        - `until`: Until when, without that moment itself; until now when not said.
+        """
+        call = Call(
+            "GetAllocationTelemetry", "GET", "/v1/projects/{project_id}/allocations/{allocation_id}/telemetry",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+            query=given({"node_id": node_id, "resolution": resolution, "since": since, "until": until}),
+        )
+        return self._client.send(call, m.AllocationTelemetry)
+
+
+class Usage(Resource):
+    """The endpoints of `usage`."""
+
+    def get(self, *, organization: str | None = None, by: m.UsageByChoice | None = None, project_id: m.ProjectId | None = None, since: datetime | str | None = None, tag: m.Label | None = None, until: datetime | str | None = None) -> m.Usage:
+        """Show what the organization used in a while, by project, SKU, tag or day.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `by`: How to cut it; by project when not said.
+        - `project_id`: Only what was used in this project.
+        - `since`: From when on; the beginning of this month when not said.
+        - `tag`: Which tag, when cut by one.
+        - `until`: Until when, without that moment itself; until now when not said.
+        """
+        call = Call(
+            "GetUsage", "GET", "/v1/organizations/{organization_id}/usage",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"by": by, "project_id": project_id, "since": since, "tag": tag, "until": until}),
+        )
+        return self._client.send(call, m.Usage)
+
+    def get_any(self, organization_id: m.OrganizationId, *, by: m.UsageByChoice | None = None, project_id: m.ProjectId | None = None, since: datetime | str | None = None, tag: m.Label | None = None, until: datetime | str | None = None) -> m.Usage:
+        """Show what any organization used in a while.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `by`: How to cut it; by project when not said.
+        - `project_id`: Only what was used in this project.
+        - `since`: From when on; the beginning of this month when not said.
+        - `tag`: Which tag, when cut by one.
+        - `until`: Until when, without that moment itself; until now when not said.
+        """
+        call = Call(
+            "GetAnyUsage", "GET", "/v1/platform/organizations/{organization_id}/usage",
+            path={"organization_id": organization_id},
+            query=given({"by": by, "project_id": project_id, "since": since, "tag": tag, "until": until}),
+        )
+        return self._client.send(call, m.Usage)
+
+
+class Users(Resource):
+    """The endpoints of `users`."""
+
+    def change_profile(self, *, name: m.PersonName) -> m.User:
+        """Change the caller's own name.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "ChangeProfile", "PUT", "/v1/me",
+            body={"name": name},
+        )
+        return self._client.send(call, m.User)
+
+    def change_password(self, *, current: Secret | str, new: Secret | str) -> None:
+        """Change the caller's password; every other session ends.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "ChangePassword", "PUT", "/v1/me/password",
+            body={"current": current, "new": new},
+        )
+        self._client.send(call, None)
+
+    def list(self, *, email: m.Email | None = None, page_size: int | None = None) -> Pages[m.User]:
+        """List every person of the platform.
+
+        Who may call: platform staff with the permission `platform.users:read`.
+
+        - `email`: Only the person with this address.
+        - `page_size`: Items per page.
+        """
+        call = Call(
+            "ListUsers", "GET", "/v1/platform/users",
+            query=given({"email": email, "limit": page_size}),
+        )
+        return Pages(self._client, call, m.User)
+
+    def erase(self, user_id: m.UserId) -> None:
+        """Erase a person's data; their id stays in logs, and names nobody.
+
+        Who may call: platform staff with the permission `platform.users:write`.
+        """
+        call = Call(
+            "EraseUser", "DELETE", "/v1/platform/users/{user_id}",
+            path={"user_id": user_id},
+        )
+        self._client.send(call, None)
+
+    def set_platform_role(self, user_id: m.UserId, *, role: m.PlatformRoleChoice | None = None) -> m.User:
+        """Give somebody a platform role, or take it away.
+
+        Who may call: platform staff with the permission `platform.users:write`.
+
+        - `role`: Absent or null takes the role away.
+        """
+        call = Call(
+            "SetPlatformRole", "PUT", "/v1/platform/users/{user_id}/role",
+            path={"user_id": user_id},
+            body={**given({"role": role})},
+        )
+        return self._client.send(call, m.User)
+
+    def sign_up(self, *, email: m.Email, name: m.PersonName, password: Secret | str, invitation: Secret | str | None = None) -> None:
+        """Create an account with a password.
+
+        Where the platform is not open to everybody, an invitation's token is needed. The answer is the same whether or not the address has an account already.
+
+        Who may call: anyone, because a newcomer has no credentials yet.
+
+        - `invitation`: The token of an invitation for this address; accept it after signing in.
+        """
+        call = Call(
+            "SignUp", "POST", "/v1/users",
+            body={"email": email, "name": name, "password": password, **given({"invitation": invitation})},
+            repeatable=False,
+        )
+        self._client.send(call, None)
+
+    def who_am_i(self) -> m.Whoami:
+        """Say who is calling and what they may do.
+
+        Who may call: any signed-in caller, about itself.
+        """
+        call = Call(
+            "WhoAmI", "GET", "/v1/whoami",
+        )
+        return self._client.send(call, m.Whoami)
+
+
+class WebhookDeliveries(Resource):
+    """The endpoints of `webhook_deliveries`."""
+
+    def list(self, webhook_id: m.WebhookId, *, organization: str | None = None, page_size: int | None = None, state: m.WebhookDeliveryStateChoice | None = None) -> Pages[m.WebhookDelivery]:
+        """List the deliveries of a webhook.
+
+        Who may call: members of the organization with the permission `webhooks:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `state`: Only deliveries in this state.
+        """
+        call = Call(
+            "ListWebhookDeliveries", "GET", "/v1/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id},
+            query=given({"limit": page_size, "state": state}),
+        )
+        return Pages(self._client, call, m.WebhookDelivery)
+
+    def get(self, webhook_id: m.WebhookId, delivery_id: m.WebhookDeliveryId, *, organization: str | None = None) -> m.WebhookDelivery:
+        """Read one delivery.
+
+        Who may call: members of the organization with the permission `webhooks:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetWebhookDelivery", "GET", "/v1/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id, "delivery_id": delivery_id},
+        )
+        return self._client.send(call, m.WebhookDelivery)
+
+    def resend(self, webhook_id: m.WebhookId, delivery_id: m.WebhookDeliveryId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.WebhookDelivery:
+        """Send a delivery again now, whatever became of it; attempts count anew.
+
+        Who may call: members of the organization with the permission `webhooks:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "ResendWebhookDelivery", "POST", "/v1/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/resend",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id, "delivery_id": delivery_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.WebhookDelivery)
+
+
+class Webhooks(Resource):
+    """The endpoints of `webhooks`."""
+
+    def list(self, *, organization: str | None = None, page_size: int | None = None, state: m.WebhookStateChoice | None = None) -> Pages[m.Webhook]:
+        """List the webhooks of an organization; deleted ones only when asked for.
+
+        Who may call: members of the organization with the permission `webhooks:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `state`: Only webhooks in this state; all but deleted ones when not said.
+        """
+        call = Call(
+            "ListWebhooks", "GET", "/v1/organizations/{organization_id}/webhooks",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "state": state}),
+        )
+        return Pages(self._client, call, m.Webhook)
+
+    def create(self, *, events: Sequence[m.EventPattern], url: m.WebhookUrl, organization: str | None = None, description: m.WebhookDescription | None = None, idempotency_key: str | None = None) -> m.NewWebhook:
+        """Register a webhook: events that match are sent to its address.
+
+        The secret that signs them is shown once, in this answer.
+
+        Who may call: members of the organization with the permission `webhooks:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `events`: An event is sent once, however many of these it matches.
+        """
+        call = Call(
+            "CreateWebhook", "POST", "/v1/organizations/{organization_id}/webhooks",
+            path={"organization_id": InOrganization(organization)},
+            body={"events": events, "url": url, **given({"description": description})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.NewWebhook)
+
+    def delete(self, webhook_id: m.WebhookId, *, organization: str | None = None) -> m.Webhook:
+        """Delete a webhook; nothing is sent to it any more and its secret is gone.
+
+        Who may call: members of the organization with the permission `webhooks:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "DeleteWebhook", "DELETE", "/v1/organizations/{organization_id}/webhooks/{webhook_id}",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id},
+        )
+        return self._client.send(call, m.Webhook)
+
+    def get(self, webhook_id: m.WebhookId, *, organization: str | None = None) -> m.Webhook:
+        """Read one webhook.
+
+        Who may call: members of the organization with the permission `webhooks:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetWebhook", "GET", "/v1/organizations/{organization_id}/webhooks/{webhook_id}",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id},
+        )
+        return self._client.send(call, m.Webhook)
+
+    def change(self, webhook_id: m.WebhookId, *, organization: str | None = None, description: m.WebhookDescription | None = None, events: Sequence[m.EventPattern] | None = None, url: m.WebhookUrl | None = None, idempotency_key: str | None = None) -> m.Webhook:
+        """Change where a webhook sends, which events, or its description.
+
+        What waits to be sent goes to the new address.
+
+        Who may call: members of the organization with the permission `webhooks:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "ChangeWebhook", "PATCH", "/v1/organizations/{organization_id}/webhooks/{webhook_id}",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id},
+            body={**given({"description": description, "events": events, "url": url})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Webhook)
+
+    def enable(self, webhook_id: m.WebhookId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.Webhook:
+        """Send to a webhook again that was disabled.
+
+        Events that happened meanwhile are not sent; list them instead.
+
+        Who may call: members of the organization with the permission `webhooks:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "EnableWebhook", "POST", "/v1/organizations/{organization_id}/webhooks/{webhook_id}/enable",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Webhook)
+
+    def rotate_secret(self, webhook_id: m.WebhookId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.NewWebhook:
+        """Replace the secret of a webhook.
+
+        The new one is shown once, in this answer. The old one signs beside it until `previous_secret_until`, so that a receiver can change over.
+
+        Who may call: members of the organization with the permission `webhooks:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "RotateWebhookSecret", "POST", "/v1/organizations/{organization_id}/webhooks/{webhook_id}/rotate",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.NewWebhook)
+
+    def test(self, webhook_id: m.WebhookId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.WebhookDelivery:
+        """Send the event `webhook.tested` to a webhook, once, even to one that is disabled.
+
+        Who may call: members of the organization with the permission `webhooks:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "TestWebhook", "POST", "/v1/organizations/{organization_id}/webhooks/{webhook_id}/test",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.WebhookDelivery)
+
+
+class Work(Resource):
+    """The endpoints of `work`."""
+
+    def list(self, *, kind: str | None = None, page_size: int | None = None, needs_attention: bool | None = None) -> Pages[m.WorkItem]:
+        """List the work queue, stuck rows first.
+
+        Who may call: platform staff with the permission `platform.work:read`.
+
+        - `kind`: Only work of this kind.
+        - `page_size`: Items per page.
+        - `needs_attention`: Only rows that need a person, or only those that do not.
+        """
+        call = Call(
+            "ListWork", "GET", "/v1/platform/work",
+            query=given({"kind": kind, "limit": page_size, "needs_attention": needs_attention}),
+        )
+        return Pages(self._client, call, m.WorkItem)
+
+    def retry(self, kind: str, id: str, *, idempotency_key: str | None = None) -> m.WorkItem:
+        """Try a stuck row again now.
+
+        Who may call: platform staff with the permission `platform.work:write`.
+        """
+        call = Call(
+            "RetryWork", "POST", "/v1/platform/work/{kind}/{id}/retry",
+            path={"kind": kind, "id": id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.WorkItem)
+
+
+class Resources:
+    """Everything that a client offers."""
+
+    def __init__(self, client: Client) -> None:
+        self.agents = Agents(client)
+        self.allocations = Allocations(client)
+        self.audit = Audit(client)
+        self.capacity = Capacity(client)
+        self.corrections = Corrections(client)
+        self.dead_letters = DeadLetters(client)
+        self.enrolment_tokens = EnrolmentTokens(client)
+        self.events = Events(client)
+        self.invitations = Invitations(client)
+        self.keys = Keys(client)
+        self.ledger = Ledger(client)
+        self.machines = Machines(client)
+        self.mails = Mails(client)
+        self.maintenance_windows = MaintenanceWindows(client)
+        self.members = Members(client)
+        self.nodes = Nodes(client)
+        self.notifications = Notifications(client)
+        self.organizations = Organizations(client)
+        self.policies = Policies(client)
+        self.pools = Pools(client)
+        self.prices = Prices(client)
+        self.problems = Problems(client)
+        self.projects = Projects(client)
+        self.providers = Providers(client)
+        self.quotas = Quotas(client)
+        self.regions = Regions(client)
+        self.service_accounts = ServiceAccounts(client)
+        self.sessions = Sessions(client)
+        self.skus = Skus(client)
+        self.ssh_keys = SshKeys(client)
+        self.telemetry = Telemetry(client)
+        self.usage = Usage(client)
+        self.users = Users(client)
+        self.webhook_deliveries = WebhookDeliveries(client)
+        self.webhooks = Webhooks(client)
+        self.work = Work(client)
