@@ -320,6 +320,193 @@ class Audit(AsyncResource):
         return await self._client.send(call, m.SealReport)
 
 
+class BillingProfiles(AsyncResource):
+    """The endpoints of `billing_profiles`."""
+
+    async def get(self, *, organization: str | None = None) -> m.BillingProfile:
+        """Show what is printed about the organization on its invoices.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetBillingProfile", "GET", "/v1/organizations/{organization_id}/billing-profile",
+            path={"organization_id": InOrganization(organization)},
+        )
+        return await self._client.send(call, m.BillingProfile)
+
+    async def set(self, *, address: Sequence[m.PrintedLine], legal_name: m.PrintedLine, organization: str | None = None, email: m.Email | None = None, tax_id: m.PrintedLine | None = None) -> m.BillingProfile:
+        """Set what is printed about the organization on its invoices from now on.
+
+        Who may call: members of the organization with the permission `organization:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `address`: Lines of the postal address, the country last.
+        - `email`: Whom to ask about invoices.
+        - `tax_id`: A tax or VAT number.
+        """
+        call = Call(
+            "SetBillingProfile", "PUT", "/v1/organizations/{organization_id}/billing-profile",
+            path={"organization_id": InOrganization(organization)},
+            body={"address": address, "legal_name": legal_name, **given({"email": email, "tax_id": tax_id})},
+        )
+        return await self._client.send(call, m.BillingProfile)
+
+    async def get_seller_profile(self) -> m.BillingProfile:
+        """Show who sells: what is printed about the platform on every invoice.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+        """
+        call = Call(
+            "GetSellerProfile", "GET", "/v1/platform/billing-profile",
+        )
+        return await self._client.send(call, m.BillingProfile)
+
+    async def set_seller_profile(self, *, address: Sequence[m.PrintedLine], legal_name: m.PrintedLine, email: m.Email | None = None, tax: m.TaxSpec | None = None, tax_id: m.PrintedLine | None = None) -> m.BillingProfile:
+        """Set who sells, and how everybody is taxed who is not taxed otherwise.
+
+        Invoices are issued once this is set.
+
+        Who may call: platform staff with the permission `platform.ledger:write`.
+
+        - `address`: Lines of the postal address, the country last.
+        - `email`: Whom to ask about invoices.
+        - `tax`: How it is taxed; as the seller's profile says when absent, and not at all without that.
+        - `tax_id`: A tax or VAT number.
+        """
+        call = Call(
+            "SetSellerProfile", "PUT", "/v1/platform/billing-profile",
+            body={"address": address, "legal_name": legal_name, **given({"email": email, "tax": tax, "tax_id": tax_id})},
+        )
+        return await self._client.send(call, m.BillingProfile)
+
+    async def get_any(self, organization_id: m.OrganizationId) -> m.BillingProfile:
+        """Show what is printed about any organization on its invoices, and how it is taxed.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+        """
+        call = Call(
+            "GetAnyBillingProfile", "GET", "/v1/platform/organizations/{organization_id}/billing-profile",
+            path={"organization_id": organization_id},
+        )
+        return await self._client.send(call, m.BillingProfile)
+
+    async def set_any(self, organization_id: m.OrganizationId, *, address: Sequence[m.PrintedLine], legal_name: m.PrintedLine, email: m.Email | None = None, tax: m.TaxSpec | None = None, tax_id: m.PrintedLine | None = None) -> m.BillingProfile:
+        """Set what is printed about any organization on its invoices, and how it is taxed.
+
+        Who may call: platform staff with the permission `platform.ledger:write`.
+
+        - `address`: Lines of the postal address, the country last.
+        - `email`: Whom to ask about invoices.
+        - `tax`: How it is taxed; as the seller's profile says when absent, and not at all without that.
+        - `tax_id`: A tax or VAT number.
+        """
+        call = Call(
+            "SetAnyBillingProfile", "PUT", "/v1/platform/organizations/{organization_id}/billing-profile",
+            path={"organization_id": organization_id},
+            body={"address": address, "legal_name": legal_name, **given({"email": email, "tax": tax, "tax_id": tax_id})},
+        )
+        return await self._client.send(call, m.BillingProfile)
+
+
+class Budgets(AsyncResource):
+    """The endpoints of `budgets`."""
+
+    def list(self, *, organization: str | None = None, page_size: int | None = None, project_id: m.ProjectId | None = None) -> AsyncPages[m.Budget]:
+        """List the budgets of an organization.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `project_id`: Only budgets of this project.
+        """
+        call = Call(
+            "ListBudgets", "GET", "/v1/organizations/{organization_id}/budgets",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "project_id": project_id}),
+        )
+        return AsyncPages(self._client, call, m.Budget)
+
+    async def create(self, *, amount_micros: int, currency: m.CurrencyCode, mode: m.BudgetModeChoice, period: m.BudgetPeriodChoice, project_id: m.ProjectId, organization: str | None = None, thresholds: Sequence[int] | None = None, idempotency_key: str | None = None) -> m.Budget:
+        """Set a budget for a project.
+
+        Under a `hard` one an allocation is refused that may take the project above it before the period ends; `notify` only tells. What runs is not ended.
+
+        Who may call: members of the organization with the permission `budgets:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `amount_micros`: Millionths of the currency.
+        - `currency`: Only what is charged in this currency counts.
+        - `thresholds`: The percentages of the amount of which those who pay are told, in any
+        order; 50, 80 and 100 when not said.
+        """
+        call = Call(
+            "CreateBudget", "POST", "/v1/organizations/{organization_id}/budgets",
+            path={"organization_id": InOrganization(organization)},
+            body={"amount_micros": amount_micros, "currency": currency, "mode": mode, "period": period, "project_id": project_id, **given({"thresholds": thresholds})},
+            key=key_or_new(idempotency_key),
+        )
+        return await self._client.send(call, m.Budget)
+
+    async def delete(self, budget_id: m.BudgetId, *, organization: str | None = None) -> m.Budget:
+        """Delete a budget; nothing is held to it any more.
+
+        Who may call: members of the organization with the permission `budgets:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "DeleteBudget", "DELETE", "/v1/organizations/{organization_id}/budgets/{budget_id}",
+            path={"organization_id": InOrganization(organization), "budget_id": budget_id},
+        )
+        return await self._client.send(call, m.Budget)
+
+    async def get(self, budget_id: m.BudgetId, *, organization: str | None = None) -> m.Budget:
+        """Read a budget, and where the project stands with it.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetBudget", "GET", "/v1/organizations/{organization_id}/budgets/{budget_id}",
+            path={"organization_id": InOrganization(organization), "budget_id": budget_id},
+        )
+        return await self._client.send(call, m.Budget)
+
+    async def change(self, budget_id: m.BudgetId, *, organization: str | None = None, amount_micros: int | None = None, mode: m.BudgetModeChoice | None = None, thresholds: Sequence[int] | None = None, idempotency_key: str | None = None) -> m.Budget:
+        """Change the amount, the mode or the thresholds of a budget.
+
+        A threshold that is no longer reached is told of again when it is.
+
+        Who may call: members of the organization with the permission `budgets:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "ChangeBudget", "PATCH", "/v1/organizations/{organization_id}/budgets/{budget_id}",
+            path={"organization_id": InOrganization(organization), "budget_id": budget_id},
+            body={**given({"amount_micros": amount_micros, "mode": mode, "thresholds": thresholds})},
+            key=key_or_new(idempotency_key),
+        )
+        return await self._client.send(call, m.Budget)
+
+    async def explain(self, budget_id: m.BudgetId, *, organization: str | None = None) -> m.BudgetExplanation:
+        """Explain where a project stands with a budget, what is refused under it, and what to do.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "ExplainBudget", "GET", "/v1/organizations/{organization_id}/budgets/{budget_id}/why",
+            path={"organization_id": InOrganization(organization), "budget_id": budget_id},
+        )
+        return await self._client.send(call, m.BudgetExplanation)
+
+
 class Capacity(AsyncResource):
     """The endpoints of `capacity`."""
 
@@ -627,6 +814,117 @@ class Invitations(AsyncResource):
             path={"organization_id": InOrganization(organization), "invitation_id": invitation_id},
         )
         return await self._client.send(call, m.Invitation)
+
+
+class Invoices(AsyncResource):
+    """The endpoints of `invoices`."""
+
+    def list(self, *, organization: str | None = None, page_size: int | None = None, month: m.Month | None = None) -> AsyncPages[m.InvoiceSummary]:
+        """List the organization's invoices and credit notes, newest first.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `month`: Only those about this month.
+        """
+        call = Call(
+            "ListInvoices", "GET", "/v1/organizations/{organization_id}/invoices",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "month": month}),
+        )
+        return AsyncPages(self._client, call, m.InvoiceSummary)
+
+    async def get(self, invoice_id: m.InvoiceId, *, organization: str | None = None) -> m.Invoice:
+        """Read one invoice with its lines.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetInvoice", "GET", "/v1/organizations/{organization_id}/invoices/{invoice_id}",
+            path={"organization_id": InOrganization(organization), "invoice_id": invoice_id},
+        )
+        return await self._client.send(call, m.Invoice)
+
+    async def download_csv(self, invoice_id: m.InvoiceId, *, organization: str | None = None) -> str:
+        """Download the lines of one invoice as a table.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "DownloadInvoiceCsv", "GET", "/v1/organizations/{organization_id}/invoices/{invoice_id}/csv",
+            path={"organization_id": InOrganization(organization), "invoice_id": invoice_id},
+            accept="text/csv",
+        )
+        return await self._client.send(call, str)
+
+    async def download_pdf(self, invoice_id: m.InvoiceId, *, organization: str | None = None) -> bytes:
+        """Download one invoice as it was issued, for people.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "DownloadInvoicePdf", "GET", "/v1/organizations/{organization_id}/invoices/{invoice_id}/pdf",
+            path={"organization_id": InOrganization(organization), "invoice_id": invoice_id},
+            accept="application/pdf",
+        )
+        return await self._client.send(call, bytes)
+
+    def list_all(self, *, page_size: int | None = None, month: m.Month | None = None, organization_id: m.OrganizationId | None = None) -> AsyncPages[m.InvoiceSummary]:
+        """List everybody's invoices and credit notes, newest first.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `page_size`: Items per page.
+        - `month`: Only those about this month.
+        - `organization_id`: Only those of this organization.
+        """
+        call = Call(
+            "ListAllInvoices", "GET", "/v1/platform/invoices",
+            query=given({"limit": page_size, "month": month, "organization_id": organization_id}),
+        )
+        return AsyncPages(self._client, call, m.InvoiceSummary)
+
+    async def get_any(self, invoice_id: m.InvoiceId) -> m.Invoice:
+        """Read one invoice of any organization.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+        """
+        call = Call(
+            "GetAnyInvoice", "GET", "/v1/platform/invoices/{invoice_id}",
+            path={"invoice_id": invoice_id},
+        )
+        return await self._client.send(call, m.Invoice)
+
+    async def download_any_csv(self, invoice_id: m.InvoiceId) -> str:
+        """Download the lines of one invoice of any organization as a table.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+        """
+        call = Call(
+            "DownloadAnyInvoiceCsv", "GET", "/v1/platform/invoices/{invoice_id}/csv",
+            path={"invoice_id": invoice_id},
+            accept="text/csv",
+        )
+        return await self._client.send(call, str)
+
+    async def download_any_pdf(self, invoice_id: m.InvoiceId) -> bytes:
+        """Download one invoice of any organization as it was issued.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+        """
+        call = Call(
+            "DownloadAnyInvoicePdf", "GET", "/v1/platform/invoices/{invoice_id}/pdf",
+            path={"invoice_id": invoice_id},
+            accept="application/pdf",
+        )
+        return await self._client.send(call, bytes)
 
 
 class Keys(AsyncResource):
@@ -1320,6 +1618,100 @@ class Organizations(AsyncResource):
         return await self._client.send(call, m.Organization)
 
 
+class Payments(AsyncResource):
+    """The endpoints of `payments`."""
+
+    def list(self, *, organization: str | None = None, page_size: int | None = None, state: m.PaymentStateChoice | None = None) -> AsyncPages[m.Payment]:
+        """List the organization's payments, newest first.
+
+        Who may call: members of the organization with the permission `payments:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `page_size`: Items per page.
+        - `state`: Only payments in this state.
+        """
+        call = Call(
+            "ListPayments", "GET", "/v1/organizations/{organization_id}/payments",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"limit": page_size, "state": state}),
+        )
+        return AsyncPages(self._client, call, m.Payment)
+
+    async def create(self, *, amount_micros: int, currency: m.CurrencyCode, organization: str | None = None, idempotency_key: str | None = None) -> m.Payment:
+        """Start a payment into the organization's wallet.
+
+        The provider's page for it is in `checkout_url` once the payment is `pending`. The wallet has the money once it is `succeeded`.
+
+        Who may call: members of the organization with the permission `payments:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `amount_micros`: Millionths of the currency; a whole number of its smallest units.
+        """
+        call = Call(
+            "CreatePayment", "POST", "/v1/organizations/{organization_id}/payments",
+            path={"organization_id": InOrganization(organization)},
+            body={"amount_micros": amount_micros, "currency": currency},
+            key=key_or_new(idempotency_key),
+        )
+        return await self._client.send(call, m.Payment)
+
+    async def get(self, payment_id: m.PaymentId, *, organization: str | None = None) -> m.Payment:
+        """Read one payment.
+
+        Who may call: members of the organization with the permission `payments:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetPayment", "GET", "/v1/organizations/{organization_id}/payments/{payment_id}",
+            path={"organization_id": InOrganization(organization), "payment_id": payment_id},
+        )
+        return await self._client.send(call, m.Payment)
+
+    def list_drift(self, *, page_size: int | None = None, resolved: bool | None = None) -> AsyncPages[m.PaymentDrift]:
+        """List where the provider and the ledger differ, newest first.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `page_size`: Items per page.
+        - `resolved`: Also what was found to be resolved.
+        """
+        call = Call(
+            "ListPaymentDrift", "GET", "/v1/platform/payment-drift",
+            query=given({"limit": page_size, "resolved": resolved}),
+        )
+        return AsyncPages(self._client, call, m.PaymentDrift)
+
+    def list_events(self, *, page_size: int | None = None, outcome: m.PaymentEventOutcomeChoice | None = None) -> AsyncPages[m.PaymentEvent]:
+        """List what the provider told us, newest first.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `page_size`: Items per page.
+        - `outcome`: Only events that came to this.
+        """
+        call = Call(
+            "ListPaymentEvents", "GET", "/v1/platform/payment-events",
+            query=given({"limit": page_size, "outcome": outcome}),
+        )
+        return AsyncPages(self._client, call, m.PaymentEvent)
+
+    def list_all(self, *, page_size: int | None = None, organization_id: m.OrganizationId | None = None, state: m.PaymentStateChoice | None = None) -> AsyncPages[m.Payment]:
+        """List everybody's payments, newest first.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `page_size`: Items per page.
+        - `organization_id`: Only payments of this organization.
+        - `state`: Only payments in this state.
+        """
+        call = Call(
+            "ListAllPayments", "GET", "/v1/platform/payments",
+            query=given({"limit": page_size, "organization_id": organization_id, "state": state}),
+        )
+        return AsyncPages(self._client, call, m.Payment)
+
+
 class Policies(AsyncResource):
     """The endpoints of `policies`."""
 
@@ -1778,6 +2170,42 @@ class Quotas(AsyncResource):
         return await self._client.send(call, m.Quota)
 
 
+class Refunds(AsyncResource):
+    """The endpoints of `refunds`."""
+
+    def list(self, payment_id: m.PaymentId, *, page_size: int | None = None, state: m.RefundStateChoice | None = None) -> AsyncPages[m.Refund]:
+        """List the refunds of a payment, newest first.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `page_size`: Items per page.
+        - `state`: Only refunds in this state.
+        """
+        call = Call(
+            "ListRefunds", "GET", "/v1/platform/payments/{payment_id}/refunds",
+            path={"payment_id": payment_id},
+            query=given({"limit": page_size, "state": state}),
+        )
+        return AsyncPages(self._client, call, m.Refund)
+
+    async def create(self, payment_id: m.PaymentId, *, reason: m.Reason, amount_micros: int | None = None, idempotency_key: str | None = None) -> m.Refund:
+        """Give a payment back, wholly or in part.
+
+        The wallet loses the money when the provider confirms the refund.
+
+        Who may call: platform staff with the permission `platform.ledger:write`.
+
+        - `amount_micros`: Millionths of the payment's currency; all that is left when not said.
+        """
+        call = Call(
+            "CreateRefund", "POST", "/v1/platform/payments/{payment_id}/refunds",
+            path={"payment_id": payment_id},
+            body={"reason": reason, **given({"amount_micros": amount_micros})},
+            key=key_or_new(idempotency_key),
+        )
+        return await self._client.send(call, m.Refund)
+
+
 class Regions(AsyncResource):
     """The endpoints of `regions`."""
 
@@ -2185,6 +2613,23 @@ class Usage(AsyncResource):
         )
         return await self._client.send(call, m.Usage)
 
+    async def export(self, *, organization: str | None = None, after: m.ExportPlace | None = None, month: m.Month | None = None) -> m.UsageExport:
+        """Export a part of what the organization used in a month, interval by interval.
+
+        Ask again with `next_after` until there is none. What is not posted yet is not part of it.
+
+        Who may call: members of the organization with the permission `ledger:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `after`: Goes on after this place.
+        """
+        call = Call(
+            "ExportUsage", "GET", "/v1/organizations/{organization_id}/usage/charges",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"after": after, "month": month}),
+        )
+        return await self._client.send(call, m.UsageExport)
+
     async def get_any(self, organization_id: m.OrganizationId, *, by: m.UsageByChoice | None = None, project_id: m.ProjectId | None = None, since: datetime | str | None = None, tag: m.Label | None = None, until: datetime | str | None = None) -> m.Usage:
         """Show what any organization used in a while.
 
@@ -2202,6 +2647,20 @@ class Usage(AsyncResource):
             query=given({"by": by, "project_id": project_id, "since": since, "tag": tag, "until": until}),
         )
         return await self._client.send(call, m.Usage)
+
+    async def export_any(self, organization_id: m.OrganizationId, *, after: m.ExportPlace | None = None, month: m.Month | None = None) -> m.UsageExport:
+        """Export a part of what any organization used in a month.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `after`: Goes on after this place.
+        """
+        call = Call(
+            "ExportAnyUsage", "GET", "/v1/platform/organizations/{organization_id}/usage/charges",
+            path={"organization_id": organization_id},
+            query=given({"after": after, "month": month}),
+        )
+        return await self._client.send(call, m.UsageExport)
 
 
 class Users(AsyncResource):
@@ -2507,12 +2966,15 @@ class AsyncResources:
         self.agents = Agents(client)
         self.allocations = Allocations(client)
         self.audit = Audit(client)
+        self.billing_profiles = BillingProfiles(client)
+        self.budgets = Budgets(client)
         self.capacity = Capacity(client)
         self.corrections = Corrections(client)
         self.dead_letters = DeadLetters(client)
         self.enrolment_tokens = EnrolmentTokens(client)
         self.events = Events(client)
         self.invitations = Invitations(client)
+        self.invoices = Invoices(client)
         self.keys = Keys(client)
         self.ledger = Ledger(client)
         self.machines = Machines(client)
@@ -2522,6 +2984,7 @@ class AsyncResources:
         self.nodes = Nodes(client)
         self.notifications = Notifications(client)
         self.organizations = Organizations(client)
+        self.payments = Payments(client)
         self.policies = Policies(client)
         self.pools = Pools(client)
         self.prices = Prices(client)
@@ -2529,6 +2992,7 @@ class AsyncResources:
         self.projects = Projects(client)
         self.providers = Providers(client)
         self.quotas = Quotas(client)
+        self.refunds = Refunds(client)
         self.regions = Regions(client)
         self.service_accounts = ServiceAccounts(client)
         self.sessions = Sessions(client)

@@ -38,9 +38,22 @@ __all__ = [
     "Balance",
     "Balances",
     "Because",
+    "BillingProfile",
+    "BillingProfileSpec",
+    "Budget",
+    "BudgetChange",
+    "BudgetExplanation",
+    "BudgetId",
+    "BudgetMode",
+    "BudgetModeChoice",
+    "BudgetPage",
+    "BudgetPeriod",
+    "BudgetPeriodChoice",
+    "BudgetSpec",
     "CapacityLine",
     "CapacityLinePage",
     "CapacityUnit",
+    "Charge",
     "Correction",
     "CorrectionId",
     "CorrectionKind",
@@ -69,6 +82,7 @@ __all__ = [
     "EventId",
     "EventPattern",
     "Explanation",
+    "ExportPlace",
     "GpuModel",
     "GpuPoint",
     "GpuSeries",
@@ -81,6 +95,12 @@ __all__ = [
     "InvitationState",
     "InvitationStateChoice",
     "InvitationToken",
+    "Invoice",
+    "InvoiceId",
+    "InvoiceKind",
+    "InvoiceLine",
+    "InvoiceSummary",
+    "InvoiceSummaryPage",
     "Isolation",
     "IsolationChoice",
     "Journal",
@@ -160,6 +180,23 @@ __all__ = [
     "OrganizationSpec",
     "OrganizationState",
     "OrganizationStateChoice",
+    "Party",
+    "PartySpec",
+    "Payment",
+    "PaymentDrift",
+    "PaymentDriftId",
+    "PaymentDriftKind",
+    "PaymentDriftPage",
+    "PaymentEvent",
+    "PaymentEventId",
+    "PaymentEventOutcome",
+    "PaymentEventOutcomeChoice",
+    "PaymentEventPage",
+    "PaymentId",
+    "PaymentPage",
+    "PaymentSpec",
+    "PaymentState",
+    "PaymentStateChoice",
     "Permission",
     "PermissionChoice",
     "PersonName",
@@ -181,6 +218,7 @@ __all__ = [
     "PriceId",
     "PricePage",
     "PriceSpec",
+    "PrintedLine",
     "Problem",
     "ProblemKind",
     "Profile",
@@ -209,6 +247,12 @@ __all__ = [
     "RecordedEvent",
     "RecordedEventPage",
     "RefreshToken",
+    "Refund",
+    "RefundId",
+    "RefundPage",
+    "RefundSpec",
+    "RefundState",
+    "RefundStateChoice",
     "Region",
     "RegionId",
     "RegionPage",
@@ -247,16 +291,20 @@ __all__ = [
     "SshKeyPage",
     "SshKeySpec",
     "TagValue",
+    "Tax",
+    "TaxSpec",
     "TokenSet",
     "UnreadNotifications",
     "Usage",
     "UsageBy",
     "UsageByChoice",
+    "UsageExport",
     "UsageLine",
     "User",
     "UserId",
     "UserPage",
     "WalletChange",
+    "WalletState",
     "Webhook",
     "WebhookChange",
     "WebhookDelivery",
@@ -287,6 +335,14 @@ AllocationState: TypeAlias = Literal["requested", "provisioning", "active", "sto
 AllocationStateChoice: TypeAlias = Literal["requested", "provisioning", "active", "stopping", "stopped", "starting", "releasing", "released", "failed", "release_failed"]
 # Identifies one AuditEntry; opaque.
 AuditEntryId: TypeAlias = str
+# Identifies one Budget; opaque.
+BudgetId: TypeAlias = str
+# One of hard, notify; accept words that are not listed.
+BudgetMode: TypeAlias = Literal["hard", "notify"] | str
+BudgetModeChoice: TypeAlias = Literal["hard", "notify"]
+# One of month, quarter, year, total; accept words that are not listed.
+BudgetPeriod: TypeAlias = Literal["month", "quarter", "year", "total"] | str
+BudgetPeriodChoice: TypeAlias = Literal["month", "quarter", "year", "total"]
 # One of node, gpu, mig_slice; accept words that are not listed.
 CapacityUnit: TypeAlias = Literal["node", "gpu", "mig_slice"] | str
 # Identifies one Correction; opaque.
@@ -314,6 +370,7 @@ EraseChoice: TypeAlias = Literal["secure", "quick"]
 # Identifies one Event; opaque.
 EventId: TypeAlias = str
 EventPattern: TypeAlias = str
+ExportPlace: TypeAlias = str
 GpuModel: TypeAlias = str
 HostName: TypeAlias = str
 # Identifies one Invitation; opaque.
@@ -321,6 +378,10 @@ InvitationId: TypeAlias = str
 # One of pending, accepted, revoked, expired; accept words that are not listed.
 InvitationState: TypeAlias = Literal["pending", "accepted", "revoked", "expired"] | str
 InvitationStateChoice: TypeAlias = Literal["pending", "accepted", "revoked", "expired"]
+# Identifies one Invoice; opaque.
+InvoiceId: TypeAlias = str
+# One of invoice, credit_note; accept words that are not listed.
+InvoiceKind: TypeAlias = Literal["invoice", "credit_note"] | str
 # One of user_revoke, full_reimage; accept words that are not listed.
 Isolation: TypeAlias = Literal["user_revoke", "full_reimage"] | str
 IsolationChoice: TypeAlias = Literal["user_revoke", "full_reimage"]
@@ -365,17 +426,31 @@ NodeState: TypeAlias = Literal["enrolling", "ready", "cordoned", "draining", "ma
 NodeStateChoice: TypeAlias = Literal["enrolling", "ready", "cordoned", "draining", "maintenance", "sanitizing", "failed", "retired"]
 # Identifies one Notification; opaque.
 NotificationId: TypeAlias = str
-# One of allocation_failed, allocation_lease_ending, allocation_needs_attention, allocation_node_lost, allocation_out_of_funds, allocation_taken_back, invitation_received, maintenance_planned, wallet_depleted, wallet_funded, wallet_grace, wallet_low, webhook_disabled; accept words that are not listed.
-NotificationKind: TypeAlias = Literal["allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "invitation_received", "maintenance_planned", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"] | str
-NotificationKindChoice: TypeAlias = Literal["allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "invitation_received", "maintenance_planned", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"]
+# One of allocation_failed, allocation_lease_ending, allocation_needs_attention, allocation_node_lost, allocation_out_of_funds, allocation_taken_back, budget_threshold, invitation_received, maintenance_planned, wallet_depleted, wallet_funded, wallet_grace, wallet_low, webhook_disabled; accept words that are not listed.
+NotificationKind: TypeAlias = Literal["allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "budget_threshold", "invitation_received", "maintenance_planned", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"] | str
+NotificationKindChoice: TypeAlias = Literal["allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "budget_threshold", "invitation_received", "maintenance_planned", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"]
 # Identifies one Organization; opaque.
 OrganizationId: TypeAlias = str
 # One of active, suspended, closed; accept words that are not listed.
 OrganizationState: TypeAlias = Literal["active", "suspended", "closed"] | str
 OrganizationStateChoice: TypeAlias = Literal["active", "suspended", "closed"]
-# One of organization:read, organization:write, organization:close, members:read, members:write, projects:read, projects:write, service_accounts:read, service_accounts:write, policies:read, policies:write, audit:read, events:read, allocations:read, allocations:write, quotas:read, ledger:read, webhooks:read, webhooks:write, platform.organizations:read, platform.organizations:write, platform.users:read, platform.users:write, platform.policies:read, platform.policies:write, platform.audit:read, platform.dead_letters:read, platform.dead_letters:write, platform.work:read, platform.work:write, platform.fleet:read, platform.fleet:write, platform.allocations:read, platform.allocations:write, platform.quotas:write, platform.ledger:read, platform.ledger:write; accept words that are not listed.
-Permission: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "quotas:read", "ledger:read", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write"] | str
-PermissionChoice: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "quotas:read", "ledger:read", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write"]
+# Identifies one PaymentDrift; opaque.
+PaymentDriftId: TypeAlias = str
+# One of not_posted, amount_differs, unknown_here, missing_there; accept words that are not listed.
+PaymentDriftKind: TypeAlias = Literal["not_posted", "amount_differs", "unknown_here", "missing_there"] | str
+# Identifies one PaymentEvent; opaque.
+PaymentEventId: TypeAlias = str
+# One of received, matched, unknown; accept words that are not listed.
+PaymentEventOutcome: TypeAlias = Literal["received", "matched", "unknown"] | str
+PaymentEventOutcomeChoice: TypeAlias = Literal["received", "matched", "unknown"]
+# Identifies one Payment; opaque.
+PaymentId: TypeAlias = str
+# One of created, pending, succeeded, failed, cancelled, disputed, charged_back; accept words that are not listed.
+PaymentState: TypeAlias = Literal["created", "pending", "succeeded", "failed", "cancelled", "disputed", "charged_back"] | str
+PaymentStateChoice: TypeAlias = Literal["created", "pending", "succeeded", "failed", "cancelled", "disputed", "charged_back"]
+# One of organization:read, organization:write, organization:close, members:read, members:write, projects:read, projects:write, service_accounts:read, service_accounts:write, policies:read, policies:write, audit:read, events:read, allocations:read, allocations:write, quotas:read, ledger:read, budgets:write, payments:read, payments:write, webhooks:read, webhooks:write, platform.organizations:read, platform.organizations:write, platform.users:read, platform.users:write, platform.policies:read, platform.policies:write, platform.audit:read, platform.dead_letters:read, platform.dead_letters:write, platform.work:read, platform.work:write, platform.fleet:read, platform.fleet:write, platform.allocations:read, platform.allocations:write, platform.quotas:write, platform.ledger:read, platform.ledger:write; accept words that are not listed.
+Permission: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "quotas:read", "ledger:read", "budgets:write", "payments:read", "payments:write", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write"] | str
+PermissionChoice: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "quotas:read", "ledger:read", "budgets:write", "payments:read", "payments:write", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write"]
 PersonName: TypeAlias = str
 # One of operator, support, auditor; accept words that are not listed.
 PlatformRole: TypeAlias = Literal["operator", "support", "auditor"] | str
@@ -386,6 +461,7 @@ PolicyLevel: TypeAlias = Literal["default", "platform", "organization", "project
 PoolId: TypeAlias = str
 # Identifies one Price; opaque.
 PriceId: TypeAlias = str
+PrintedLine: TypeAlias = str
 # Identifies one Project; opaque.
 ProjectId: TypeAlias = str
 # One of active, deleting, deleted; accept words that are not listed.
@@ -404,6 +480,11 @@ PublicKey: TypeAlias = str
 # Identifies one Quota; opaque.
 QuotaId: TypeAlias = str
 Reason: TypeAlias = str
+# Identifies one Refund; opaque.
+RefundId: TypeAlias = str
+# One of requested, pending, succeeded, failed; accept words that are not listed.
+RefundState: TypeAlias = Literal["requested", "pending", "succeeded", "failed"] | str
+RefundStateChoice: TypeAlias = Literal["requested", "pending", "succeeded", "failed"]
 # Identifies one Region; opaque.
 RegionId: TypeAlias = str
 # One of raw, minute, hour; accept words that are not listed.
@@ -437,6 +518,8 @@ UsageBy: TypeAlias = Literal["project", "sku", "tag", "day"] | str
 UsageByChoice: TypeAlias = Literal["project", "sku", "tag", "day"]
 # Identifies one User; opaque.
 UserId: TypeAlias = str
+# One of funded, low, grace, depleted; accept words that are not listed.
+WalletState: TypeAlias = Literal["funded", "low", "grace", "depleted"] | str
 # Identifies one WebhookDelivery; opaque.
 WebhookDeliveryId: TypeAlias = str
 # One of pending, delivered, exhausted; accept words that are not listed.
@@ -654,6 +737,10 @@ class Balance(Model):
     held_micros: int
     # What its wallet's entries sum to.
     posted_micros: int
+    # Whether the money lasts.
+    state: WalletState
+    # When allocations end unless there is more money; absent when none is about to.
+    grace_ends_at: datetime | None = None
     # Until when it lasts if nothing changes; absent when nothing runs.
     lasts_until: datetime | None = None
 
@@ -673,6 +760,105 @@ class Because(Model):
     """Why an operator does what they do."""
 
     reason: Reason
+
+
+@dataclass(kw_only=True)
+class BillingProfile(Model):
+    """See the API's `BillingProfile`."""
+
+    party: Party
+    set_at: datetime
+    # Absent when the seller's profile says how.
+    tax: Tax | None = None
+
+
+@dataclass(kw_only=True)
+class BillingProfileSpec(Model):
+    """See the API's `BillingProfileSpec`."""
+
+    # Lines of the postal address, the country last.
+    address: list[PrintedLine]
+    legal_name: PrintedLine
+    # Whom to ask about invoices.
+    email: Email | None = None
+    # How it is taxed; as the seller's profile says when absent, and not at all without that.
+    tax: TaxSpec | None = None
+    # A tax or VAT number.
+    tax_id: PrintedLine | None = None
+
+
+@dataclass(kw_only=True)
+class Budget(Model):
+    """A budget, and where its project stands in the present period."""
+
+    amount_micros: int
+    # What runs now costs so much in an hour.
+    burn_micros_per_hour: int
+    created_at: datetime
+    currency: CurrencyCode
+    # What it may use besides until the period ends, by what it asked for already.
+    held_micros: int
+    id: BudgetId
+    mode: BudgetMode
+    organization_id: OrganizationId
+    period: BudgetPeriod
+    project_id: ProjectId
+    # What the project used in the period, up to now.
+    spent_micros: int
+    # Percentages of the amount, ascending.
+    thresholds: list[int]
+    version: int
+    # When the present period began; absent when it is the only one.
+    since: datetime | None = None
+    # The highest threshold of which was told in the period.
+    told_percent: int | None = None
+    # When the next one begins.
+    until: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class BudgetChange(Model):
+    """See the API's `BudgetChange`."""
+
+    amount_micros: int | None = None
+    mode: BudgetModeChoice | None = None
+    thresholds: list[int] | None = None
+
+
+@dataclass(kw_only=True)
+class BudgetExplanation(Model):
+    """See the API's `BudgetExplanation`."""
+
+    budget_id: BudgetId
+    # What was used, and what is refused because of it.
+    rule: str
+    # What would let more run; absent where nothing is refused.
+    change: str | None = None
+
+
+@dataclass(kw_only=True)
+class BudgetPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Budget]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class BudgetSpec(Model):
+    """See the API's `BudgetSpec`."""
+
+    # Millionths of the currency.
+    amount_micros: int
+    # Only what is charged in this currency counts.
+    currency: CurrencyCode
+    mode: BudgetModeChoice
+    period: BudgetPeriodChoice
+    project_id: ProjectId
+    # The percentages of the amount of which those who pay are told, in any
+    # order; 50, 80 and 100 when not said.
+    thresholds: list[int] | None = None
 
 
 @dataclass(kw_only=True)
@@ -702,6 +888,36 @@ class CapacityLinePage(Model):
     items: list[CapacityLine]
     # Send it as `cursor` for the next page; absent on the last one.
     next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class Charge(Model):
+    """What an allocation came to from one start until it ceased to run, as far as
+that lies in the month. Amounts are millionths of the currency."""
+
+    allocation_id: AllocationId
+    amount_micros: int
+    currency: CurrencyCode
+    from_: datetime
+    # GPUs times the microseconds that they ran.
+    gpu_micros: int
+    gpus: int
+    # Names the interval in the allocation.
+    interval: int
+    price_micros_per_gpu_hour: int
+    project: str
+    project_id: ProjectId
+    sku: str
+    sku_id: SkuId
+    tags: dict[str, str]
+    # The end, which is not part of it.
+    to: datetime
+    # The number of the month's invoice, once it is issued.
+    invoice: str | None = None
+    # The version of the price; absent when it was free.
+    price_id: PriceId | None = None
+    # Where it was asked to run, if that mattered.
+    region: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -932,6 +1148,85 @@ class InvitationToken(Model):
     """See the API's `InvitationToken`."""
 
     token: SecretText
+
+
+@dataclass(kw_only=True)
+class Invoice(Model):
+    """An invoice as it was issued. Amounts are millionths of the currency."""
+
+    buyer: Party
+    currency: CurrencyCode
+    # What it did not.
+    due_micros: int
+    id: InvoiceId
+    issued_at: datetime
+    kind: InvoiceKind
+    lines: list[InvoiceLine]
+    month: Month
+    net_micros: int
+    # The seller's numbers have no gaps: `2026-000123`.
+    number: str
+    organization_id: OrganizationId
+    # What the prepaid balance covered.
+    paid_micros: int
+    # Of the PDF, hexadecimal.
+    pdf_sha256: str
+    # The end of the period, which is not part of it.
+    period_end: datetime
+    period_start: datetime
+    # What rounding to whole minor units adds.
+    rounding_micros: int
+    seller: Party
+    # What the lines sum to, and what the ledger charged.
+    subtotal_micros: int
+    tax_micros: int
+    total_micros: int
+    # The number of the invoice that a credit note corrects.
+    corrects: str | None = None
+    # The journal that posted rounding and tax.
+    journal: int | None = None
+    tax: Tax | None = None
+
+
+@dataclass(kw_only=True)
+class InvoiceLine(Model):
+    """What was used in one project, of one SKU, at one price."""
+
+    amount_micros: int
+    # GPUs times the microseconds that they ran.
+    gpu_micros: int
+    price_micros_per_gpu_hour: int
+    project: str
+    project_id: ProjectId
+    sku: str
+    sku_id: SkuId
+
+
+@dataclass(kw_only=True)
+class InvoiceSummary(Model):
+    """See the API's `InvoiceSummary`."""
+
+    currency: CurrencyCode
+    # What the balance did not cover when it was issued.
+    due_micros: int
+    id: InvoiceId
+    issued_at: datetime
+    kind: InvoiceKind
+    month: Month
+    # The seller's numbers have no gaps: `2026-000123`.
+    number: str
+    organization_id: OrganizationId
+    # With tax; negative on a credit note.
+    total_micros: int
+
+
+@dataclass(kw_only=True)
+class InvoiceSummaryPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[InvoiceSummary]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -1479,6 +1774,137 @@ class OrganizationSpec(Model):
 
 
 @dataclass(kw_only=True)
+class Party(Model):
+    """Somebody who sells or buys, as printed."""
+
+    address: list[str]
+    legal_name: str
+    email: str | None = None
+    tax_id: str | None = None
+
+
+@dataclass(kw_only=True)
+class PartySpec(Model):
+    """Somebody who sells or buys."""
+
+    # Lines of the postal address, the country last.
+    address: list[PrintedLine]
+    legal_name: PrintedLine
+    # Whom to ask about invoices.
+    email: Email | None = None
+    # A tax or VAT number.
+    tax_id: PrintedLine | None = None
+
+
+@dataclass(kw_only=True)
+class Payment(Model):
+    """See the API's `Payment`."""
+
+    # What was asked for, in millionths.
+    amount_micros: int
+    created_at: datetime
+    created_by: str
+    currency: CurrencyCode
+    # What the payer's bank took back and has not returned, in millionths.
+    disputed_micros: int
+    id: PaymentId
+    organization_id: OrganizationId
+    provider: str
+    # What the provider confirmed and the wallet got, in millionths.
+    received_micros: int
+    # What was given back and confirmed, in millionths.
+    refunded_micros: int
+    # What is on its way back and not confirmed, in millionths.
+    refunding_micros: int
+    state: PaymentState
+    version: int
+    # Where to pay; only while it is `pending`.
+    checkout_url: str | None = None
+    # The provider's name for the money, as in `pi_…`; absent until it has one.
+    provider_id: str | None = None
+    # What stands in its way, if something does.
+    trouble: str | None = None
+
+
+@dataclass(kw_only=True)
+class PaymentDrift(Model):
+    """A place where the provider and the ledger differ."""
+
+    found_at: datetime
+    id: PaymentDriftId
+    kind: PaymentDriftKind
+    # What the ledger says, in millionths.
+    ledger_micros: int
+    # The provider's name for what differs, as in `pi_…`, `re_…` or `dp_…`.
+    object_id: str
+    provider: str
+    # What the provider says, in millionths.
+    provider_micros: int
+    # When it was seen last.
+    seen_at: datetime
+    currency: CurrencyCode | None = None
+    payment_id: PaymentId | None = None
+    resolved_at: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class PaymentDriftPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[PaymentDrift]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class PaymentEvent(Model):
+    """Something that the provider told us. What it says is not kept: the
+provider is asked how things are now."""
+
+    # How often it arrived.
+    deliveries: int
+    # The provider's name for the event, as in `evt_…`.
+    event_id: str
+    id: PaymentEventId
+    # What happened, in the provider's words.
+    kind: str
+    outcome: PaymentEventOutcome
+    provider: str
+    received_at: datetime
+    # What it happened to, in the provider's words.
+    object_id: str | None = None
+    payment_id: PaymentId | None = None
+    processed_at: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class PaymentEventPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[PaymentEvent]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class PaymentPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Payment]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class PaymentSpec(Model):
+    """See the API's `PaymentSpec`."""
+
+    # Millionths of the currency; a whole number of its smallest units.
+    amount_micros: int
+    currency: CurrencyCode
+
+
+@dataclass(kw_only=True)
 class PlatformRoleSpec(Model):
     """See the API's `PlatformRoleSpec`."""
 
@@ -1807,6 +2233,44 @@ class RefreshToken(Model):
 
 
 @dataclass(kw_only=True)
+class Refund(Model):
+    """See the API's `Refund`."""
+
+    amount_micros: int
+    created_at: datetime
+    created_by: str
+    currency: CurrencyCode
+    id: RefundId
+    organization_id: OrganizationId
+    payment_id: PaymentId
+    reason: str
+    state: RefundState
+    version: int
+    # The provider's name for it, as in `re_…`; absent until it has one.
+    provider_id: str | None = None
+    # What stands in its way, if something does.
+    trouble: str | None = None
+
+
+@dataclass(kw_only=True)
+class RefundPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Refund]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class RefundSpec(Model):
+    """See the API's `RefundSpec`."""
+
+    reason: Reason
+    # Millionths of the payment's currency; all that is left when not said.
+    amount_micros: int | None = None
+
+
+@dataclass(kw_only=True)
 class Region(Model):
     """See the API's `Region`."""
 
@@ -2035,6 +2499,28 @@ class SshKeySpec(Model):
 
 
 @dataclass(kw_only=True)
+class Tax(Model):
+    """How something is taxed."""
+
+    # Hundredths of a percent: 1900 is 19 %.
+    basis_points: int
+    name: str
+    note: str | None = None
+
+
+@dataclass(kw_only=True)
+class TaxSpec(Model):
+    """See the API's `TaxSpec`."""
+
+    # Hundredths of a percent: 1900 is 19 %.
+    basis_points: int
+    # What it is called, as in `VAT`.
+    name: PrintedLine
+    # A sentence for the invoice, as in `Reverse charge`.
+    note: PrintedLine | None = None
+
+
+@dataclass(kw_only=True)
 class TokenSet(Model):
     """See the API's `TokenSet`."""
 
@@ -2062,6 +2548,24 @@ class Usage(Model):
     lines: list[UsageLine]
     since: datetime
     until: datetime
+
+
+@dataclass(kw_only=True)
+class UsageExport(Model):
+    """See the API's `UsageExport`."""
+
+    charges: list[Charge]
+    organization: str
+    organization_id: OrganizationId
+    # The end of the month, which is not part of it.
+    period_end: datetime
+    period_start: datetime
+    # Up to when usage was posted, the same for all parts of an export.
+    posted_to: datetime
+    # Send it as `after` to go on; absent at the end.
+    next_after: ExportPlace | None = None
+    # Who sells, as on invoices; absent until the platform says.
+    seller: str | None = None
 
 
 @dataclass(kw_only=True)

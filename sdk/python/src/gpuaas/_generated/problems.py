@@ -113,6 +113,13 @@ class LastOwnerError(ProblemError):
     """
 
 
+class PaymentsOffError(ProblemError):
+    """This installation takes no payments (`payments_off`, 409).
+
+    Ask its operators for credit, or to set up a payment provider as `docs/guides/payments.md` says.
+    """
+
+
 class RequestInProgressError(ProblemError):
     """The same request is still running (`request_in_progress`, 409).
 
@@ -206,6 +213,7 @@ BY_CODE: dict[str, type[ProblemError]] = {
     "conflict": ConflictError,
     "name_taken": NameTakenError,
     "last_owner": LastOwnerError,
+    "payments_off": PaymentsOffError,
     "request_in_progress": RequestInProgressError,
     "payload_too_large": PayloadTooLargeError,
     "unsupported_media_type": UnsupportedMediaTypeError,
