@@ -65,10 +65,10 @@ impl Reconciler for WalletReconciler {
     async fn apply(&self, tx: &mut Tx, id: WalletId, (): ()) -> Result<Next, WalletError> {
         let Some(wallet) = store::lock(tx, id).await? else { return Ok(Next::Done) };
         let now = clock::now(tx).await?;
-        let balance = ledger::balance(tx, wallet.organization, wallet.currency).await?;
         if !policies::flag_in(tx, keys::BILLING_REQUIRED).await? {
-            return at_rest(tx, &wallet, now, &balance).await;
+            return at_rest(tx, &wallet, now).await;
         }
+        let balance = ledger::balance(tx, wallet.organization, wallet.currency).await?;
         let limits = limits(tx).await?;
         let charges = store::charges(tx, wallet.organization, wallet.currency).await?;
         let plan = plan(now, wallet.standing, &balance, &charges, &limits)?;
@@ -85,10 +85,11 @@ impl Reconciler for WalletReconciler {
 }
 
 /// Where nothing needs money, none is short: what was about to happen does not.
-async fn at_rest(tx: &mut Tx, wallet: &Locked, now: Timestamp, balance: &Balance) -> Result<Next, WalletError> {
+async fn at_rest(tx: &mut Tx, wallet: &Locked, now: Timestamp) -> Result<Next, WalletError> {
     if wallet.standing.state != WalletState::Funded {
+        let balance = ledger::balance(tx, wallet.organization, wallet.currency).await?;
         let until = balance.lasts_until(now);
-        go(tx, wallet, Event::Funded, "allocations need no money now", balance, until).await?;
+        go(tx, wallet, Event::Funded, "allocations need no money now", &balance, until).await?;
         store::note(tx, wallet.id, None, None).await?;
     }
     Ok(Next::Done)
