@@ -12,21 +12,28 @@ GPUAAS_ADVISORY_DB ?= ../shared/advisory-db
 AUDIT_DB = $(if $(wildcard $(GPUAAS_ADVISORY_DB)/crates),--no-fetch --stale --db $(GPUAAS_ADVISORY_DB))
 export GPUAAS_ADVISORY_DB
 
-GUARDS = format clippy tidy compat contract-tools python deny audit unused coverage previous-release guard-tests
+GUARDS = format clippy tidy compat contract-tools python console deny audit unused previous-release guard-tests
 
-.PHONY: help dev test check guards $(GUARDS) bench soak sbom generate
+.PHONY: help dev test coverage check guards $(GUARDS) bench soak sbom generate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 dev: ## install what is missing, build, and start everything on this machine
 	@scripts/bootstrap.sh
+	scripts/console.sh build
 	cargo build --workspace
 	./target/debug/gpuaasd dev $(ARGS)
 
 test: ## run the whole test suite (ARGS go to the test runner)
 	@scripts/bootstrap.sh --test
+	scripts/console.sh build
 	cargo xtask test $(ARGS)
+
+coverage: ## the whole test suite, measured against the floors of coverage.toml
+	@scripts/bootstrap.sh --test --guards
+	scripts/console.sh build
+	scripts/coverage.sh $(ARGS)
 
 check: ## fast inner loop: format, types and the repository's own rules
 	cargo fmt --all --check
@@ -55,9 +62,6 @@ audit:
 unused:
 	cargo-machete $(TREE)
 
-coverage:
-	scripts/coverage.sh
-
 compat:
 	cargo xtask compat
 
@@ -66,6 +70,9 @@ contract-tools:
 
 python:
 	scripts/python-sdk.sh lint $(TREE)/sdk/python
+
+console:
+	scripts/console.sh lint $(TREE)/console
 
 previous-release:
 	scripts/previous-release.sh
@@ -80,6 +87,7 @@ bench: ## measure against bare pgbench and print JSON
 
 soak: ## run the tests with crash, race and fuzz loops at full size
 	@scripts/bootstrap.sh --test
+	scripts/console.sh build
 	GPUAAS_SOAK=1 NEXTEST_PROFILE=soak cargo xtask test $(ARGS)
 
 sbom: ## write a bill of materials for every binary to sbom/

@@ -73,13 +73,17 @@ have cc || need gcc libc6-dev
 have make || need make
 have git || need git
 have_postgres || need postgresql
+have node || need nodejs
+have npm || need npm
+# The shells of simulated nodes run in it.
+have bwrap || need bubblewrap
 if [ $for_tests = yes ]; then
     have nats-server || need nats-server
     have redis-server || need redis-server
-    have node || need nodejs
-    have npm || need npm
+    have chromium || need chromium
     have sshd || need openssh-server
     have ssh || need openssh-client
+    [ -x /usr/lib/openssh/sftp-server ] || need openssh-sftp-server
     have pdftotext || need poppler-utils
     python3 -c 'import ensurepip, venv' 2>/dev/null || need python3 python3-venv
 fi

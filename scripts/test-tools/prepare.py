@@ -1,6 +1,10 @@
 """Makes a fresh `gpuaasd dev` ready for fuzzing, and prints what the passes need
 as shell assignments: no rate limit is met, tokens outlive the run, and sessions
-belong to people, because keys may not do everything."""
+belong to people, because keys may not do everything.
+
+  prepare.py DEV_ENV            once, before the passes
+  prepare.py DEV_ENV policies   again after a pass that set or unset policies
+"""
 
 import json
 import sys
@@ -19,11 +23,10 @@ def read_env(path):
         return dict(word.split("=", 1) for word in words if word)
 
 
-def main(path):
-    env = read_env(path)
-
-    def call(verb, address, body, token=None, key=None):
-        request = urllib.request.Request(env["GPUAAS_URL"] + address, json.dumps(body).encode(), method=verb)
+def caller(env):
+    def call(verb, address, body=None, token=None, key=None):
+        content = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(env["GPUAAS_URL"] + address, content, method=verb)
         request.add_header("Content-Type", "application/json")
         if token:
             request.add_header("Authorization", f"Bearer {token}")
@@ -32,24 +35,44 @@ def main(path):
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
+    return call
+
+
+def until(accepted, status):
+    """Tries again while that status is the answer: a policy applies a moment
+    after it was set, and a slow build makes it a longer one."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return accepted()
+        except urllib.error.HTTPError as refused:
+            if refused.code != status or attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(float(refused.headers.get("Retry-After", 0.2)))
+
+
+def lay_policies(env):
+    """Sets what the passes need and unsets everything else on the platform."""
+    call, token = caller(env), env["GPUAAS_OPERATOR_TOKEN"]
+    wanted = {f"rate_limit.{lane}_per_minute": "10000000" for lane in LANES}
+    wanted |= {"identity.self_service": "true", "identity.access_token_seconds": "3600"}
+    for key, value in wanted.items():
+        until(lambda: call("PUT", f"/v1/platform/policies/{key}", {"value": value}, token), 429)
+    found = until(lambda: call("GET", "/v1/platform/policies?set_here=true&limit=200", token=token), 429)
+    for key in (it["key"] for it in found["items"] if it["key"] not in wanted):
+        until(lambda: call("DELETE", f"/v1/platform/policies/{key}", token=token), 429)
+
+
+def main(path):
+    env = read_env(path)
+    call = caller(env)
+
     def session(email, password):
         return call("POST", "/v1/sessions", {"email": email, "password": password})["access_token"]
 
-    policies = {f"rate_limit.{lane}_per_minute": "10000000" for lane in LANES}
-    policies |= {"identity.self_service": "true", "identity.access_token_seconds": "3600"}
-    for key, value in policies.items():
-        call("PUT", f"/v1/platform/policies/{key}", {"value": value}, env["GPUAAS_OPERATOR_TOKEN"])
+    lay_policies(env)
     leaver = "leaver@demo.localhost"
     sign_up = {"email": leaver, "name": "Demo Leaver", "password": PASSWORD}
-    # A policy applies a moment after it was set; a slow build makes it a longer one.
-    for attempt in range(ATTEMPTS):
-        try:
-            call("POST", "/v1/users", sign_up)
-            break
-        except urllib.error.HTTPError as refused:
-            if refused.code != 403 or attempt == ATTEMPTS - 1:
-                raise
-            time.sleep(0.2)
+    until(lambda: call("POST", "/v1/users", sign_up), 403)
     found = {
         "owner": session("owner@demo.localhost", env["GPUAAS_OWNER_PASSWORD"]),
         "operator": session("operator@demo.localhost", env["GPUAAS_OPERATOR_PASSWORD"]),
@@ -66,4 +89,7 @@ def main(path):
         print(f"{name}={value}")
 
 
-main(sys.argv[1])
+if sys.argv[2:] == ["policies"]:
+    lay_policies(read_env(sys.argv[1]))
+else:
+    main(sys.argv[1])

@@ -5,17 +5,27 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::{reach, tidy};
+
 /// Every generated file: its path from the workspace root, and its content.
-pub fn documents() -> Vec<(PathBuf, String)> {
+pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, GenerateError> {
     let all = contract::generated().into_iter().chain(control::documents::generated());
     let tasks = (PathBuf::from("docs/generated/tasks.md"), protocol::catalogue());
     let python = crate::python::documents(&contract::openapi::document());
-    all.map(|(path, text)| (PathBuf::from(path), text)).chain([tasks]).chain(python).collect()
+    let page = PathBuf::from(reach::PAGE);
+    let coverage = tidy::tracked(root).and_then(|files| reach::document(&files));
+    let coverage = match coverage {
+        Ok(text) => (page, text),
+        Err(error) => return Err(GenerateError { path: page, source: io::Error::other(error) }),
+    };
+    let all = all.map(|(path, text)| (PathBuf::from(path), text));
+    Ok(all.chain([tasks, coverage]).chain(python).collect())
 }
 
 /// Writes the stale files, or with `check` leaves them alone; answers their paths.
 pub fn generate(check: bool) -> Result<Vec<String>, GenerateError> {
-    reconcile(&crate::root(), documents(), check)
+    let root = crate::root();
+    reconcile(&root, documents(&root)?, check)
 }
 
 /// The command: writes, or fails when something is stale.

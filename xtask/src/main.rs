@@ -8,6 +8,7 @@ mod compat;
 mod coverage;
 mod generate;
 mod python;
+mod reach;
 mod run_tests;
 mod smoke;
 mod tidy;

@@ -1,6 +1,6 @@
 //! Runs the whole test suite: one disposable PostgreSQL for all of it, every
 //! binary built before the tests that start them, then the API against its
-//! own document and the Python SDK against the API.
+//! own document, and the Python SDK and the console against the API.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -45,6 +45,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<(), String> {
                 .arg("test")
                 .arg(crate::binaries(root).join("gpuaasd")),
         )?;
+        let console = root.join("scripts/console.sh");
+        step(Command::new(&console).current_dir(root).arg("test"))?;
+        step(Command::new(&console).current_dir(root).arg("e2e").arg(crate::binaries(root).join("gpuaasd")))?;
     }
     Ok(())
 }

@@ -30,6 +30,25 @@ impl Tree {
         std::fs::write(path, text).expect("a writable temporary folder");
     }
 
+    /// Makes it a repository, so that tidy knows its files.
+    fn init(&self) {
+        let init = Command::new("git").current_dir(&self.0).args(["init", "--quiet"]).status();
+        assert!(init.is_ok_and(|status| status.success()));
+    }
+
+    /// Our own files below some paths.
+    fn copy(&self, paths: &[&str]) {
+        let output = Command::new("git")
+            .current_dir(root())
+            .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+            .args(paths)
+            .output()
+            .expect("git starts");
+        for path in String::from_utf8_lossy(&output.stdout).lines().filter(|it| root().join(it).is_file()) {
+            self.write(path, &read(path));
+        }
+    }
+
     fn lock(&self) {
         let output = Command::new("cargo")
             .current_dir(&self.0)
@@ -219,6 +238,24 @@ fn a_document_that_generators_stumble_over_is_refused() {
 
 #[test]
 #[ignore = "make guards"]
+fn a_console_that_polls_or_does_not_type_is_refused() {
+    let tree = Tree::new("console", "", "");
+    let settings = "{ \"compilerOptions\": { \"strict\": true, \"types\": [] }, \"include\": [\"src\"] }\n";
+    tree.write("console/tsconfig.json", settings);
+    tree.write("console/src/clean.ts", "export const clean = 1;\n");
+    tree.passes("console");
+    for (planted, because) in [
+        ("export const planted: number = 'one';\n", "the types do not fit"),
+        ("export const planted = { refetchInterval: 5 };\n", "eslint is not content"),
+        ("export const planted   = 1;\n", "prettier would change them"),
+    ] {
+        tree.write("console/src/planted.ts", planted);
+        tree.is_refused("console", because);
+    }
+}
+
+#[test]
+#[ignore = "make guards"]
 fn untyped_or_unformatted_python_is_refused() {
     let tree = Tree::new("python", "", "");
     let folders = ["src", "tests", "examples"];
@@ -247,13 +284,47 @@ fn xtask(tree: &Tree, args: &[&str]) -> Output {
 #[test]
 fn a_file_with_a_planted_secret_fails_tidy_before_it_is_committed() {
     let tree = Tree::new("secret", "", "");
-    let init = Command::new("git").current_dir(&tree.0).args(["init", "--quiet"]).status();
-    assert!(init.is_ok_and(|status| status.success()));
+    tree.init();
     let planted = concat!("AWS_KEY=AK", "IAIOSFODNN7", "EXAMPLE\n");
     tree.write("deploy/a.env", planted);
     let output = xtask(&tree, &["tidy"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output).contains("deploy/a.env:1: secrets: "), "{}", text(&output));
+}
+
+/// What tidy says about how people reach endpoints in a tree.
+fn said_of_reach(tree: &Tree) -> Vec<String> {
+    let said = text(&xtask(tree, &["tidy"]));
+    said.lines().filter(|it| it.contains(": endpoint-reach: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn an_endpoint_that_nobody_reaches_for_no_reason_fails_tidy() {
+    let tree = Tree::new("reach", "", "");
+    tree.init();
+    tree.copy(&["crates/cli/src", "console/src", "reach.toml"]);
+    assert_eq!(said_of_reach(&tree), [""; 0]);
+
+    let verbs = "crates/cli/src/nouns/nodes.rs";
+    tree.write(verbs, &read(verbs).replace("::<CordonNode>", "::<UncordonNode>"));
+    let page = "console/src/pages/platform/Node.tsx";
+    tree.write(page, &read(page).replace("{node_id}/cordon'", "{node_id}/uncordon'"));
+    let said = said_of_reach(&tree);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("reach.toml:1: endpoint-reach: no command reaches CordonNode (POST "), "{said:?}");
+    assert!(said[1].contains("no page of the console reaches CordonNode (POST "), "{said:?}");
+
+    // Reasons excuse them, until they are reached again.
+    let reasons = format!("[command.planted]\nCordonNode = \"x\"\n{}", read("reach.toml"));
+    let reasons = reasons.replace("[console.programs-only]\n", "[console.programs-only]\nCordonNode = \"x\"\n");
+    tree.write("reach.toml", &reasons);
+    assert_eq!(said_of_reach(&tree), [""; 0]);
+    for path in [verbs, page] {
+        tree.write(path, &read(path));
+    }
+    let said = said_of_reach(&tree);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("reach.toml:2: endpoint-reach: CordonNode is reached now: "), "{said:?}");
 }
 
 #[test]

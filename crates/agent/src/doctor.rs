@@ -1,14 +1,14 @@
 //! Whether a host is fit to serve, and what to do where it is not.
 
 use crate::VERSION;
-use crate::clock::ControlClock;
 use crate::config::Config;
-use crate::link::{Endpoint, Link, LinkError, Trust};
+use crate::link::{Endpoint, Link, LinkError};
 use crate::linux::GpuSource;
 use crate::state::{StateError, StateFolder};
 use protocol::{PollAnswer, paths};
 use std::path::Path;
 use std::time::Duration;
+use trust::{ControlClock, Trust};
 
 const LEAST_DISK: u64 = 1 << 30; // bound: journal, an update and a home
 const REACH_LIMIT: Duration = Duration::from_secs(10); // bound: a person waits for it
@@ -169,7 +169,7 @@ async fn enrolment(folder: &Path) -> Vec<Finding> {
     let clock = ControlClock::default();
     let reach = async {
         let trust = Trust::in_roots(&identity.roots).map_err(|error| LinkError::Garbled(error.to_string()))?;
-        let tls = trust.identified(&identity, &clock).map_err(|error| LinkError::Garbled(error.to_string()))?;
+        let tls = trust.identified(&identity.pair, &clock).map_err(|error| LinkError::Garbled(error.to_string()))?;
         let mut link = Link::new(Endpoint::parse(&identity.url)?, tls);
         // An empty message is refused by anybody who understands it, which is an answer.
         link.post::<_, PollAnswer>(paths::POLL, &serde_json::json!({}), REACH_LIMIT).await
@@ -195,7 +195,7 @@ fn is_about_us(code: &str) -> bool {
 }
 
 fn certificate(identity: &crate::identity::Identity) -> Finding {
-    let (from, until) = match identity.lifetime() {
+    let (from, until) = match identity.pair.lifetime() {
         Ok(life) => life,
         Err(error) => return Finding::new("certificate", Verdict::Broken, error.to_string(), "enrol anew"),
     };

@@ -1,6 +1,8 @@
 //! What a host can be made to do, whatever kind it is. Every method ensures a
 //! state: it may be called again after it was cut short at any step.
 
+use crate::streams::Refused;
+use crate::streams::shell::{Prepared, Program, Way};
 use protocol::limits::bounded_text;
 use protocol::{Done, GpuRef, GpuSample, HealthEvent, HostSample, Inventory, Isolation, Login, Shape, Stage, Task};
 use std::sync::Arc;
@@ -68,6 +70,15 @@ pub trait Driver: Send + Sync + 'static {
     fn ensure_sanitized(&self, steps: &mut Steps) -> impl Future<Output = Result<Done>> + Send;
     /// None when the agent is about to be replaced: its successor reports.
     fn ensure_agent(&self, steps: &mut Steps, task: &Task) -> impl Future<Output = Result<Option<Done>>> + Send;
+
+    /// How a stream runs something as the user of a login, which must be open.
+    fn prepare(
+        &self,
+        user: &str,
+        program: Program<'_>,
+    ) -> impl Future<Output = std::result::Result<Prepared, Refused>> + Send;
+    /// How a stream reaches a port on which the user of a login listens.
+    fn connect(&self, user: &str, port: u16) -> impl Future<Output = std::result::Result<Way, Refused>> + Send;
 }
 
 /// Called with the name of every point passed; true means: as if killed there.

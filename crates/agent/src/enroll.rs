@@ -2,11 +2,11 @@
 //! identity comes back.
 
 use crate::VERSION;
-use crate::clock::ControlClock;
-use crate::identity::{Identity, IdentityError, key_and_request};
-use crate::link::{Endpoint, Link, LinkError, Trust, TrustError};
+use crate::identity::Identity;
+use crate::link::{Endpoint, Link, LinkError};
 use protocol::{EnrollAnswer, EnrollRequest, Inventory, PROTOCOL, is_supported, paths};
 use std::time::Duration;
+use trust::{ControlClock, PairError, Trust, TrustError, key_and_request};
 
 const LIMIT: Duration = Duration::from_secs(60); // bound: thousands may enrol at the same moment
 
@@ -17,7 +17,7 @@ pub enum EnrollError {
     #[error(transparent)]
     Trust(#[from] TrustError),
     #[error(transparent)]
-    Identity(#[from] IdentityError),
+    Pair(#[from] PairError),
     #[error("the control plane speaks protocol {0}; this agent is of another age: install a matching one")]
     Protocol(u16),
 }
@@ -41,6 +41,6 @@ pub async fn enroll(url: &str, token: &str, trust: &Trust, inventory: Inventory)
     }
     let identity = Identity::enrolled(url, key, answer);
     // What cannot be used must not replace what was there.
-    Trust::in_roots(&identity.roots)?.identified(&identity, &clock)?;
+    Trust::in_roots(&identity.roots)?.identified(&identity.pair, &clock)?;
     Ok(identity)
 }

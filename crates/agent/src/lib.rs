@@ -1,7 +1,6 @@
 //! The agent on a host: it dials out to the control plane, acts on signed tasks
 //! and tells what it sees. `sim` runs any number of pretended hosts in one process.
 
-pub mod clock;
 pub mod config;
 pub mod doctor;
 pub mod driver;
@@ -16,6 +15,7 @@ pub mod nvidia;
 pub mod poll;
 pub mod sim;
 pub mod state;
+pub mod streams;
 pub mod update;
 
 /// The version that this agent says it is.

@@ -3,7 +3,7 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-const FILES: u64 = 1024; // bound: one connection and a few files
+const FILES: u64 = 8192; // bound: a few files for each stream of each gateway
 const PREFERRED: &str = "-500"; // bound: losing the agent frees little and loses the host
 
 /// Lowers what can be lowered; a limit that cannot be set is left as it is.

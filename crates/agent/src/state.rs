@@ -3,6 +3,7 @@
 
 use crate::identity::Identity;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -32,6 +33,12 @@ pub struct Status {
     pub last_contact: Option<jiff::Timestamp>,
     pub certificate_until: Option<jiff::Timestamp>,
     pub refused: protocol::RefusedCounts,
+    /// Streams that were not opened, by the code of the refusal.
+    #[serde(default)]
+    pub streams_refused: BTreeMap<String, u64>,
+    /// Sessions that have a stream or a shell.
+    #[serde(default)]
+    pub sessions: usize,
     pub tasks_running: bool,
 }
 

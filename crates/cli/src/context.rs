@@ -59,6 +59,15 @@ impl Context {
         Ok(Client::new(&url.value, Credential::none())?)
     }
 
+    /// Refuses where no server or no credential is known, without asking anybody.
+    pub fn check_signed_in(&self) -> Done {
+        self.stranger()?;
+        match &self.settings()?.credential {
+            Held::Nothing => Err(session::signed_out()),
+            Held::Token(_) | Held::Session(_) => Ok(()),
+        }
+    }
+
     /// Asks something that takes no body.
     pub async fn ask<E>(&self, path: E::Path) -> Result<Value, Failure>
     where

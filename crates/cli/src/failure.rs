@@ -54,11 +54,13 @@ pub struct Failure {
     problem: Option<Box<Problem>>,
     /// Whoever read the output has gone, so there is nobody to tell.
     unheard: bool,
+    /// What a remote command ended with, which is passed on.
+    exited: Option<u8>,
 }
 
 impl Failure {
     pub fn new(class: Class, detail: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { class, detail: detail.into(), advice: advice.into(), problem: None, unheard: false }
+        Self { class, detail: detail.into(), advice: advice.into(), problem: None, unheard: false, exited: None }
     }
 
     /// What went wrong, without what to do about it.
@@ -75,8 +77,24 @@ impl Failure {
         self
     }
 
+    /// A remote command's own failure: it has said what there was to say.
+    pub fn exited(code: i32) -> Self {
+        let exited = Some(u8::try_from(code).unwrap_or(u8::MAX));
+        Self { unheard: true, exited, ..Self::new(Class::Negative, format!("it ended with {code}"), "") }
+    }
+
+    /// Says first what it is about.
+    pub fn with_prefix(mut self, about: &str) -> Self {
+        self.detail = format!("{about}: {}", self.detail);
+        self
+    }
+
     pub fn exit_code(&self) -> u8 {
-        if self.unheard { 0 } else { self.class.code() }
+        match self.exited {
+            Some(code) => code,
+            None if self.unheard => 0,
+            None => self.class.code(),
+        }
     }
 
     pub fn is_unheard(&self) -> bool {
@@ -130,12 +148,9 @@ impl From<ClientError> for Failure {
                 advice: problem.advice.clone(),
                 problem: Some(problem),
                 unheard: false,
+                exited: None,
             },
-            ClientError::Unreachable { address, source } => Self::new(
-                Class::Unavailable,
-                format!("no answer from {address}: {}", innermost(&*source)),
-                "Check the address (`gpuaas context show`) and that the server runs.",
-            ),
+            ClientError::Unreachable { address, source } => unreachable(&address, &innermost(&*source)),
             ClientError::Malformed { status, .. } => Self::new(
                 if status < 400 { Class::Server } else { class_of(status) },
                 error.to_string(),
@@ -151,6 +166,22 @@ impl From<io::Error> for Failure {
         let unheard = error.kind() == io::ErrorKind::BrokenPipe;
         Self { unheard, ..Self::usage(format!("cannot write the output: {error}"), "") }
     }
+}
+
+fn unreachable(address: &str, cause: &str) -> Failure {
+    // What TLS says when it is answered in plain text.
+    if address.starts_with("https://") && cause.contains("InvalidContentType") {
+        return Failure::new(
+            Class::Unavailable,
+            format!("the server at {address} does not speak TLS"),
+            "Write its address with `http://`, as `make dev` prints it, or ask for the address that is protected.",
+        );
+    }
+    Failure::new(
+        Class::Unavailable,
+        format!("no answer from {address}: {cause}"),
+        "Check the address (`gpuaas context show`) and that the server runs.",
+    )
 }
 
 /// Libraries wrap what the system said; only the last sentence helps people.
@@ -192,6 +223,9 @@ mod tests {
         let failure = Failure::from(ClientError::Unreachable { address: "http://host".into(), source });
         assert_eq!(failure.exit_code(), 9);
         assert!(failure.for_people().contains("connection refused"), "{}", failure.for_people());
+        let plain =
+            unreachable("https://127.0.0.1:8080/v1/whoami", "received corrupt message of type InvalidContentType");
+        assert!(plain.exit_code() == 9 && plain.for_people().contains("`http://`"), "{}", plain.for_people());
         let malformed = |status| ClientError::Malformed { address: String::new(), status, what: String::new() };
         assert_eq!(Failure::from(malformed(200)).exit_code(), 10);
         assert_eq!(Failure::from(malformed(502)).exit_code(), 9);

@@ -1,10 +1,15 @@
 //! Charges in the columns of FOCUS 1.0, the FinOps Open Cost and Usage
-//! Specification, as CSV: one row per interval that an allocation ran.
+//! Specification, as CSV: one row per interval that an allocation ran, and one
+//! for each credit, correction, rounding and tax.
+
+use std::{collections::BTreeMap, fmt::Display};
 
 use contract::{
+    Open, Timestamp,
     csv::{Row, head},
-    usage::{Charge, UsageExport},
+    usage::{Charge, OtherCharge, OtherChargeKind, UsageExport},
 };
+use jiff::SignedDuration;
 
 const COLUMNS: &[&str] = &[
     "AvailabilityZone",
@@ -62,27 +67,119 @@ pub fn heading() -> String {
 
 /// Lines of the table, for a part of an export.
 pub fn lines(export: &UsageExport) -> String {
-    export.charges.iter().map(|it| line(export, it)).collect()
+    let usage = export.charges.iter().map(|it| usage(export, it));
+    usage.chain(export.other_charges.iter().map(|it| other(export, it))).collect()
 }
 
-fn line(export: &UsageExport, charge: &Charge) -> String {
-    let seller = export.seller.as_deref().unwrap_or("gpuaas");
-    let (cost, price) = (decimal(charge.amount_micros), decimal(charge.price_micros_per_gpu_hour));
-    let hours = gpu_hours(charge.gpu_micros);
+/// A row by the names of its columns; those that are not named are null.
+struct Cells(BTreeMap<&'static str, Cell>);
+
+enum Cell {
+    Plain(String),
+    /// Somebody may have chosen it.
+    Text(String),
+}
+
+impl Cells {
+    /// What every row says.
+    fn of(export: &UsageExport, cost: i64) -> Self {
+        let seller = export.seller.as_deref().unwrap_or("gpuaas");
+        let mut cells = Self(BTreeMap::new());
+        for column in ["BilledCost", "ContractedCost", "EffectiveCost", "ListCost"] {
+            cells.plain(column, decimal(cost));
+        }
+        for column in ["InvoiceIssuerName", "ProviderName", "PublisherName"] {
+            cells.text(column, seller);
+        }
+        cells.plain("BillingAccountId", export.organization_id);
+        cells.text("BillingAccountName", &export.organization);
+        cells.plain("BillingPeriodStart", second(export.period_start));
+        cells.plain("BillingPeriodEnd", second(export.period_end));
+        cells.plain("ServiceCategory", "Compute");
+        cells.plain("ServiceName", SERVICE);
+        cells
+    }
+
+    fn plain(&mut self, column: &'static str, value: impl Display) {
+        self.0.insert(column, Cell::Plain(value.to_string()));
+    }
+
+    fn text(&mut self, column: &'static str, text: &str) {
+        self.0.insert(column, Cell::Text(text.to_owned()));
+    }
+
+    /// The seconds that hold the period, so that it is never empty.
+    fn charge_period(&mut self, from: Timestamp, to: Timestamp) {
+        self.plain("ChargePeriodStart", second(from));
+        let is_whole = to.subsec_nanosecond() == 0;
+        self.plain("ChargePeriodEnd", second(if is_whole { to } else { to + SignedDuration::from_secs(1) }));
+    }
+
+    fn line(self) -> String {
+        let put = |row: Row, column: &&str| match self.0.get(column) {
+            None => row.plain(""),
+            Some(Cell::Plain(value)) => row.plain(value),
+            Some(Cell::Text(text)) => row.text(text),
+        };
+        COLUMNS.iter().fold(Row::default(), put).finish()
+    }
+}
+
+fn usage(export: &UsageExport, charge: &Charge) -> String {
+    let price = decimal(charge.price_micros_per_gpu_hour);
     let about = format!("{} GPU(s) of {} at {price} {} per GPU-hour", charge.gpus, charge.sku, charge.currency);
-    let region = charge.region.as_deref().unwrap_or("");
-    let tags = serde_json::to_string(&charge.tags).unwrap_or_default();
-    let nothing = |row: Row, count: usize| (0..count).fold(row, |row, _| row.plain(""));
-    let row = Row::default().plain("").plain(&cost).plain(export.organization_id).text(&export.organization);
-    let row = row.plain(&charge.currency).plain(export.period_end).plain(export.period_start);
-    let row = row.plain("Usage").plain("").text(&about).plain("Usage-Based").plain(charge.to).plain(charge.from);
-    let row = nothing(row, 5).plain(&hours).plain(UNIT).plain(&cost).plain(&price).plain(&cost).text(seller);
-    let row = row.plain(&cost).plain(&price).plain("Standard").plain(&hours).plain(UNIT).text(seller).text(seller);
-    let row = row.text(region).text(region).plain(charge.allocation_id).plain("").plain("Allocation");
-    let row = row.plain("Compute").plain(SERVICE).plain(charge.sku_id);
-    let row = row.plain(charge.price_id.map(|it| it.to_string()).unwrap_or_default());
-    let row = row.plain(charge.project_id).text(&charge.project).text(&tags);
-    row.plain(charge.invoice.as_deref().unwrap_or("")).finish()
+    let mut cells = Cells::of(export, charge.amount_micros);
+    cells.plain("BillingCurrency", &charge.currency);
+    cells.plain("ChargeCategory", "Usage");
+    cells.text("ChargeDescription", &about);
+    cells.plain("ChargeFrequency", "Usage-Based");
+    cells.charge_period(charge.from, charge.to);
+    for column in ["ConsumedQuantity", "PricingQuantity"] {
+        cells.plain(column, gpu_hours(charge.gpu_micros));
+    }
+    for column in ["ConsumedUnit", "PricingUnit"] {
+        cells.plain(column, UNIT);
+    }
+    for column in ["ContractedUnitPrice", "ListUnitPrice"] {
+        cells.plain(column, &price);
+    }
+    cells.plain("PricingCategory", "Standard");
+    if let Some(region) = &charge.region {
+        cells.text("RegionId", region);
+        cells.text("RegionName", region);
+    }
+    cells.plain("ResourceId", charge.allocation_id);
+    cells.plain("ResourceType", "Allocation");
+    cells.plain("SkuId", charge.sku_id);
+    // What is free has no price of its own, and the column is not for nulls.
+    cells.plain("SkuPriceId", charge.price_id.map_or_else(|| charge.sku_id.to_string(), |it| it.to_string()));
+    cells.plain("SubAccountId", charge.project_id);
+    cells.text("SubAccountName", &charge.project);
+    cells.text("Tags", &serde_json::to_string(&charge.tags).unwrap_or_default());
+    cells.plain("x_InvoiceNumber", charge.invoice.as_deref().unwrap_or_default());
+    cells.line()
+}
+
+fn other(export: &UsageExport, charge: &OtherCharge) -> String {
+    let category = match &charge.kind {
+        Open::Known(OtherChargeKind::Credit) => "Credit",
+        Open::Known(OtherChargeKind::Tax) => "Tax",
+        Open::Known(OtherChargeKind::Adjustment) | Open::Unknown(_) => "Adjustment",
+    };
+    let mut cells = Cells::of(export, charge.amount_micros);
+    cells.plain("BillingCurrency", &charge.currency);
+    cells.plain("ChargeCategory", category);
+    cells.plain("ChargeClass", if charge.is_correction { "Correction" } else { "" });
+    cells.text("ChargeDescription", if charge.reason.is_empty() { category } else { &charge.reason });
+    cells.plain("ChargeFrequency", "One-Time");
+    cells.charge_period(charge.from, charge.to);
+    cells.plain("x_InvoiceNumber", charge.invoice.as_deref().unwrap_or_default());
+    cells.line()
+}
+
+/// Without a fraction, as the specification writes moments.
+fn second(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Millionths as a decimal number, exactly.
@@ -110,7 +207,7 @@ mod tests {
             "allocation_id": contract::id::AllocationId::generate(), "interval": 3,
             "project_id": contract::id::ProjectId::generate(), "project": "a, \"b\"",
             "sku_id": contract::id::SkuId::generate(), "sku": "slice", "gpus": 2,
-            "from": "2026-11-30T23:00:00Z", "to": "2026-12-01T00:00:00Z", "gpu_micros": 7_200_000_000_i64,
+            "from": "2026-11-30T23:00:00.9Z", "to": "2026-11-30T23:59:59.000001Z", "gpu_micros": 7_200_000_000_i64,
             "currency": "USD", "price_micros_per_gpu_hour": 2_490_000, "amount_micros": 4_980_000,
             "tags": { "team": "=cmd" },
         });
@@ -126,6 +223,7 @@ mod tests {
         assert_eq!(cell("BilledCost"), "4.980000");
         assert_eq!(cell("PricingQuantity"), "2.000000000000");
         assert_eq!(cell("ChargePeriodStart"), "2026-11-30T23:00:00Z");
+        assert_eq!(cell("ChargePeriodEnd"), "2026-12-01T00:00:00Z");
         assert_eq!(cell("BillingPeriodEnd"), "2026-12-01T00:00:00Z");
         assert_eq!(cell("ChargeFrequency"), "Usage-Based");
         assert_eq!(cell("ListUnitPrice"), "2.490000");

@@ -4,24 +4,30 @@
 mod arguments;
 mod config;
 mod context;
+mod declare;
+mod demo;
 mod exact;
 mod explain;
 mod failure;
 mod focus;
+mod forward;
 mod moments;
 mod names;
 mod notification_watch;
 mod nouns;
 mod oidc;
 mod output;
+mod playback;
 mod progress;
 mod prompt;
 mod proof;
 mod seal_check;
 mod session;
 mod settings;
+mod ssh;
 mod table;
 mod telemetry;
+mod terminal;
 mod top;
 mod watch;
 mod yaml;
@@ -76,10 +82,11 @@ fn main() {
 
 async fn run(cli: Cli) -> i32 {
     let context = Context::new(cli.flags);
+    let hears_interrupts = cli.noun.hears_interrupts();
     let done = tokio::select! {
         done = cli.noun.run(&context) => done,
         // Dropping the command restores the terminal.
-        _ = tokio::signal::ctrl_c() => return INTERRUPTED,
+        _ = tokio::signal::ctrl_c(), if !hears_interrupts => return INTERRUPTED,
     };
     match done {
         Ok(()) => 0,

@@ -70,10 +70,14 @@ impl Context {
     pub async fn project(&self) -> Result<ProjectPath, Failure> {
         match &self.settings()?.project {
             Some(setting) => self.project_named(&setting.value).await,
-            None => Err(Failure::usage(
-                "it is not known which project is meant",
-                "Choose with --project, or for good with `gpuaas context set --project NAME`.",
-            )),
+            None => {
+                // Who is not signed in has another question to answer first.
+                self.check_signed_in()?;
+                Err(Failure::usage(
+                    "it is not known which project is meant",
+                    "Choose with --project, or for good with `gpuaas context set --project NAME`; `gpuaas projects list` names them.",
+                ))
+            }
         }
     }
 

@@ -30,6 +30,11 @@ pub async fn line(question: &str, usual: Option<&str>) -> Result<String, Failure
     Ok(if answer.is_empty() { usual.unwrap_or_default().to_owned() } else { answer })
 }
 
+/// Waits for Enter.
+pub async fn enter(question: &str) -> Done {
+    read(format!("[{question}] ")).await.map(drop)
+}
+
 /// Asks for a secret, which does not appear on the terminal.
 pub async fn secret(question: &str) -> Result<SecretText, Failure> {
     check_possible()?;
@@ -98,9 +103,9 @@ async fn read(question: String) -> Result<String, Failure> {
     check_possible()?;
     // On a thread of its own, so that Ctrl-C is heard meanwhile.
     let answer = tokio::task::spawn_blocking(move || {
-        let mut stderr = io::stderr().lock();
-        stderr.write_all(question.as_bytes())?;
-        stderr.flush()?;
+        // Not locked while it waits: who was interrupted has something to say there.
+        io::stderr().write_all(question.as_bytes())?;
+        io::stderr().flush()?;
         let mut answer = String::new();
         match io::stdin().lock().read_line(&mut answer)? {
             0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),

@@ -129,18 +129,19 @@ fn is_moment(field: &str) -> bool {
     field == "at" || ["_at", "_since", "_until"].iter().any(|it| field.ends_with(it))
 }
 
-/// Millionths as people write amounts, with two decimals at least.
+/// Millionths as people write amounts.
 fn amount(field: &str, value: &Value) -> Option<String> {
+    if field.contains("_micros") { value.as_i64().map(money) } else { None }
+}
+
+/// Millionths with two decimals at least.
+pub fn money(micros: i64) -> String {
     const MICROS: u64 = 1_000_000;
-    if !field.contains("_micros") {
-        return None;
-    }
-    let micros = value.as_i64()?;
     let sign = if micros < 0 { "-" } else { "" };
     let (whole, rest) = (micros.unsigned_abs() / MICROS, micros.unsigned_abs() % MICROS);
     let decimals = format!("{rest:06}");
     let kept = decimals.trim_end_matches('0').len().max(2);
-    Some(format!("{sign}{whole}.{}", &decimals[..kept]))
+    format!("{sign}{whole}.{}", &decimals[..kept])
 }
 
 fn plain(value: &Value) -> String {

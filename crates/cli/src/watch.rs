@@ -1,5 +1,6 @@
-//! `gpuaas events watch`: a live feed that survives lost connections. What was
-//! missed meanwhile is read back from the list, and nothing is printed twice.
+//! `gpuaas events watch`: a live feed of an organization or of the platform,
+//! that survives lost connections. What was missed meanwhile is read back from
+//! the list, and nothing is printed twice.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -8,8 +9,11 @@ use std::{
 
 use client::Conversation;
 use contract::{
-    Limit, Timestamp,
-    events::{EventFilter, ListEvents, RecordedEvent, WatchEvents, WatchFilter, WatchFrame, WatchRequest},
+    Channel, Limit, Nothing, Timestamp,
+    events::{
+        EventFilter, ListEvents, ListPlatformEvents, PlatformEventFilter, RecordedEvent, WatchEvents, WatchFilter,
+        WatchFrame, WatchPlatformEvents, WatchRequest,
+    },
     organizations::OrganizationPath,
 };
 use serde_json::json;
@@ -33,9 +37,70 @@ const SILENCE: Duration = Duration::from_secs(60);
 const OVERLAP: Duration = Duration::from_secs(60);
 const MOST_READ_BACK: usize = 1000;
 
-struct Watch<'a> {
+/// What is watched, and where it is read back.
+pub trait Source {
+    type Channel: Channel<FromClient = WatchRequest, ToClient = WatchFrame>;
+
+    async fn open(&self, context: &Context, filter: WatchFilter) -> Result<Conversation<Self::Channel>, Failure>;
+
+    /// Newest first, up to `most` or to the first that is not wanted.
+    async fn newest(
+        &self,
+        context: &Context,
+        subject: Option<String>,
+        most: usize,
+        wanted: impl Fn(&RecordedEvent) -> bool,
+    ) -> Result<Vec<RecordedEvent>, Failure>;
+}
+
+impl Source for OrganizationPath {
+    type Channel = WatchEvents;
+
+    async fn open(&self, context: &Context, filter: WatchFilter) -> Result<Conversation<WatchEvents>, Failure> {
+        context.open::<WatchEvents>(self.clone(), filter).await
+    }
+
+    async fn newest(
+        &self,
+        context: &Context,
+        subject: Option<String>,
+        most: usize,
+        wanted: impl Fn(&RecordedEvent) -> bool,
+    ) -> Result<Vec<RecordedEvent>, Failure> {
+        let query = EventFilter { subject, limit: largest(), ..EventFilter::default() };
+        context.newest::<ListEvents>(self.clone(), query, most, wanted).await
+    }
+}
+
+/// Everything that happens on the platform.
+pub struct Platform;
+
+impl Source for Platform {
+    type Channel = WatchPlatformEvents;
+
+    async fn open(&self, context: &Context, filter: WatchFilter) -> Result<Conversation<WatchPlatformEvents>, Failure> {
+        context.open::<WatchPlatformEvents>(Nothing {}, filter).await
+    }
+
+    async fn newest(
+        &self,
+        context: &Context,
+        subject: Option<String>,
+        most: usize,
+        wanted: impl Fn(&RecordedEvent) -> bool,
+    ) -> Result<Vec<RecordedEvent>, Failure> {
+        let query = PlatformEventFilter { subject, limit: largest(), ..PlatformEventFilter::default() };
+        context.newest::<ListPlatformEvents>(Nothing {}, query, most, wanted).await
+    }
+}
+
+fn largest() -> Limit {
+    Limit::new(Limit::MAX).unwrap_or_default()
+}
+
+struct Watch<'a, S> {
     context: &'a Context,
-    path: OrganizationPath,
+    source: S,
     filter: WatchFilter,
     left: Option<u64>,
     recent: Recent,
@@ -49,8 +114,8 @@ enum End {
     Lost(&'static str),
 }
 
-pub async fn run(context: &Context, path: OrganizationPath, filter: WatchFilter, count: Option<u64>) -> Done {
-    let mut watch = Watch { context, path, filter, left: count, recent: Recent::default() };
+pub async fn run(context: &Context, source: impl Source, filter: WatchFilter, count: Option<u64>) -> Done {
+    let mut watch = Watch { context, source, filter, left: count, recent: Recent::default() };
     watch.begin().await?;
     let mut pause = FIRST_PAUSE;
     let mut connected_before = false;
@@ -83,12 +148,12 @@ fn passes(class: Class) -> bool {
     matches!(class, Class::Unavailable | Class::Limited | Class::Server)
 }
 
-impl Watch<'_> {
-    async fn connect(&self) -> Result<Conversation<WatchEvents>, Failure> {
-        self.context.open::<WatchEvents>(self.path.clone(), self.filter.clone()).await
+impl<S: Source> Watch<'_, S> {
+    async fn connect(&self) -> Result<Conversation<S::Channel>, Failure> {
+        self.source.open(self.context, self.filter.clone()).await
     }
 
-    async fn converse(&mut self, mut conversation: Conversation<WatchEvents>, again: bool) -> Result<End, Failure> {
+    async fn converse(&mut self, mut conversation: Conversation<S::Channel>, again: bool) -> Result<End, Failure> {
         let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
         let mut deadline = Instant::now() + SILENCE;
         loop {
@@ -125,7 +190,7 @@ impl Watch<'_> {
     /// Remembers what is there already, so that reading back never reaches before the start.
     async fn begin(&mut self) -> Done {
         let page = usize::from(Limit::MAX);
-        let listed = self.context.newest::<ListEvents>(self.path.clone(), self.query(), page, |_| true).await?;
+        let listed = self.source.newest(self.context, self.filter.subject.clone(), page, |_| true).await?;
         if listed.len() == page {
             self.recent.floor = listed.iter().map(|it| it.at).min().unwrap_or(Timestamp::MIN);
         }
@@ -139,19 +204,12 @@ impl Watch<'_> {
     async fn read_back(&mut self) -> Done {
         let since = self.recent.since();
         let wanted = |it: &RecordedEvent| it.at >= since;
-        let listed = self.context.newest::<ListEvents>(self.path.clone(), self.query(), MOST_READ_BACK, wanted).await?;
+        let subject = self.filter.subject.clone();
+        let listed = self.source.newest(self.context, subject, MOST_READ_BACK, wanted).await?;
         if listed.len() == MOST_READ_BACK {
             self.context.output.warn("More was missed than is read back; `gpuaas events list` shows all of it.");
         }
         listed.iter().rev().try_for_each(|it| self.show(it))
-    }
-
-    fn query(&self) -> EventFilter {
-        EventFilter {
-            subject: self.filter.subject.clone(),
-            limit: Limit::new(Limit::MAX).unwrap_or_default(),
-            ..EventFilter::default()
-        }
     }
 
     fn show(&mut self, event: &RecordedEvent) -> Done {
@@ -231,6 +289,7 @@ mod tests {
             id,
             message_id: id.to_string(),
             subject: "project.created".into(),
+            organization_id: None,
             resource: None,
             at: Timestamp::from_second(second).unwrap(),
             correlation_id: String::new(),

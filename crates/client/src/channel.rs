@@ -109,7 +109,7 @@ impl<C: Channel> Conversation<C> {
     }
 }
 
-fn accepts(headers: &HeaderMap, key: &str) -> bool {
+pub(crate) fn accepts(headers: &HeaderMap, key: &str) -> bool {
     let expected = derive_accept_key(key.as_bytes());
     headers.get(header::SEC_WEBSOCKET_ACCEPT).is_some_and(|it| it.as_bytes() == expected.as_bytes())
 }
@@ -133,7 +133,7 @@ mod tests {
     async fn watch(url: &str) -> Result<Conversation<WatchEvents>, ClientError> {
         let client = Client::new(url, Credential::bearer("gk-1-hidden")).unwrap();
         let path = OrganizationPath { organization_id: OrganizationId::generate() };
-        client.open::<WatchEvents>(path, WatchFilter { subject: Some("project.".into()) }).await
+        client.open::<WatchEvents>(path, WatchFilter { subject: Some("project.".into()), after: None }).await
     }
 
     #[tokio::test]

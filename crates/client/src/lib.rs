@@ -1,5 +1,5 @@
 //! A typed client of the API: one generic call over the contract's endpoints,
-//! one generic conversation over its channels.
+//! one generic conversation over its channels, and streams through gateways.
 //! It repeats a request only where a repetition is safe, and always with the
 //! same idempotency key.
 
@@ -12,6 +12,7 @@ mod error;
 mod pages;
 mod request;
 mod retry;
+pub mod stream;
 
 pub use channel::Conversation;
 pub use client::{Client, Options};

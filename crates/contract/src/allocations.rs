@@ -27,7 +27,7 @@ endpoint! {
         lane: Launch,
         idempotency: KeyRequired,
         audit: Action("allocation.create"),
-        problems: [InsufficientFunds, InvalidValue, LimitReached, Conflict, Suspended],
+        problems: [InsufficientFunds, InvalidValue, LimitReached, NotPriced, Conflict, Suspended],
     }
 }
 
@@ -112,7 +112,7 @@ endpoint! {
         lane: Default,
         idempotency: KeyRequired,
         audit: Action("allocation.start"),
-        problems: [InsufficientFunds, InvalidValue, NotFound, Conflict, Suspended],
+        problems: [InsufficientFunds, InvalidValue, NotFound, NotPriced, Conflict, Suspended],
     }
 }
 

@@ -25,7 +25,7 @@ endpoint! {
         path: OrganizationPath,
         body: PartySpec,
         returns: 200 BillingProfile,
-        auth: Organization(OrganizationWrite),
+        auth: Organization(BillingProfileWrite),
         lane: Financial,
         idempotency: Natural,
         audit: Action("billing_profile.set"),

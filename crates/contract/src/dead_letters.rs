@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Open, Page, Timestamp, endpoint,
+    Open, Page, Timestamp, endpoint, event,
     id::{DeadLetterId, OrganizationId},
     list_query, moved_event,
     organizations::Because,
@@ -104,6 +104,10 @@ words! {
         Delivered = "delivered",
         Discarded = "discarded",
     }
+}
+event! {
+    /// A consumer kept failing on an event, which became a dead letter. No consumer is given this one.
+    DeadLetterKept = "dead_letter.kept" { consumer: String, subject: String }
 }
 moved_event! {
     /// A dead letter was delivered again as often as policy allows.

@@ -1,9 +1,14 @@
-//! Events of an organization: read back, or watched live.
+//! Events of an organization, or for staff of everybody: read back, or watched live.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Page, Timestamp, channel, endpoint, id::EventId, list_query, organizations::OrganizationPath};
+use crate::{
+    Nothing, Page, Permission, Timestamp, channel, endpoint,
+    id::{EventId, OrganizationId},
+    list_query,
+    organizations::OrganizationPath,
+};
 
 endpoint! {
     /// List the events of an organization.
@@ -21,6 +26,9 @@ endpoint! {
 
 channel! {
     /// Watch the events of an organization as they are committed.
+    ///
+    /// A person is also sent `notification.created` and `notification.read` of
+    /// their own, of whatever organization, so that one connection is enough.
     WatchEvents = "/v1/organizations/{organization_id}/events/watch" {
         path: OrganizationPath,
         query: WatchFilter,
@@ -30,6 +38,69 @@ channel! {
         lane: Default,
         audit: ReadOnly,
         problems: [],
+    }
+}
+
+endpoint! {
+    /// List the events of the whole platform.
+    ///
+    /// Each event also asks for the permission to read what it tells of; the others are left out.
+    ListPlatformEvents = GET "/v1/platform/events" {
+        query: PlatformEventFilter,
+        returns: 200 Page<RecordedEvent>,
+        auth: Platform(PlatformEventsRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.events.list"),
+        problems: [],
+    }
+}
+
+channel! {
+    /// Watch the events of the whole platform as they are committed.
+    ///
+    /// Each event also asks for the permission to read what it tells of; the others are left out.
+    WatchPlatformEvents = "/v1/platform/events/watch" {
+        path: Nothing,
+        query: WatchFilter,
+        receives: WatchRequest,
+        sends: WatchFrame,
+        auth: Platform(PlatformEventsRead),
+        lane: Admin,
+        audit: AuditedRead("platform.events.watch"),
+        problems: [],
+    }
+}
+
+/// What a member of the staff needs besides to hear of events with this subject.
+/// What is not named here is about an organization and its people.
+pub fn platform_permission(subject: &str) -> Permission {
+    match subject.split('.').next().unwrap_or_default() {
+        "node" | "pool" | "region" | "sku" | "price" | "machine" | "provider" | "agent_update" | "gateway"
+        | "enrolment_token" | "maintenance_window" => Permission::PlatformFleetRead,
+        "allocation" | "quota" => Permission::PlatformAllocationsRead,
+        "journal" | "wallet" | "payment" | "refund" | "invoice" | "budget" | "correction" => {
+            Permission::PlatformLedgerRead
+        }
+        "access_session" | "access_ticket" => Permission::PlatformAccessRead,
+        "recording" => Permission::PlatformRecordingsRead,
+        "user" | "session" | "mail" | "notification" | "notification_preference" | "ssh_key" | "key" => {
+            Permission::PlatformUsersRead
+        }
+        "dead_letter" => Permission::PlatformDeadLettersRead,
+        "policy" => Permission::PlatformPoliciesRead,
+        _ => Permission::PlatformOrganizationsRead,
+    }
+}
+
+list_query! {
+    PlatformEventFilter {
+        /// Only events whose subject starts so, as in `node.`.
+        subject: String,
+        /// Only events of this resource, by its id.
+        resource: String,
+        /// Only events of this organization.
+        organization_id: OrganizationId,
     }
 }
 
@@ -46,8 +117,12 @@ list_query! {
 #[serde(deny_unknown_fields)]
 pub struct WatchFilter {
     /// Only events whose subject starts so, as in `project.`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// Begin after this event instead of now. What happened since is sent first; where that is
+    /// too much or no longer kept, a `gap` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<EventId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +130,9 @@ pub struct RecordedEvent {
     pub id: EventId,
     pub message_id: String,
     pub subject: String,
+    /// Whose event it is; absent when it is the platform's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization_id: Option<OrganizationId>,
     pub resource: Option<String>,
     pub at: Timestamp,
     pub correlation_id: String,
@@ -76,8 +154,9 @@ pub enum WatchFrame {
     Event {
         event: RecordedEvent,
     },
-    /// Events were passed over because the reader was slow: list them, then go on.
+    /// Events were passed over, because the reader was slow or began too long ago: list them, then go on.
     Gap {
+        /// How many, as far as that is known.
         missed: u64,
     },
     Pong,

@@ -73,6 +73,10 @@ kinds! {
     PaymentEvent = "told",
     PaymentDrift = "drift",
     Refund = "refund",
+    Gateway = "gateway",
+    AccessTicket = "ticket",
+    AccessSession = "access",
+    Recording = "recording",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -110,6 +114,10 @@ pub type PaymentId = Id<Payment>;
 pub type PaymentEventId = Id<PaymentEvent>;
 pub type PaymentDriftId = Id<PaymentDrift>;
 pub type RefundId = Id<Refund>;
+pub type GatewayId = Id<Gateway>;
+pub type AccessTicketId = Id<AccessTicket>;
+pub type AccessSessionId = Id<AccessSession>;
+pub type RecordingId = Id<Recording>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
 pub type NotificationId = Id<Notification>;

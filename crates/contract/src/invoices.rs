@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Open, Page, Raw, Timestamp,
+    Label, Open, Page, Raw, Timestamp,
     billing_profiles::{Party, Tax},
     endpoint, event,
     id::{InvoiceId, OrganizationId, ProjectId, SkuId},
@@ -191,6 +191,9 @@ pub struct Invoice {
     pub currency: CurrencyCode,
     pub seller: Party,
     pub buyer: Party,
+    /// The tag by whose values the lines are cut, as the policy `billing.invoice_tag` was when it was issued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag_key: Option<Label>,
     pub lines: Vec<InvoiceLine>,
     /// What the lines sum to, and what the ledger charged.
     pub subtotal_micros: i64,
@@ -212,13 +215,17 @@ pub struct Invoice {
     pub pdf_sha256: String,
 }
 
-/// What was used in one project, of one SKU, at one price.
+/// What was used in one project, of one SKU, at one price, with one value of the invoice's tag.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InvoiceLine {
     pub project_id: ProjectId,
     pub project: String,
     pub sku_id: SkuId,
     pub sku: String,
+    /// The value of the invoice's tag: empty for what has none, `(other)` for all beyond the largest 500
+    /// together; absent when lines are not cut by a tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// GPUs times the microseconds that they ran.
     pub gpu_micros: i64,
     pub price_micros_per_gpu_hour: i64,

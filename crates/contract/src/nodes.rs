@@ -41,6 +41,21 @@ endpoint! {
 }
 
 endpoint! {
+    /// Read the nodes that changed since a mark, to keep a picture of the fleet up to date.
+    ///
+    /// Ask without a mark for one, list the nodes, and from then on ask for what changed.
+    ListNodeChanges = GET "/v1/platform/node-changes" {
+        query: NodeChangesRange,
+        returns: 200 NodeChanges,
+        auth: Platform(PlatformFleetRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [],
+    }
+}
+
+endpoint! {
     /// Place nothing new on a node; what runs there goes on.
     CordonNode = POST "/v1/platform/nodes/{node_id}/cordon" {
         path: NodePath,
@@ -225,10 +240,97 @@ pub struct Node {
     pub created_at: Timestamp,
 }
 
+text! {
+    /// Up to where changes were read. Opaque: only send back what an answer gave.
+    ChangeMark {
+        schema: { "type": "string", "pattern": "^[0-9]{1,18}$" },
+        rule: |text| (1..=18).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit()),
+        otherwise: "not a mark; send the `mark` of an earlier answer",
+    }
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NodeChangesRange {
+    /// The mark of the answer before; without one nothing but a mark is answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<ChangeMark>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeChanges {
+    /// Send it as `after` the next time.
+    pub mark: ChangeMark,
+    /// As they are now, retired ones too. One that did not change may be among them.
+    pub nodes: Vec<Node>,
+    /// More changed than one answer holds: list the nodes anew.
+    pub is_cut: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeDetail {
     pub node: Node,
     pub slots: Vec<Slot>,
+    /// What the host said it is made of; absent until it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<NodeHost>,
+    /// What it is known by, the newest first.
+    #[serde(default)]
+    pub certificates: Vec<NodeCertificate>,
+    /// What it was last told to do, the newest first.
+    #[serde(default)]
+    pub tasks: Vec<NodeTask>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeHost {
+    pub os: String,
+    pub kernel: String,
+    pub cpus: u32,
+    pub memory_bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_version: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeCertificate {
+    pub serial: String,
+    pub issued_at: Timestamp,
+    pub expires_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeTask {
+    pub id: uuid::Uuid,
+    /// What the node is to do.
+    pub verb: String,
+    /// The kind of what it is about, as in the work queue.
+    pub kind: String,
+    pub subject_id: uuid::Uuid,
+    pub state: Open<NodeTaskState>,
+    /// Why it failed or was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_at: Option<Timestamp>,
+}
+
+words! {
+    NodeTaskState {
+        /// The node does not have it yet.
+        Waiting = "waiting",
+        /// The node has it and said nothing yet.
+        Delivered = "delivered",
+        Done = "done",
+        Failed = "failed",
+        /// The node would not do it.
+        Refused = "refused",
+        /// Its time ran out.
+        Expired = "expired",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

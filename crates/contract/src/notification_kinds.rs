@@ -6,6 +6,7 @@ use crate::words;
 words! {
     /// What a notification tells of.
     NotificationKind {
+        AccessBreakGlass = "access_break_glass",
         AllocationFailed = "allocation_failed",
         AllocationLeaseEnding = "allocation_lease_ending",
         AllocationNeedsAttention = "allocation_needs_attention",
@@ -14,7 +15,12 @@ words! {
         AllocationTakenBack = "allocation_taken_back",
         BudgetThreshold = "budget_threshold",
         InvitationReceived = "invitation_received",
+        InvoiceIssued = "invoice_issued",
         MaintenancePlanned = "maintenance_planned",
+        PaymentDisputed = "payment_disputed",
+        PaymentFailed = "payment_failed",
+        PaymentSucceeded = "payment_succeeded",
+        RefundSettled = "refund_settled",
         WalletDepleted = "wallet_depleted",
         WalletFunded = "wallet_funded",
         WalletGrace = "wallet_grace",
@@ -56,6 +62,11 @@ impl NotificationKind {
     pub const fn info(self) -> KindInfo {
         use Audience::*;
         match self {
+            Self::AccessBreakGlass => mandatory(
+                "An operator of the platform opened a way into an allocation.",
+                &["access_ticket.break_glass"],
+                Stewards,
+            ),
             Self::AllocationFailed => optional(
                 "An allocation could not be placed or prepared.",
                 &["allocation.rejected", "allocation.provision_failed"],
@@ -84,11 +95,22 @@ impl NotificationKind {
             Self::InvitationReceived => {
                 optional("Somebody is invited to an organization.", &["invitation.created"], Invited)
             }
+            Self::InvoiceIssued => optional("An invoice or a credit note was issued.", &["invoice.issued"], Payers),
             Self::MaintenancePlanned => optional(
                 "Hosts that a project uses will be out of service.",
                 &["maintenance_window.announced"],
                 Project,
             ),
+            Self::PaymentDisputed => mandatory(
+                "A bank takes a payment back, or decided about it.",
+                &["payment.dispute_opened", "payment.dispute_won", "payment.dispute_lost"],
+                Payers,
+            ),
+            Self::PaymentFailed => optional("A payment was refused.", &["payment.failed"], Payers),
+            Self::PaymentSucceeded => optional("A payment arrived.", &["payment.succeeded"], Payers),
+            Self::RefundSettled => {
+                optional("A refund was paid, or could not be.", &["refund.succeeded", "refund.failed"], Payers)
+            }
             Self::WalletDepleted => mandatory("The money ran out, and allocations end.", &["wallet.depleted"], Payers),
             Self::WalletFunded => {
                 KindInfo { by_mail: false, ..optional("There is enough money again.", &["wallet.funded"], Payers) }

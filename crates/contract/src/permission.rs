@@ -21,9 +21,13 @@ words! {
         EventsRead = "events:read",
         AllocationsRead = "allocations:read",
         AllocationsWrite = "allocations:write",
+        AccessRead = "access:read",
+        AccessWrite = "access:write",
+        RecordingsRead = "recordings:read",
         QuotasRead = "quotas:read",
         LedgerRead = "ledger:read",
         BudgetsWrite = "budgets:write",
+        BillingProfileWrite = "billing_profile:write",
         PaymentsRead = "payments:read",
         PaymentsWrite = "payments:write",
         WebhooksRead = "webhooks:read",
@@ -43,9 +47,13 @@ words! {
         PlatformFleetWrite = "platform.fleet:write",
         PlatformAllocationsRead = "platform.allocations:read",
         PlatformAllocationsWrite = "platform.allocations:write",
+        PlatformAccessRead = "platform.access:read",
+        PlatformAccessWrite = "platform.access:write",
+        PlatformRecordingsRead = "platform.recordings:read",
         PlatformQuotasWrite = "platform.quotas:write",
         PlatformLedgerRead = "platform.ledger:read",
         PlatformLedgerWrite = "platform.ledger:write",
+        PlatformEventsRead = "platform.events:read",
     }
 }
 
@@ -88,19 +96,20 @@ impl Role {
             | P::QuotasRead
             | P::LedgerRead
             | P::WebhooksRead => Role::Viewer,
-            P::ProjectsWrite | P::AllocationsWrite => Role::Member,
+            P::ProjectsWrite | P::AllocationsWrite | P::AccessRead | P::AccessWrite => Role::Member,
             P::OrganizationWrite
             | P::MembersWrite
             | P::ServiceAccountsRead
             | P::ServiceAccountsWrite
             | P::PoliciesWrite
             | P::AuditRead
+            | P::RecordingsRead
             | P::WebhooksWrite => Role::Admin,
-            // Those who pay.
-            P::BudgetsWrite => return matches!(self, Role::Owner | Role::Admin | Role::Billing),
             P::OrganizationClose => Role::Owner,
             // Those who pay.
-            P::PaymentsRead | P::PaymentsWrite => return matches!(self, Role::Owner | Role::Admin | Role::Billing),
+            P::BudgetsWrite | P::BillingProfileWrite | P::PaymentsRead | P::PaymentsWrite => {
+                return matches!(self, Role::Owner | Role::Admin | Role::Billing);
+            }
             P::PlatformOrganizationsRead
             | P::PlatformOrganizationsWrite
             | P::PlatformUsersRead
@@ -116,9 +125,13 @@ impl Role {
             | P::PlatformFleetWrite
             | P::PlatformAllocationsRead
             | P::PlatformAllocationsWrite
+            | P::PlatformAccessRead
+            | P::PlatformAccessWrite
+            | P::PlatformRecordingsRead
             | P::PlatformQuotasWrite
             | P::PlatformLedgerRead
-            | P::PlatformLedgerWrite => return false,
+            | P::PlatformLedgerWrite
+            | P::PlatformEventsRead => return false,
         };
         self.rank() >= least.rank()
     }
@@ -155,7 +168,7 @@ impl PlatformRole {
             (PlatformRole::Operator, _) => true,
             (PlatformRole::Support, P::PlatformOrganizationsRead | P::PlatformUsersRead) => true,
             (PlatformRole::Support, P::PlatformDeadLettersRead | P::PlatformWorkRead | P::PlatformPoliciesRead) => true,
-            (PlatformRole::Support, P::PlatformFleetRead | P::PlatformAllocationsRead) => true,
+            (PlatformRole::Support, P::PlatformFleetRead | P::PlatformAllocationsRead | P::PlatformEventsRead) => true,
             (PlatformRole::Support, _) => false,
             (PlatformRole::Auditor, it) => it.as_str().ends_with(":read"),
         }

@@ -61,6 +61,7 @@ catalogue! {
     SignInNeeded = 403 "sign_in_needed" "A key cannot do this" => "Sign in as yourself and use the session's token: `gpuaas login`.";
     ScopeExceeded = 403 "scope_exceeded" "The request grants more than the caller has" => "Ask for no more than you hold yourself.";
     Suspended = 403 "organization_suspended" "The organization is suspended" => "Reading still works; ask the platform's operators why and what would lift it.";
+    AccessRefused = 403 "access_refused" "Policy does not let this way in" => "Use a way that policy allows: the detail names the policy, and `policies explain` shows who set it.";
     SelfServiceOff = 403 "self_service_off" "This platform does not offer it without an invitation" => "Ask an operator or an administrator of your organization for an invitation.";
     NotFound = 404 "not_found" "There is no such thing, or not for you" => "Check the id, and that you act in the right organization.";
     MethodNotAllowed = 405 "method_not_allowed" "The address does not take this method" => "Compare the method with the API document.";
@@ -68,6 +69,7 @@ catalogue! {
     NameTaken = 409 "name_taken" "The name is already used" => "Choose another name.";
     LastOwner = 409 "last_owner" "An organization keeps at least one owner" => "Make somebody else an owner first.";
     PaymentsOff = 409 "payments_off" "This installation takes no payments" => "Ask its operators for credit, or to set up a payment provider as `docs/guides/payments.md` says.";
+    NotPriced = 409 "not_priced" "It has no price in the currency that is charged" => "Ask for another SKU, or ask an operator to add a price in that currency: `gpuaas prices set`.";
     InProgress = 409 "request_in_progress" "The same request is still running" => "Repeat it with the same key after the time in `Retry-After`.";
     PayloadTooLarge = 413 "payload_too_large" "The body is larger than this endpoint takes" => "Send less; the detail names the limit.";
     UnsupportedMediaType = 415 "unsupported_media_type" "The body is not JSON" => "Send `Content-Type: application/json`.";

@@ -51,6 +51,20 @@ endpoint! {
     }
 }
 
+endpoint! {
+    /// List the quotas of any organization and how much of each is taken.
+    ListAnyQuotas = GET "/v1/platform/organizations/{organization_id}/quotas" {
+        path: OrganizationPath,
+        query: QuotaFilter,
+        returns: 200 Page<Quota>,
+        auth: Platform(PlatformAllocationsRead),
+        lane: Admin,
+        idempotency: Natural,
+        audit: AuditedRead("platform.quotas.list"),
+        problems: [NotFound],
+    }
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct QuotaPath {
     pub organization_id: OrganizationId,

@@ -31,7 +31,7 @@ endpoint! {
         body: RefreshToken,
         returns: 200 TokenSet,
         auth: Public { because: "the refresh token in the body is the credential" },
-        lane: Login,
+        lane: Default,
         idempotency: Exempt { because: "the token itself works once; a lost answer may be asked for again within a short grace" },
         audit: Action("session.refresh"),
         problems: [Unauthenticated, TooManyRequests],

@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Label, Open, Timestamp, endpoint,
-    id::{AllocationId, OrganizationId, PriceId, ProjectId, SkuId},
+    Label, Open, Timestamp,
+    allocations::AllocationPath,
+    endpoint,
+    id::{AllocationId, JournalId, OrganizationId, PriceId, ProjectId, SkuId},
     ledger::Month,
     organizations::OrganizationPath,
     prices::CurrencyCode,
@@ -72,6 +74,19 @@ endpoint! {
     }
 }
 
+endpoint! {
+    /// Show what an allocation has cost so far: what is in the books, and what it has come to since.
+    GetAllocationCost = GET "/v1/projects/{project_id}/allocations/{allocation_id}/cost" {
+        path: AllocationPath,
+        returns: 200 AllocationCost,
+        auth: Project(LedgerRead),
+        lane: Default,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [NotFound],
+    }
+}
+
 words! {
     /// How usage is cut.
     UsageBy {
@@ -125,6 +140,34 @@ pub struct UsageLine {
     pub intervals: i64,
 }
 
+/// What an allocation cost, to the millionth, at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AllocationCost {
+    pub allocation_id: AllocationId,
+    pub currency: CurrencyCode,
+    /// Up to when it is counted.
+    pub at: Timestamp,
+    /// All of it: posted less taken back, and accrued.
+    pub amount_micros: i64,
+    /// What is in the books, up to `posted_to`.
+    pub posted_micros: i64,
+    pub posted_to: Timestamp,
+    /// What of that was taken back by corrections.
+    pub taken_back_micros: i64,
+    /// What it has come to since `posted_to`; it is posted with the next journal of usage.
+    pub accrued_micros: i64,
+    /// What is held for it besides.
+    pub held_micros: i64,
+    /// What an hour costs at present; 0 when it is not active.
+    pub burn_micros_per_hour: i64,
+    /// How long it was active.
+    pub active_seconds: i64,
+    /// GPUs times the seconds that they ran.
+    pub gpu_seconds: i64,
+    /// How often it became active.
+    pub intervals: i64,
+}
+
 text! {
     /// How far an export got. Opaque: only send back what a part of it gave.
     ExportPlace {
@@ -157,6 +200,9 @@ pub struct UsageExport {
     /// Up to when usage was posted, the same for all parts of an export.
     pub posted_to: Timestamp,
     pub charges: Vec<Charge>,
+    /// What costs or gives something besides usage; after the last of the charges.
+    #[serde(default)]
+    pub other_charges: Vec<OtherCharge>,
     /// Send it as `after` to go on; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<ExportPlace>,
@@ -190,6 +236,37 @@ pub struct Charge {
     pub amount_micros: i64,
     pub tags: BTreeMap<String, String>,
     /// The number of the month's invoice, once it is issued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invoice: Option<String>,
+}
+
+words! {
+    OtherChargeKind {
+        /// Given by the platform.
+        Credit = "credit",
+        /// Usage that was taken back, a correction by staff, or the rounding of an invoice.
+        Adjustment = "adjustment",
+        Tax = "tax",
+    }
+}
+
+/// What a journal adds to what the organization pays, besides usage. Payments,
+/// refunds and disputes are no charges.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherCharge {
+    pub journal_id: JournalId,
+    pub kind: Open<OtherChargeKind>,
+    /// Whether it corrects a month that was invoiced before.
+    pub is_correction: bool,
+    pub reason: String,
+    /// What it is for: the window that is taken back, the invoice's month, or the day on which it was posted.
+    pub from: Timestamp,
+    /// The end, which is not part of it.
+    pub to: Timestamp,
+    pub currency: CurrencyCode,
+    /// Negative when the organization pays less.
+    pub amount_micros: i64,
+    /// The number of the invoice or credit note that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invoice: Option<String>,
 }

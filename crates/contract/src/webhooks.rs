@@ -102,6 +102,21 @@ endpoint! {
 }
 
 endpoint! {
+    /// Send nothing to a webhook until it is enabled again.
+    ///
+    /// Events that happen meanwhile are not sent; list them instead.
+    DisableWebhook = POST "/v1/organizations/{organization_id}/webhooks/{webhook_id}/disable" {
+        path: WebhookPath,
+        returns: 200 Webhook,
+        auth: Organization(WebhooksWrite),
+        lane: Default,
+        idempotency: KeyRequired,
+        audit: Action("webhook.disable"),
+        problems: [NotFound, Conflict, Suspended],
+    }
+}
+
+endpoint! {
     /// Send to a webhook again that was disabled.
     ///
     /// Events that happened meanwhile are not sent; list them instead.
@@ -235,7 +250,7 @@ pub struct NewWebhook {
 words! {
     WebhookState {
         Active = "active",
-        /// Too many deliveries in a row were given up.
+        /// Somebody disabled it, or too many deliveries in a row were given up.
         Disabled = "disabled",
         Deleted = "deleted",
     }
@@ -260,6 +275,10 @@ event! {
 moved_event! {
     /// A webhook was disabled because too many deliveries in a row were given up.
     WebhookDisabled = "webhook.disabled"
+}
+moved_event! {
+    /// Somebody disabled a webhook.
+    WebhookSwitchedOff = "webhook.switched_off"
 }
 moved_event! {
     /// A webhook that was disabled is sent to again.

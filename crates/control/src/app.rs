@@ -11,13 +11,14 @@ use crate::{
     ca::{Ca, CaError},
     config::Config,
     events::Feed,
+    gateways::{Doors, Live},
     http::{Turns, limiter::Limiter},
     identity::{Oidc, Recogniser, passwords::Passwords, signing::Signing},
     mails::Sending,
     node_api::{Samples, Standings},
     placement::Placement,
     policies::{Policies, keys},
-    ports::{metal::MetalConnector, payments::PaymentProvider},
+    ports::{metal::MetalConnector, payments::PaymentProvider, recording_store::RecordingStore},
     tasks::{SignerError, TaskSigner},
 };
 
@@ -38,6 +39,12 @@ pub struct App {
     pub agents: Arc<Agents>,
     /// Whether the certificates of nodes that are connected here still work.
     pub standings: Standings,
+    /// The gateways that hosts are told of.
+    pub gateways: Live,
+    /// Where browsers meet gateways.
+    pub doors: Doors,
+    /// Where recordings are kept, when that is configured.
+    pub recordings: Option<Arc<dyn RecordingStore>>,
     /// What nodes that are connected here measured.
     pub samples: Samples,
     /// This process's picture of the fleet.
@@ -106,6 +113,7 @@ impl App {
         let oidc = config.oidc.clone().map(|it| Oidc::new(it, db.clock.clone(), policies.clone()));
         let sending = config.sending()?;
         let payments = config.payments()?;
+        let recordings = config.recordings.store(&db.clock)?;
         let intermediate_for = keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS));
         let ca = Ca::load(db.clone(), keyring.clone(), intermediate_for).await?;
         let app = App {
@@ -118,6 +126,9 @@ impl App {
             ca,
             agents: Arc::new(Agents::new(config.node.agents_dir.clone())),
             standings: Standings::default(),
+            gateways: Live::default(),
+            doors: Doors::default(),
+            recordings,
             samples: Samples::default(),
             placement: Placement::default(),
             metal: Arc::new(MaasConnector::new(db.clock.clone())),

@@ -23,6 +23,7 @@ const EXAMPLES: &str = "Examples:
   gpuaasd config check --connect             what is wrong with the configuration
   gpuaasd migrate up && gpuaasd serve        one server
   gpuaasd serve --roles api                  one of many
+  gpuaasd serve --roles gateway              where people come in; needs no database
   gpuaasd backup monday.backup               the whole database in one file
   gpuaasd ca export-root root.pem --remove   keep the CA's root elsewhere";
 
@@ -43,9 +44,9 @@ enum Command {
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=1000))]
         sim_nodes: u16,
     },
-    /// Run roles against a database that was migrated.
+    /// Run roles: against a database that was migrated, or a gateway without one.
     Serve {
-        /// Which roles; all when not said.
+        /// Which roles; all but the gateway when not said.
         #[arg(long, value_enum, value_delimiter = ',')]
         roles: Vec<Role>,
     },

@@ -13,6 +13,8 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    access_sessions::AccessSessionReconciler,
+    access_tickets,
     adapters::nats::{self, Nats},
     agents::AgentUpdateReconciler,
     allocations::AllocationReconciler,
@@ -21,7 +23,7 @@ use crate::{
     budgets::BudgetReconciler,
     corrections::CorrectionReconciler,
     dead_letters::DeadLetterReconciler,
-    http,
+    gateways, http,
     invitations::InvitationReconciler,
     invoices::InvoicesReconciler,
     machines::MachineReconciler,
@@ -34,6 +36,7 @@ use crate::{
     policies::keys,
     projects::{self, ProjectReconciler},
     providers::ProviderReconciler,
+    recordings::RecordingReconciler,
     refunds::RefundReconciler,
     samples,
     wallets::WalletReconciler,
@@ -53,9 +56,12 @@ pub enum Role {
     Nodes,
     /// Seals the audit log and removes what is past its time.
     Keeper,
+    /// Lets people into what they rent. Needs no database.
+    Gateway,
 }
 
 impl Role {
+    /// Those that work against the database.
     pub const ALL: [Role; 5] = [Role::Api, Role::Reconcile, Role::Relay, Role::Nodes, Role::Keeper];
 }
 
@@ -65,6 +71,7 @@ impl Role {
 macro_rules! for_each_machine {
     ($callback:ident) => {
         $callback! {
+            $crate::access_sessions::lifecycle::Lifecycle,
             $crate::agents::lifecycle::Lifecycle,
             $crate::allocations::lifecycle::Lifecycle,
             $crate::corrections::lifecycle::Lifecycle,
@@ -78,6 +85,7 @@ macro_rules! for_each_machine {
             $crate::payments::lifecycle::Lifecycle,
             $crate::projects::lifecycle::Lifecycle,
             $crate::providers::lifecycle::Lifecycle,
+            $crate::recordings::lifecycle::Lifecycle,
             $crate::wallets::lifecycle::Lifecycle,
             $crate::refunds::lifecycle::Lifecycle,
             $crate::webhook_deliveries::lifecycle::Lifecycle,
@@ -124,6 +132,7 @@ pub fn workers(app: &App) -> Workers {
 
 /// Those that wait for nobody outside the platform.
 fn add_inner(workers: &mut Workers, app: &App) {
+    workers.add(AccessSessionReconciler);
     workers.add(AgentUpdateReconciler {
         agents: app.agents.clone(),
         signer: app.signer.clone(),
@@ -146,7 +155,7 @@ fn add_inner(workers: &mut Workers, app: &App) {
     workers.add(WalletReconciler);
 }
 
-/// Those that wait for what others run: customers' receivers, mail and MAAS servers, Stripe.
+/// Those that wait for what others run: customers' receivers, mail and MAAS servers, Stripe, stores.
 /// They have slots of their own, or a slow one would hold up everything else.
 fn add_outer(workers: &mut Workers, app: &App) {
     workers.add(DeliveryReconciler {
@@ -165,6 +174,7 @@ fn add_outer(workers: &mut Workers, app: &App) {
     workers.add(PaymentReconciler { provider: app.payments.clone(), policies: app.policies.clone() });
     workers.add(PaymentEventReconciler { provider: app.payments.clone(), policies: app.policies.clone() });
     workers.add(PaymentComparison { provider: app.payments.clone(), policies: app.policies.clone() });
+    workers.add(RecordingReconciler { store: app.recordings.clone(), policies: app.policies.clone() });
     workers.add(RefundReconciler { provider: app.payments.clone(), policies: app.policies.clone() });
     workers.add(ProviderReconciler {
         connector: app.metal.clone(),
@@ -326,7 +336,7 @@ async fn listen_for_changes(app: Arc<App>, stop: CancellationToken) {
             let noun = message.subject.split('.').next().unwrap_or_default();
             match noun {
                 "policy" => app.policies.forget(),
-                "node" => app.standings.look_again(),
+                "node" | "gateway" => app.standings.look_again(),
                 "session" | "key" | "member" | "organization" | "service_account" | "user" => app.recogniser.forget(),
                 _ => (),
             }
@@ -358,6 +368,7 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
             let deliveries = webhook_deliveries::forget_old(&app.db, kept, BITE).await?;
             let webhooks = webhooks::forget_old(&app.db, kept, BITE).await?;
             let told = forget_notifications(&app, BITE).await?;
+            let told = told + access_tickets::forget_old(&app.db, BITE).await?;
             let kept = keys::days(app.policies.number(keys::PAYMENTS_EVENTS_DAYS));
             let heard = payments::forget_old_events(&app.db, kept, BITE).await?;
             let audit = keys::days(app.policies.number(keys::AUDIT_DAYS));
@@ -392,7 +403,8 @@ async fn forget_notifications(app: &App, bite: i64) -> sqlx::Result<u64> {
 async fn forget_certificates_and_tasks(app: &App, bite: i64) -> sqlx::Result<u64> {
     let window = keys::hours(app.policies.number(keys::NODE_RENEW_WINDOW_HOURS));
     let mut tx = Tx::system(&app.db, "keeper", Access::Write).await?;
-    let certificates = nodes::forget_old_certificates(&mut tx, window, bite).await?;
+    let mut certificates = nodes::forget_old_certificates(&mut tx, window, bite).await?;
+    certificates += gateways::forget_old_certificates(&mut tx, window, bite).await?;
     let kept = keys::days(app.policies.number(keys::TASKS_DAYS));
     let tasks = crate::tasks::forget_old(&mut tx, kept, bite).await?;
     tx.commit().await?;

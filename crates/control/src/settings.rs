@@ -4,7 +4,8 @@
 use std::{fmt, path::Path};
 
 use crate::config::{
-    Config, Database, Http, Identity, LogFormat, Mail, Nats, Node, Oidc, Redis, Secrets, Stripe, Telemetry, VARIABLES,
+    Config, Database, Gateway, Http, Identity, LogFormat, Mail, Nats, Node, Oidc, Recordings, Redis, Secrets, Stripe,
+    Telemetry, VARIABLES,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +56,21 @@ pub fn report(config: &Config, file: Option<&Path>, in_environment: impl Fn(&str
 
 /// Taken apart field by field, so that a new setting cannot be forgotten here.
 fn values(config: &Config) -> Vec<(&'static str, String)> {
-    let Config { database, http, node, identity, secrets, redis, nats, telemetry, mail, stripe, oidc } = config;
+    let Config {
+        database,
+        http,
+        node,
+        identity,
+        secrets,
+        redis,
+        nats,
+        telemetry,
+        mail,
+        stripe,
+        recordings,
+        gateway,
+        oidc,
+    } = config;
     let Database { url: _, max_connections, acquire_timeout_ms, statement_timeout_ms, lock_timeout_ms } = database;
     let Http { listen, ops_listen, max_connections: http_connections, trusted_proxies } = http;
     let Node { listen: node_listen, url: node_url, names, max_connections: node_connections, agents_dir } = node;
@@ -107,6 +122,7 @@ fn values(config: &Config) -> Vec<(&'static str, String)> {
         ("stripe.return_url", shown(return_url)),
         ("stripe.url", shown(stripe_url)),
     ];
+    all.extend(of_access(recordings, gateway));
     if let Some(Oidc { issuer, client_id, client_secret, redirect_uris }) = oidc {
         all.push(("oidc.issuer", issuer.clone()));
         all.push(("oidc.client_id", client_id.clone()));
@@ -114,6 +130,55 @@ fn values(config: &Config) -> Vec<(&'static str, String)> {
         all.push(("oidc.redirect_uris", list(redirect_uris)));
     }
     all
+}
+
+fn of_access(recordings: &Recordings, gateway: &Gateway) -> Vec<(&'static str, String)> {
+    let Recordings { folder, s3_url, s3_region, s3_access_key, s3_secret_key, s3_secret_key_file } = recordings;
+    let Gateway {
+        control_url,
+        join_token,
+        join_token_file,
+        ca_file,
+        ca_fingerprint,
+        folder: gateway_folder,
+        agent_listen,
+        listen,
+        ssh_listen,
+        tls_certificate,
+        tls_key,
+        origins,
+        app_domain,
+        apps_over_https,
+        trusted_proxies,
+        max_connections,
+        spool_bytes,
+    } = gateway;
+    let shown = |it: &Option<String>| it.clone().unwrap_or_else(|| NOT_SET.into());
+    vec![
+        ("recordings.folder", path(folder)),
+        ("recordings.s3_url", shown(s3_url)),
+        ("recordings.s3_region", shown(s3_region)),
+        ("recordings.s3_access_key", hidden(s3_access_key)),
+        ("recordings.s3_secret_key", hidden(s3_secret_key)),
+        ("recordings.s3_secret_key_file", path(s3_secret_key_file)),
+        ("gateway.control_url", shown(control_url)),
+        ("gateway.join_token", hidden(join_token)),
+        ("gateway.join_token_file", path(join_token_file)),
+        ("gateway.ca_file", path(ca_file)),
+        ("gateway.ca_fingerprint", shown(ca_fingerprint)),
+        ("gateway.folder", gateway_folder.display().to_string()),
+        ("gateway.agent_listen", agent_listen.clone()),
+        ("gateway.listen", listen.clone()),
+        ("gateway.ssh_listen", shown(ssh_listen)),
+        ("gateway.tls_certificate", path(tls_certificate)),
+        ("gateway.tls_key", path(tls_key)),
+        ("gateway.origins", list(origins)),
+        ("gateway.app_domain", shown(app_domain)),
+        ("gateway.apps_over_https", apps_over_https.to_string()),
+        ("gateway.trusted_proxies", list(trusted_proxies)),
+        ("gateway.max_connections", max_connections.to_string()),
+        ("gateway.spool_bytes", spool_bytes.to_string()),
+    ]
 }
 
 fn hidden<T>(value: &Option<T>) -> String {

@@ -3,12 +3,22 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use uuid::Uuid;
 
-use crate::{clock, outbox::Message, tx::Tx, work};
+use crate::{
+    clock,
+    outbox::{self, Message, NewEvent},
+    tx::Tx,
+    work,
+};
 
 /// The kind under which the work queue knows dead letters.
 pub const KIND: &str = "dead_letter";
+
+/// Tells those who watch that there is one more. No consumer is given it: one
+/// that fails on everything would make letters about its letters.
+pub const KEPT: &str = "dead_letter.kept";
 
 /// Keeps a message, to be delivered again after a while.
 pub(crate) async fn keep(
@@ -42,6 +52,8 @@ pub(crate) async fn keep(
     .await?;
     if let Some(due) = due {
         work::wake_at(tx, KIND, id, due.to_jiff());
+        let data = json!({ "consumer": consumer, "subject": message.subject });
+        outbox::emit(tx, NewEvent { subject: KEPT.into(), organization: None, resource: None, version: None, data });
         metrics::counter!("gpuaas_dead_letters_total", "consumer" => consumer.to_owned()).increment(1);
     }
     Ok(())

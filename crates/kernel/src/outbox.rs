@@ -156,6 +156,16 @@ pub async fn newest(tx: &mut Tx) -> sqlx::Result<Position> {
     Ok(Position { epoch, xid, place: i64::MAX })
 }
 
+/// Where an event stands, if it is still kept.
+pub async fn position_of(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Position>> {
+    let row: Option<(i32, i64, i64)> =
+        sqlx::query_as("SELECT epoch, xid::text::bigint, place FROM outbox WHERE id = $1")
+            .bind(id)
+            .fetch_optional(tx.conn())
+            .await?;
+    Ok(row.map(|(epoch, xid, place)| Position { epoch, xid, place }))
+}
+
 fn message(row: Columns) -> (Position, Message) {
     let message = Message {
         id: row.id,

@@ -4,6 +4,7 @@
 pub mod agent_binary;
 pub mod canonical;
 mod catalogue;
+pub mod gateway;
 mod inventory;
 mod keys;
 pub mod limits;
@@ -11,6 +12,7 @@ mod messages;
 pub mod paths;
 mod report;
 mod signed;
+pub mod stream;
 mod task;
 mod telemetry;
 mod verb;

@@ -1,6 +1,7 @@
 //! The three conversations: enrolling, renewing the certificate, and the poll that
 //! is heartbeat, telemetry and task delivery in one.
 
+use crate::stream::GatewayRef;
 use crate::{HealthEvent, Inventory, RefusedCounts, Report, Sample, SignedTask, TaskId, TaskKey};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,9 @@ pub struct PollAnswer {
     /// How long to wait before the next poll; nought is at once.
     #[serde(default)]
     pub retry_after_ms: u32,
+    /// Every live gateway of the node's region, bounded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gateways: Vec<GatewayRef>,
 }
 
 /// An error as the node API tells it.

@@ -121,7 +121,7 @@ impl Fleet {
     }
 }
 
-async fn issue(operator: &Client, pool_id: PoolId) -> NewEnrolmentToken {
+pub async fn issue(operator: &Client, pool_id: PoolId) -> NewEnrolmentToken {
     let spec = EnrolmentTokenSpec { pool_id, lifetime_minutes: None };
     operator.call::<CreateEnrolmentToken>(Nothing {}, Default::default(), spec).await.unwrap()
 }

@@ -3,17 +3,16 @@
 
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Stdio,
     time::{Duration, Instant},
 };
 
-use nix::fcntl::{Flock, FlockArg};
 use reqwest::{Client, Response, header, redirect};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use crate::process::free_port;
+use crate::{npm, process::free_port};
 
 pub const CLIENT: &str = "gpuaas";
 pub const CLIENT_SECRET: &str = "a secret, with + and %"; // secret-scan: allow
@@ -169,36 +168,12 @@ pub fn base64_url(bytes: &[u8]) -> String {
 
 /// Installs the provider beside the build, once for all test processes.
 fn install() -> PathBuf {
-    const FILES: [(&str, &str); 3] = [
-        ("package.json", include_str!("../tools/oidc/package.json")),
-        ("package-lock.json", include_str!("../tools/oidc/package-lock.json")),
-        ("server.mjs", include_str!("../tools/oidc/server.mjs")),
-    ];
-    let here = std::env::current_exe().expect("a test knows its own path");
-    let target = here.ancestors().nth(3).expect("tests live in target/…/deps");
-    let folder = target.join("test-tools/oidc");
-    std::fs::create_dir_all(&folder).unwrap();
-    let lock = std::fs::File::create(folder.with_extension("lock")).unwrap();
-    let _alone = Flock::lock(lock, FlockArg::LockExclusive).expect("the lock can be waited for");
-    let wanted: String = FILES.iter().map(|(_, text)| *text).collect();
-    let installed = folder.join("installed");
-    if std::fs::read_to_string(&installed).is_ok_and(|it| it == wanted) {
-        return folder;
-    }
-    for (name, text) in FILES {
-        std::fs::write(folder.join(name), text).unwrap();
-    }
-    npm_ci(&folder);
-    std::fs::write(installed, wanted).unwrap();
-    folder
-}
-
-fn npm_ci(folder: &Path) {
-    let output = std::process::Command::new("npm")
-        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
-        .current_dir(folder)
-        .output()
-        .expect("tests need npm: `make test` installs it");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "`npm ci` failed; check the registry that npm uses: {said}");
+    npm::install(
+        "oidc",
+        &[
+            ("package.json", include_str!("../tools/oidc/package.json")),
+            ("package-lock.json", include_str!("../tools/oidc/package-lock.json")),
+            ("server.mjs", include_str!("../tools/oidc/server.mjs")),
+        ],
+    )
 }

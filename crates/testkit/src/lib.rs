@@ -2,28 +2,37 @@
 //! builders that say only what matters.
 
 pub mod agent;
+pub mod bucket;
 pub mod bus_conformance;
 pub mod cloud;
 pub mod database;
+pub mod dev;
+pub mod door;
 pub mod fleet;
+pub mod gateway;
 pub mod host;
 pub mod issuer;
 pub mod maas;
 pub mod mail_server;
+pub mod npm;
 pub mod plant;
 pub mod process;
 pub mod python;
 pub mod receiver;
 pub mod server;
 pub mod services;
+pub mod shared_name;
+pub mod shell;
 pub mod stripe;
 mod watch;
 pub mod wire;
 pub mod world;
 
 pub use self::agent::Agent;
+pub use bucket::Bucket;
 pub use cloud::{Cloud, Tenant};
 pub use database::Database;
+pub use door::Door;
 pub use fleet::Fleet;
 pub use issuer::Issuer;
 pub use maas::Maas;
@@ -31,7 +40,9 @@ pub use mail_server::MailServer;
 pub use plant::{Plane, Plant};
 pub use receiver::Receiver;
 pub use server::Server;
+pub use shared_name::SharedName;
 pub use stripe::Stripe;
+pub use watch::Watch;
 pub use wire::Wire;
 pub use world::{Member, World};
 

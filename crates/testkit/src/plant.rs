@@ -19,10 +19,16 @@ pub struct Plant {
     pub database: Arc<Database>,
     pub operator: Member,
     pub tenant: Tenant,
+    /// Somebody else of the tenant's organization.
+    pub colleague: Member,
+    /// Somebody who belongs to no organization.
+    pub stranger: Member,
     /// One enrolment token for each host that is to come.
     pub tokens: Vec<String>,
     /// The roots that hosts trust.
     pub roots: String,
+    /// Where recordings are kept.
+    recordings: tempfile::TempDir,
 }
 
 /// A control plane that runs, and where hosts find it.
@@ -48,9 +54,12 @@ impl Plant {
         add_sku(&fleet.operator).await;
         let tokens = issue_tokens(&fleet.operator, fleet.pool, hosts).await;
         let tenant = Tenant::new(&fleet.world).await;
+        let colleague = fleet.world.member_of(tenant.organization, contract::Role::Member).await;
+        let stranger = fleet.world.person().await;
         let roots = fleet.world.server.app.ca.authority().roots_pem().to_owned();
         fleet.world.server.stop().await;
-        Plant { database, operator, tenant, tokens, roots }
+        let recordings = tempfile::tempdir().expect("there is room for a folder");
+        Plant { database, operator, tenant, colleague, stranger, tokens, roots, recordings }
     }
 
     /// Starts a control plane on free ports.
@@ -61,7 +70,12 @@ impl Plant {
     /// Starts a control plane where another one was.
     pub async fn plane_at(&self, port: u16, node_port: u16) -> Plane {
         let (listen, url) = (format!("127.0.0.1:{node_port}"), format!("https://127.0.0.1:{node_port}"));
-        let more = [("GPUAAS_NODE_LISTEN", listen.as_str()), ("GPUAAS_NODE_URL", url.as_str())];
+        let recordings = self.recordings.path().display().to_string();
+        let more = [
+            ("GPUAAS_NODE_LISTEN", listen.as_str()),
+            ("GPUAAS_NODE_URL", url.as_str()),
+            ("GPUAAS_RECORDINGS_FOLDER", recordings.as_str()),
+        ];
         let daemon = Daemon::serve(&self.database.url(), port, &more).await;
         Plane { daemon, port, node_port }
     }

@@ -52,6 +52,11 @@ impl World {
         self.connect(&format!("/v1/organizations/{organization}/events/watch?subject={subject}"), token).await
     }
 
+    /// Everything that happens on the platform, as a member of its staff may hear it.
+    pub async fn watch_platform(&self, token: &str, query: &str) -> Result<Watch, tungstenite::Error> {
+        self.connect(&format!("/v1/platform/events/watch?{query}"), token).await
+    }
+
     /// What a person is told, as it comes.
     pub async fn watch_notifications(&self, token: &str) -> Watch {
         self.connect("/v1/me/notifications/watch", token).await.unwrap()

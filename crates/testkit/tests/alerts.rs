@@ -26,16 +26,43 @@ fn sources(folder: &Path, into: &mut String) {
     }
 }
 
+/// Everything that counts and measures.
+fn code() -> String {
+    let mut code = String::new();
+    for krate in ["kernel", "control", "gateway"] {
+        sources(&root().join("crates").join(krate).join("src"), &mut code);
+    }
+    code
+}
+
 #[test]
 fn every_alert_watches_a_metric_that_is_measured() {
-    let mut code = String::new();
-    sources(&root().join("crates/kernel/src"), &mut code);
-    sources(&root().join("crates/control/src"), &mut code);
+    let code = code();
     let rules = fs::read_to_string(root().join("deploy/alerts.yml")).unwrap();
     let watched: Vec<&str> = rules.lines().filter(|it| it.contains("expr:")).flat_map(words).collect();
     assert!(watched.len() >= 8, "{watched:?}");
     for metric in watched {
-        assert!(code.contains(&format!("gauge!(\"{metric}\"")), "nothing measures {metric}");
+        let is_measured = |kind| code.contains(&format!("{kind}!(\"{metric}\""));
+        assert!(["gauge", "counter"].into_iter().any(is_measured), "nothing measures {metric}");
+    }
+}
+
+#[test]
+fn every_panel_shows_a_metric_that_is_measured() {
+    let code = code();
+    for entry in fs::read_dir(root().join("deploy/grafana")).unwrap().flatten() {
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let dashboard: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let panels = dashboard["panels"].as_array().unwrap();
+        assert!(panels.len() >= 4, "{:?}", entry.path());
+        let targets = panels.iter().flat_map(|it| it["targets"].as_array().unwrap());
+        let mut shown = 0;
+        for metric in targets.flat_map(|it| words(it["expr"].as_str().unwrap())) {
+            let name = metric.trim_end_matches("_bucket");
+            assert!(code.contains(&format!("!(\"{name}\"")), "nothing measures {metric}");
+            shown += 1;
+        }
+        assert!(shown >= panels.len());
     }
 }
 

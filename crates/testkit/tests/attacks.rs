@@ -165,9 +165,9 @@ async fn a_stolen_certificate_opens_one_node_and_no_other() {
     let task = cloud.fleet.order(b_id, 1).await;
 
     let stolen = a.identity().unwrap();
-    let key = KeyPair::from_pem(&stolen.key).unwrap();
+    let key = KeyPair::from_pem(&stolen.pair.key).unwrap();
     let address = cloud.world().server.node_address.unwrap();
-    let identity = Identity { chain: &stolen.certificate, key: &key };
+    let identity = Identity { chain: &stolen.pair.certificate, key: &key };
     let mut line = Line::open(address, &stolen.roots, Some(identity)).await.unwrap();
     let inventory_hash = agent::inventory("a", 1).hash();
     let mut poll = PollRequest {

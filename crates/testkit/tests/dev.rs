@@ -6,60 +6,19 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::Path,
-    process::Stdio,
     time::Duration,
 };
 
 use nix::sys::signal::Signal;
-use tempfile::TempDir;
 use testkit::{
-    process::{Daemon, Said, command, said},
+    dev::{Dev, folder},
+    process::{Said, command, said},
     server::eventually,
 };
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 
-/// A folder that the account which runs PostgreSQL for root can pass.
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
-    folder
-}
-
-struct Dev {
-    daemon: Daemon,
-    said: Lines<BufReader<tokio::process::ChildStdout>>,
-}
-
-impl Dev {
-    async fn start(data: &Path, more: &[&str]) -> Dev {
-        let arguments = [&["dev", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().unwrap()], more].concat();
-        let mut child =
-            command(&arguments, "").env_remove("GPUAAS_DATABASE_URL").stdout(Stdio::piped()).spawn().unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
-        let first = tokio::time::timeout(Duration::from_secs(60), said.next_line()).await.unwrap().unwrap().unwrap();
-        let base = first.strip_prefix("gpuaas is ready at ").expect("it says where it is").to_owned();
-        let dev = Dev { daemon: Daemon { child, base }, said };
-        dev.daemon.ready(Duration::from_secs(10)).await;
-        dev
-    }
-
-    /// What it has said since, until it says how to stop it.
-    async fn rest(&mut self) -> String {
-        let mut text = String::new();
-        while let Some(line) = self.said.next_line().await.unwrap() {
-            text += &line;
-            text.push('\n');
-            if line.starts_with("Ctrl-C") {
-                break;
-            }
-        }
-        text
-    }
-
-    async fn whoami(&self, token: &str) -> u16 {
-        let request = reqwest::Client::new().get(format!("{}/v1/whoami", self.daemon.base)).bearer_auth(token);
-        request.send().await.unwrap().status().as_u16()
-    }
+async fn whoami(dev: &Dev, token: &str) -> u16 {
+    let request = reqwest::Client::new().get(format!("{}/v1/whoami", dev.daemon.base)).bearer_auth(token);
+    request.send().await.unwrap().status().as_u16()
 }
 
 async fn refused(data: &Path, more: &[&str]) -> Said {
@@ -69,12 +28,6 @@ async fn refused(data: &Path, more: &[&str]) -> Said {
     let said = said(command).await;
     assert!(!said.is_success, "{said:?}");
     said
-}
-
-fn env(data: &Path) -> HashMap<String, String> {
-    let text = fs::read_to_string(data.join("dev.env")).unwrap();
-    let pairs = text.lines().filter_map(|it| it.strip_prefix("export ")?.split_once('='));
-    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// Every process with its parent and the moment it started, which tells a
@@ -131,9 +84,9 @@ async fn ctrl_c_leaves_nothing_running_and_a_kill_loses_nothing() {
     let data = folder.path().join("data");
     let mut dev = Dev::start(&data, &[]).await;
     assert!(dev.rest().await.contains("owner@demo.localhost"));
-    let first = env(&data);
+    let first = dev.env();
     assert_eq!(fs::metadata(data.join("dev.env")).unwrap().permissions().mode() & 0o077, 0);
-    assert_eq!(dev.whoami(&first["GPUAAS_TOKEN"]).await, 200);
+    assert_eq!(whoami(&dev, &first["GPUAAS_TOKEN"]).await, 200);
     let before = family(dev.daemon.child.id().unwrap());
     assert!(before.len() > 5, "gpuaasd, its PostgreSQL and their helpers: {before:?}");
     dev.daemon.signal(Signal::SIGINT);
@@ -148,12 +101,12 @@ async fn ctrl_c_leaves_nothing_running_and_a_kill_loses_nothing() {
     let dev = Dev::start(&data, &[]).await;
     println!("ready {:?} after a kill", started.elapsed());
     all_end(&before).await;
-    let third = env(&data);
+    let third = dev.env();
     for name in ["GPUAAS_TOKEN", "GPUAAS_OPERATOR_TOKEN", "GPUAAS_ORGANIZATION", "GPUAAS_PROJECT"] {
         assert_eq!(first[name], third[name], "{name}");
     }
     for name in ["GPUAAS_TOKEN", "GPUAAS_OPERATOR_TOKEN"] {
-        assert_eq!(dev.whoami(&first[name]).await, 200, "{name}");
+        assert_eq!(whoami(&dev, &first[name]).await, 200, "{name}");
     }
     assert_eq!(third["GPUAAS_URL"], dev.daemon.base);
     assert!(dev.daemon.stop().await.success());

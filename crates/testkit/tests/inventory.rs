@@ -13,7 +13,7 @@ use contract::{
     },
     pools::{ChangePool, CreatePool, Isolation, ListPools, Pool, PoolChange, PoolFilter, PoolPath, PoolSpec, Provider},
     prices::{ListPrices, Price, PriceFilter, PriceSpec, SetPrice},
-    quotas::{ListQuotas, Quota, QuotaPath, QuotaSpec, SetQuota, UnsetQuota},
+    quotas::{ListAnyQuotas, ListQuotas, Quota, QuotaPath, QuotaSpec, SetQuota, UnsetQuota},
     regions::{CreateRegion, ListRegions, Region, RegionFilter, RegionSpec},
     skus::{CreateSku, ListSkus, RetireSku, Shape, Sku, SkuFilter, SkuPath, SkuSpec},
     ssh_keys::{AddSshKey, ListSshKeys, PublicKey, RemoveSshKey, SshKey, SshKeyPath, SshKeySpec},
@@ -321,7 +321,15 @@ async fn quotas_are_set_by_staff_and_show_what_is_used() {
     }
     let raised = set_quota(&operator, organization, slice.id, 10).await.unwrap();
     assert_eq!((raised.gpus, raised.used, raised.sku.as_str()), (10, 7, "h200-slice"));
-    assert_eq!(quotas_of(&world.as_(&owner), organization).await, [raised]);
+    assert_eq!(quotas_of(&world.as_(&owner), organization).await, std::slice::from_ref(&raised));
+    let listed = async |client: &Client, organization_id| {
+        client.call::<ListAnyQuotas>(OrganizationPath { organization_id }, Default::default(), Default::default()).await
+    };
+    assert_eq!(listed(&operator, organization).await.unwrap().items, [raised], "staff see the same");
+    let refused = listed(&world.as_(&owner), organization).await.unwrap_err();
+    assert!(refused.is(Code::Forbidden), "{refused}");
+    let unknown = listed(&operator, OrganizationId::generate()).await.unwrap_err();
+    assert!(unknown.is(Code::NotFound), "{unknown}");
     let theirs = quotas_of(&world.as_(&stranger), other).await;
     assert_eq!(theirs.iter().map(|it| (it.gpus, it.used)).collect::<Vec<_>>(), [(99, 0)]);
 

@@ -158,6 +158,23 @@ const FLEET: &str = "
       SELECT 'stripe', id::text, organization_id, id, 1, 'won' FROM payments;
     INSERT INTO payment_events (id, provider, event_id, kind, outcome, processed_at)
       SELECT gen_random_uuid(), 'stripe', 'evt_1', 'customer.created', 'unknown', app_now();
+    INSERT INTO gateways (id, region_id, name, agent_url, public_url, app_domain, token_hash, token_expires_at)
+      SELECT gen_random_uuid(), id, 'gw', 'https://gw:1', 'wss://gw', 'apps.test', 'h', app_now() FROM regions LIMIT 1;
+    INSERT INTO gateway_certificates (serial, gateway_id, expires_at) SELECT '1', id, app_now() FROM gateways;
+    INSERT INTO gateway_beats SELECT id, app_now(), 1, '0.1.0', 0, 0 FROM gateways;
+    INSERT INTO access_tickets (id, organization_id, project_id, allocation_id, hash, session_id, node_id, kind, actor, expires_at)
+      SELECT gen_random_uuid(), a.organization_id, a.project_id, a.id, sha256(a.id::text::bytea), gen_random_uuid(), n.id, 'terminal', 'test', app_now()
+      FROM allocations a, nodes n LIMIT 1;
+    INSERT INTO access_sessions (id, organization_id, project_id, allocation_id, node_id, kind, actor, principal_id, address, gateway_id,
+        generation, grace_seconds, until, state)
+      SELECT gen_random_uuid(), a.organization_id, a.project_id, a.id, n.id, 'terminal', 'test', gen_random_uuid(), '', g.id, 1, 1, app_now(), 'ended'
+      FROM allocations a, nodes n, gateways g LIMIT 1;
+    INSERT INTO recordings (id, organization_id, session_id, has_input, state)
+      SELECT gen_random_uuid(), organization_id, id, false, 'deleted' FROM access_sessions;
+    INSERT INTO recording_segments (organization_id, recording_id, number, gateway_id, from_offset)
+      SELECT r.organization_id, r.id, 0, g.id, 0 FROM recordings r, gateways g;
+    INSERT INTO recording_chunks (organization_id, recording_id, segment, number, sha256, size_bytes, from_offset, to_offset, began_ms, ended_ms)
+      SELECT organization_id, recording_id, number, 0, sha256('x'), 1, 0, 1, 0, 1 FROM recording_segments;
     INSERT INTO payment_drift (id, provider, object_id, kind, provider_micros, ledger_micros, resolved_at)
       SELECT gen_random_uuid(), 'stripe', 'pi_1', 'not_posted', 1, 0, app_now()";
 

@@ -55,7 +55,7 @@ async fn a_host_enrols_and_is_ready_once_it_has_spoken() {
     assert!(!answer.want_inventory && !answer.renew);
     assert_eq!(answer.task_keys.unwrap(), agent.task_keys, "told once to every new agent");
     assert!(answer.roots.unwrap().contains("BEGIN CERTIFICATE"));
-    let NodeDetail { node, slots } = fleet.node(agent.node).await;
+    let NodeDetail { node, slots, .. } = fleet.node(agent.node).await;
     assert_eq!((node.state, node.health), (NodeState::Ready.into(), NodeHealth::Ok.into()));
     assert_eq!((node.name.as_str(), node.gpus, node.gpus_free), ("gpu-01.hall", 2, 2));
     assert_eq!((slots[1].numa, slots[1].fabric.as_deref()), (Some(0), Some("mlx5_1")));
@@ -251,7 +251,7 @@ async fn hardware_is_changed_in_maintenance() {
     fleet.is(agent.node, NodeState::Maintenance, NodeHealth::Ok).await;
     let path = NodePath { node_id: agent.node };
     fleet.operator.call::<RestoreNode>(path, Default::default(), because()).await.unwrap();
-    let NodeDetail { node, slots } = fleet.node(agent.node).await;
+    let NodeDetail { node, slots, .. } = fleet.node(agent.node).await;
     assert_eq!((node.state, node.gpus, slots.len()), (NodeState::Ready.into(), 2, 3));
     let gone = slots.iter().find(|it| it.gpu_uuid == "GPU-a-1").unwrap();
     assert_eq!(gone.condition, SlotCondition::Missing);
@@ -351,7 +351,7 @@ async fn a_broken_gpu_is_taken_off_offer_until_a_person_attests_it() {
     agent.complain(vec![event(HealthKind::Xid, false)]).await.unwrap();
     assert_eq!(fleet.state(agent.node).await.1, "ok", "what is not fatal is only counted");
     agent.complain(vec![event(HealthKind::Xid, true)]).await.unwrap();
-    let NodeDetail { node, slots } = fleet.node(agent.node).await;
+    let NodeDetail { node, slots, .. } = fleet.node(agent.node).await;
     assert_eq!((node.health, node.gpus_free), (NodeHealth::Degraded.into(), 1));
     assert_eq!(slots[1].condition, SlotCondition::Quarantined);
     assert!(slots[1].condition_reason.as_ref().unwrap().contains("xid 79: fell off the bus"));

@@ -183,7 +183,7 @@ async fn a_host_recognises_the_control_plane_by_the_fingerprint_that_came_with_i
     let fleet = Fleet::new().await;
     let token = fleet.token_for(fleet.pool).await;
     let enrol = async |fingerprint: &str, secret: &str| {
-        let trust = ::agent::link::Trust::in_fingerprint(fingerprint).unwrap();
+        let trust = trust::Trust::in_fingerprint(fingerprint).unwrap();
         ::agent::enroll::enroll(&token.node_url, secret, &trust, agent::inventory("a", 1)).await
     };
     let other = "ab".repeat(32);

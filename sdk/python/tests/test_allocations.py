@@ -21,6 +21,17 @@ def test_an_allocation_becomes_active_and_is_released(client: gpuaas.Client) -> 
     assert allocation.wait("released").state == "released"
 
 
+def test_it_says_what_it_cost(client: gpuaas.Client) -> None:
+    allocation = client.allocations.create(sku="h200-slice", gpus=2).wait()
+    running = allocation.cost()
+    assert (running.currency, running.burn_micros_per_hour) == ("USD", 7_000_000)
+    assert running.amount_micros == running.posted_micros - running.taken_back_micros + running.accrued_micros
+    allocation.release().wait("released")
+    over = allocation.cost()
+    assert (over.burn_micros_per_hour, over.held_micros, over.intervals) == (0, 0, 1)
+    assert over.amount_micros >= running.amount_micros
+
+
 def test_it_stops_and_starts_again(client: gpuaas.Client) -> None:
     allocation = client.allocations.create(sku="h200-slice", gpus=1).wait()
     assert allocation.stop().wait("stopped").state == "stopped"

@@ -172,6 +172,11 @@ impl Drop for Daemon {
     }
 }
 
+/// The program that a daemon runs.
+pub fn program(daemon: &Daemon) -> &Path {
+    &daemon.program
+}
+
 fn spawn(program: &Path, folder: &Path, listen: &str, sim_nodes: u16) -> Result<Child, String> {
     let mut command = Command::new(program);
     command

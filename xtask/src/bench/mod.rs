@@ -2,6 +2,7 @@
 //! one run and by turns, and prints one JSON document. It compares; it does not
 //! explain: for that, attach a profiler while it runs.
 
+mod access;
 mod cpu;
 mod daemon;
 mod fleet;
@@ -41,6 +42,8 @@ pub struct Options {
     fleet: bool,
     /// Whether postings, proofs and balances are measured too, or alone.
     money: bool,
+    /// Whether terminals are measured too, or alone.
+    access: bool,
     /// Whether requests are measured beside pgbench.
     requests: bool,
     bars: bool,
@@ -48,8 +51,16 @@ pub struct Options {
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, String> {
-        let mut options =
-            Options { seconds: 10, rounds: 3, only: None, fleet: true, money: true, requests: true, bars: true };
+        let mut options = Options {
+            seconds: 10,
+            rounds: 3,
+            only: None,
+            fleet: true,
+            money: true,
+            access: true,
+            requests: true,
+            bars: true,
+        };
         let mut words = args.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value; {USAGE}"));
@@ -57,11 +68,12 @@ impl Options {
                 "--seconds" => options.seconds = number(value()?)?,
                 "--rounds" => options.rounds = number(value()?)? as usize,
                 "--only" => match value()?.as_str() {
-                    "fleet" => (options.requests, options.money) = (false, false),
-                    "money" => (options.requests, options.fleet) = (false, false),
+                    "fleet" => (options.requests, options.money, options.access) = (false, false, false),
+                    "money" => (options.requests, options.fleet, options.access) = (false, false, false),
+                    "access" => (options.requests, options.fleet, options.money) = (false, false, false),
                     word => {
                         options.only = Some(Load::parse(word).ok_or(USAGE)?);
-                        (options.fleet, options.money) = (false, false);
+                        (options.fleet, options.money, options.access) = (false, false, false);
                     }
                 },
                 "--no-bars" => options.bars = false,
@@ -76,7 +88,7 @@ impl Options {
     }
 }
 
-const USAGE: &str = "bench takes --seconds N, --rounds N, --only writes|reads|fleet|money and --no-bars";
+const USAGE: &str = "bench takes --seconds N, --rounds N, --only writes|reads|fleet|money|access and --no-bars";
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|it| *it > 0).ok_or(format!("{text} is not a number above zero; {USAGE}"))
@@ -110,6 +122,9 @@ async fn measure(root: &Path, options: &Options) -> Result<(serde_json::Value, V
     }
     if options.money {
         money::measure(root, &mut report).await?;
+    }
+    if options.access {
+        access::measure(root, &mut report).await?;
     }
     Ok(report.finish())
 }

@@ -10,9 +10,11 @@ mod language;
 mod length;
 mod lexer;
 mod lifecycles;
+mod links;
 mod markers;
 mod mover;
 mod printing;
+mod reach;
 mod roles;
 mod row_security;
 mod secrets;
@@ -22,7 +24,8 @@ mod sql_in_stores;
 mod thresholds;
 
 use contract::compat::RELEASED;
-use files::File;
+pub use files::{File, tracked};
+pub use source::Source;
 use std::fmt;
 use std::path::Path;
 
@@ -44,6 +47,7 @@ const RULES: &[Rule] = &[
     ("secrets", secrets::check),
     ("row-security", row_security::check),
     ("product-language", language::check),
+    ("links", links::check),
 ];
 
 /// A broken rule: where, and what to do instead.
@@ -75,8 +79,9 @@ impl fmt::Display for Report {
 
 /// Checks the working tree and fails with every broken rule.
 pub fn run(root: &Path) -> Result<(), String> {
-    let files = files::tracked(root)?;
+    let files = tracked(root)?;
     let mut reports = judge(&files);
+    reports.extend(reach::check(&files).into_iter().map(|problem| Report { rule: "endpoint-reach", problem }));
     reports.extend(generated::check()?.into_iter().map(|problem| Report { rule: "generated-files", problem }));
     let broken =
         crate::compat::breaks(root)?.into_iter().map(|advice| Problem { path: RELEASED.into(), line: 1, advice });
@@ -115,7 +120,7 @@ mod tests {
     fn every_rule_is_explained_in_the_guards_page() {
         let page = include_str!("../../../docs/guards.md");
         let names = RULES.iter().map(|(name, _)| *name);
-        for name in names.chain(["generated-files", "compatible-api"]) {
+        for name in names.chain(["endpoint-reach", "generated-files", "compatible-api"]) {
             assert!(page.contains(&format!("`{name}`")), "{name} is missing");
         }
     }

@@ -19,7 +19,9 @@ pub fn check(files: &[File]) -> Vec<Problem> {
 }
 
 fn is_silent(file: &File) -> bool {
-    let is_face = file.name() == "main.rs" || ["/dev/", "/commands/"].iter().any(|it| file.path.contains(it));
+    // A build script speaks to cargo by printing.
+    let is_program = ["main.rs", "build.rs"].contains(&file.name());
+    let is_face = is_program || ["/dev/", "/commands/"].iter().any(|it| file.path.contains(it));
     let is_library = ["control", "kernel", "contract"].iter().any(|name| file.is_in(name));
     file.is_rust() && is_library && !is_face && !file.is_test()
 }
@@ -41,6 +43,7 @@ mod tests {
     #[test]
     fn a_programs_face_may_print() {
         assert!(is_clean("crates/control/src/main.rs"));
+        assert!(is_clean("crates/control/build.rs"));
         assert!(is_clean("crates/control/src/dev/banner.rs"));
         assert!(is_clean("crates/cli/src/table.rs"));
         assert!(is_clean("crates/kernel/tests/work.rs"));

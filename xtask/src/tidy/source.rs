@@ -68,6 +68,15 @@ impl Source {
         self.code.get(offset..).unwrap_or_default()
     }
 
+    /// The code with items under `#[cfg(test)]` blanked too.
+    pub fn without_tests(&self) -> String {
+        let mut code = self.code.clone().into_bytes();
+        for range in &self.tests {
+            code[range.clone()].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+        }
+        String::from_utf8_lossy(&code).into_owned()
+    }
+
     /// Whether a comment on this line, or in the block right above it, gives a
     /// reason after `marker`.
     pub fn explained(&self, line: usize, marker: &str) -> bool {

@@ -4,12 +4,12 @@ use super::{Outcome, Place};
 use agent::config::Config;
 use agent::driver::Driver;
 use agent::enroll::enroll;
-use agent::link::Trust;
 use agent::linux::LinuxDriver;
 use agent::state::StateFolder;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use trust::Trust;
 
 #[derive(Args)]
 pub struct Options {

@@ -49,6 +49,10 @@ pub async fn run(options: Options) -> Outcome {
     let binary = std::env::current_exe()?;
     let updater = Updater::new(folder.clone(), binary.clone(), restarting.clone());
     let driver = LinuxDriver::new(Config::load(&folder.config())?, Some(updater));
+    let left = driver.sweep();
+    if left > 0 {
+        tracing::warn!(left, "ended processes of sessions that an agent before this one had");
+    }
     let heartbeat = Duration::from_millis(options.heartbeat_ms);
     let agent = Agent::new(Start {
         identity: folder.identity()?,
@@ -61,6 +65,7 @@ pub async fn run(options: Options) -> Outcome {
         trust: None,
         voice: None,
         guard,
+        streams: true,
     })?;
     tracing::info!(version = agent::VERSION, "started");
     let polling = tokio::spawn(agent.run(restarting.clone()));

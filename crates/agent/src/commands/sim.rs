@@ -37,6 +37,9 @@ pub struct Options {
     /// How long every step of every task takes.
     #[arg(long, default_value_t = 0)]
     latency_ms: u64,
+    /// Whether the nodes open terminals and other streams; by default when there are few.
+    #[arg(long)]
+    streams: Option<bool>,
     /// End when standard input does, so that whoever started it need not end it.
     #[arg(long)]
     until_stdin_closes: bool,
@@ -57,6 +60,7 @@ pub async fn run(options: Options) -> Outcome {
     config.model = options.model;
     config.name = options.name;
     config.data_dir = options.data_dir;
+    config.streams = options.streams;
     config.points = options.crash_at.map_or_else(no_points, crash_at);
     let fleet = Fleet::start(config.heartbeat(Duration::from_millis(options.heartbeat_ms))).await?;
     for node in fleet.nodes() {

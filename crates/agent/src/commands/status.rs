@@ -23,6 +23,8 @@ pub fn run(place: &Place) -> Outcome {
     println!("certificate  until {}", told(status.certificate_until));
     println!("agent        {}, start {}", status.agent_version, status.generation);
     println!("refused      {}", serde_json::to_string(&status.refused).map_err(|_| StateError::NotEnrolled)?);
+    let refused = serde_json::to_string(&status.streams_refused).map_err(|_| StateError::NotEnrolled)?;
+    println!("streams      {} sessions, refused {refused}", status.sessions);
     let is_well = status.state == "connected";
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -6,6 +6,7 @@ use crate::driver::{Allocation, Driver, Failure, Steps};
 use crate::journal::JournalError;
 use crate::locked;
 use protocol::limits::bounded_text;
+use protocol::stream::Closing;
 use protocol::{Done, Outcome, Task, Verb};
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,7 +97,7 @@ impl<D: Driver> Shared<D> {
         };
         let attempt = tokio::spawn(async move {
             let mut steps = Steps::new(Arc::clone(&shared.points));
-            match tokio::time::timeout(limit, perform(&*shared.driver, &mut steps, &wanted)).await {
+            match tokio::time::timeout(limit, perform(&shared, &mut steps, &wanted)).await {
                 Ok(Ok(Some(result))) => End::Report(Outcome::Done { result }),
                 Ok(Ok(None)) => End::Successor,
                 Ok(Err(failure)) => End::Report(failed(steps.current(), failure)),
@@ -113,7 +114,17 @@ impl<D: Driver> Shared<D> {
     }
 }
 
-async fn perform<D: Driver>(driver: &D, steps: &mut Steps, task: &Task) -> crate::driver::Result<Option<Done>> {
+async fn perform<D: Driver>(shared: &Shared<D>, steps: &mut Steps, task: &Task) -> crate::driver::Result<Option<Done>> {
+    let (driver, sessions) = (&shared.driver, &shared.sessions);
+    // Streams end first, and none begins until it is done: nobody types into what is being cleaned.
+    let _closed = match &task.verb {
+        Verb::EnsureStopped { .. } | Verb::EnsureGone { .. } => Some(sessions.end(&task.resource).await),
+        Verb::EnsureSanitized {} => {
+            sessions.end_all(Closing::AllocationEnded).await;
+            None
+        }
+        Verb::EnsureAllocation { .. } | Verb::EnsureKeys { .. } | Verb::EnsureAgent { .. } => None,
+    };
     let done = match &task.verb {
         Verb::EnsureAllocation { shape, gpus, login, self_test } => {
             let wanted = Allocation { shape: *shape, gpus, login, self_test: *self_test };

@@ -10,10 +10,10 @@ mod tests;
 
 pub use outbox::Outbox;
 
-use crate::clock::ControlClock;
 use crate::driver::{Driver, Points};
 use crate::journal::Journal;
 use crate::locked;
+use crate::streams::{Judge, Sessions, Trusted};
 use jiff::Timestamp;
 use judge::Verdict;
 use lanes::Lanes;
@@ -21,6 +21,7 @@ use protocol::{Outcome, Refusal, RefusedCounts, Report, SignedTask, Task, TaskId
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::{Notify, Semaphore};
+use trust::ControlClock;
 
 const MAX_AT_ONCE: usize = 8; // bound: tasks start processes; a host has other work to do
 const MAX_WAITING: usize = 256; // bound: the control plane delivers again what is not reported
@@ -30,6 +31,8 @@ pub struct Place {
     pub node: String,
     pub generation: u64,
     pub epoch: i64,
+    /// Who may sign grants; tasks come with the keys of their poll.
+    pub keys: Vec<TaskKey>,
     pub clock: ControlClock,
     pub points: Points,
 }
@@ -52,6 +55,7 @@ struct Shared<D> {
     clock: ControlClock,
     points: Points,
     journal: Arc<Mutex<Journal>>,
+    sessions: Sessions,
     state: Mutex<State>,
     at_once: Semaphore,
     /// Rings when a task has ended.
@@ -72,8 +76,11 @@ impl<D: Driver> Engine<D> {
             outbox.push(report);
         }
         let state = State { epoch: place.epoch, lanes: Lanes::default(), refused: RefusedCounts::default(), outbox };
+        let judge = Judge { node: place.node.clone(), clock: place.clock.clone(), started: Instant::now() };
+        let sessions = Sessions::new(judge, Trusted { keys: place.keys, epoch: place.epoch });
         let shared = Shared {
             driver,
+            sessions,
             node: place.node,
             generation: place.generation,
             clock: place.clock,
@@ -123,6 +130,13 @@ impl<D: Driver> Engine<D> {
     pub fn learn_epoch(&self, epoch: i64) {
         let mut state = locked(&self.shared.state);
         state.epoch = state.epoch.max(epoch);
+        drop(state);
+        self.shared.sessions.learn_epoch(epoch);
+    }
+
+    /// The streams that are open here.
+    pub fn sessions(&self) -> &Sessions {
+        &self.shared.sessions
     }
 
     pub fn refused(&self) -> RefusedCounts {

@@ -25,7 +25,7 @@ fn host_at(folder: &Path, driver: Option<Arc<SimDriver>>, points: Points) -> Hos
     let clock = ControlClock::default();
     clock.learn(noon());
     let journal = Journal::open(&folder.join("journal"), Bounds::HOST).unwrap();
-    let place = Place { node: "node-a".into(), generation: 3, epoch: 5, clock: clock.clone(), points };
+    let place = Place { node: "node-a".into(), generation: 3, epoch: 5, keys: vec![], clock: clock.clone(), points };
     let engine = Engine::new(place, Arc::clone(&driver), Arc::new(Mutex::new(journal)));
     Host { engine, driver, clock, key: SigningKey::from_seed(&[1; 32]).unwrap() }
 }

@@ -1,10 +1,6 @@
 //! One kept-alive connection to the control plane. It is opened when first needed
 //! and again after it broke; nothing is queued here.
 
-mod trust;
-
-pub use trust::{Trust, TrustError};
-
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, RETRY_AFTER};
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -20,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use url::Url;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10); // bound: then the address is as good as down
@@ -66,6 +63,16 @@ impl Endpoint {
         }
         let name = ServerName::try_from(host.clone()).map_err(|_| wrong())?;
         Ok(Self { host, port: parsed.port().unwrap_or(443), name })
+    }
+
+    /// A new connection, with its handshake done. Has no time limit of its own.
+    pub async fn dial(&self, tls: &Arc<ClientConfig>) -> Result<TlsStream<TcpStream>, LinkError> {
+        let dial = async {
+            let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+            stream.set_nodelay(true)?;
+            TlsConnector::from(Arc::clone(tls)).connect(self.name.clone(), stream).await
+        };
+        dial.await.map_err(unreachable)
     }
 }
 
@@ -164,13 +171,8 @@ impl Link {
     }
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, LinkError> {
-        let dial = async {
-            let stream = TcpStream::connect((self.endpoint.host.as_str(), self.endpoint.port)).await?;
-            stream.set_nodelay(true)?;
-            TlsConnector::from(Arc::clone(&self.tls)).connect(self.endpoint.name.clone(), stream).await
-        };
-        let stream = tokio::time::timeout(CONNECT_LIMIT, dial).await;
-        let stream = stream.map_err(|_| LinkError::Silent(CONNECT_LIMIT))?.map_err(unreachable)?;
+        let stream = tokio::time::timeout(CONNECT_LIMIT, self.endpoint.dial(&self.tls)).await;
+        let stream = stream.map_err(|_| LinkError::Silent(CONNECT_LIMIT))??;
         let (sender, connection) =
             http1::Builder::new().max_buf_size(64 * 1024).handshake(TokioIo::new(stream)).await.map_err(unreachable)?;
         // Ends when the sender is dropped or the other side closes.

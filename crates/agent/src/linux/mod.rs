@@ -8,6 +8,7 @@ mod gpus;
 mod host;
 mod keys;
 mod processes;
+mod shell;
 mod users;
 mod wipe;
 
@@ -16,8 +17,11 @@ pub use users::{MARK, is_login_name};
 
 use crate::config::Config;
 use crate::driver::{Allocation, Driver, Failure, Readings, Result, Steps};
+use crate::streams::Refused;
+use crate::streams::shell::{Prepared, Program, Way};
 use crate::update::Updater;
 use host::Host;
+use protocol::stream::refusals;
 use protocol::{Done, GpuRef, HealthEvent, Inventory, Isolation, Shape, Task};
 use tokio::sync::Mutex;
 use users::User;
@@ -37,6 +41,11 @@ impl LinuxDriver {
         Self { config, host: Host::default(), gpus, updater, users: Mutex::new(()) }
     }
 
+    /// Ends what sessions of an agent that was killed have left, and says how much.
+    pub fn sweep(&self) -> usize {
+        crate::streams::processes::sweep(|uid| users::is_made_below(uid, &self.config.home_root))
+    }
+
     pub fn gpus(&self) -> &GpuSource {
         &self.gpus
     }
@@ -51,6 +60,16 @@ impl LinuxDriver {
             Some(_) => Err(Failure::lasting("foreign_user", format!("{name} was not made by the agent"))),
             None => Ok(None),
         }
+    }
+}
+
+impl LinuxDriver {
+    /// The user, if it is one that the agent made and somebody may use it now.
+    fn open_login(&self, name: &str) -> std::result::Result<User, Refused> {
+        let refused = |detail: String| Refused::new(refusals::NO_ALLOCATION, detail);
+        let user = self.ours(name).map_err(|failure| refused(failure.detail))?;
+        let user = user.ok_or_else(|| refused(format!("there is no user {name}")))?;
+        if users::is_locked(&user) { Err(refused(format!("{name} is locked"))) } else { Ok(user) }
     }
 }
 
@@ -142,6 +161,14 @@ impl Driver for LinuxDriver {
             Some(updater) => updater.ensure(steps, task).await,
             None => Err(Failure::lasting("unsupported", "this agent was started without a way to replace itself")),
         }
+    }
+
+    async fn prepare(&self, user: &str, program: Program<'_>) -> std::result::Result<Prepared, Refused> {
+        shell::prepare(&self.open_login(user)?, program)
+    }
+
+    async fn connect(&self, user: &str, port: u16) -> std::result::Result<Way, Refused> {
+        shell::connect(&self.open_login(user)?, port).await
     }
 }
 

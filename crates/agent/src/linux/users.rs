@@ -20,6 +20,7 @@ pub(super) struct User {
     pub uid: u32,
     pub gid: u32,
     pub home: PathBuf,
+    pub shell: PathBuf,
     pub is_ours: bool,
 }
 
@@ -34,12 +35,23 @@ pub(super) fn find(name: &str) -> Result<Option<User>> {
     let found = nix::unistd::User::from_name(name);
     let found = found.map_err(|error| Failure::passing("user", format!("{name} cannot be looked up: {error}")))?;
     Ok(found.map(|user| User {
-        is_ours: user.gecos.to_string_lossy().split(',').next() == Some(MARK) && !user.uid.is_root(),
+        is_ours: is_marked(&user),
         name: user.name,
         uid: user.uid.as_raw(),
         gid: user.gid.as_raw(),
         home: user.dir,
+        shell: user.shell,
     }))
+}
+
+fn is_marked(user: &nix::unistd::User) -> bool {
+    user.gecos.to_string_lossy().split(',').next() == Some(MARK) && !user.uid.is_root()
+}
+
+/// Whether the agent made the user with that number, with a home below the folder.
+pub(super) fn is_made_below(uid: u32, home_root: &Path) -> bool {
+    let is_ours = |user: &nix::unistd::User| is_marked(user) && user.dir.starts_with(home_root);
+    nix::unistd::User::from_uid(uid.into()).is_ok_and(|user| user.as_ref().is_some_and(is_ours))
 }
 
 /// The user exists, can log in with a key, and has a home of its own.
@@ -72,6 +84,13 @@ async fn ensure_home(user: &User) -> Result<()> {
 /// No key and no password lets anybody in. Sessions that are open are not ended.
 pub(super) async fn lock(user: &User) -> Result<()> {
     edit("usermod", &["--password", "!", "--expiredate", "1", &user.name]).await
+}
+
+/// Whether [`lock`] was the last word about the user; also when that cannot be told.
+pub(super) fn is_locked(user: &User) -> bool {
+    let shadow = std::fs::read_to_string("/etc/shadow").unwrap_or_default();
+    let entry = shadow.lines().find_map(|line| line.strip_prefix(&user.name)?.strip_prefix(':'));
+    entry.is_none_or(|entry| entry.split(':').next() == Some("!"))
 }
 
 /// The user is gone. Its processes and its home must be gone before.

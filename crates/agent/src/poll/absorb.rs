@@ -2,10 +2,12 @@
 
 use super::{Agent, BRIEF, FIRST_EAGER, LAST_EAGER, Next};
 use crate::driver::Driver;
-use crate::link::Trust;
 use crate::locked;
+use crate::streams::Streams;
+use protocol::stream::GatewayRef;
 use protocol::{PollAnswer, Report};
 use std::time::{Duration, Instant};
+use trust::Trust;
 
 const EMPTY_PAUSE: Duration = Duration::from_millis(500); // bound: a server that holds nothing is not asked in a loop
 const LONGEST_WISH: Duration = Duration::from_secs(300); // bound: the control plane may slow us, not silence us
@@ -17,6 +19,7 @@ impl<D: Driver> Agent<D> {
         self.engine.settle(sent, &answer.accepted);
         self.learn(&answer);
         self.confirm_update();
+        self.want_gateways(&answer.gateways);
         self.renew_asked |= answer.renew;
         if answer.want_inventory {
             self.telemetry.want_inventory();
@@ -63,6 +66,7 @@ impl<D: Driver> Agent<D> {
             && *keys != self.identity.task_keys
         {
             self.identity.task_keys.clone_from(keys);
+            self.engine.sessions().learn_keys(keys);
             changed = true;
         }
         if let Some(roots) = &answer.roots
@@ -75,14 +79,36 @@ impl<D: Driver> Agent<D> {
         }
     }
 
+    fn want_gateways(&mut self, gateways: &[GatewayRef]) {
+        let Some(streams) = &self.streams else { return };
+        // Most nodes of a fleet never see a gateway: nothing is made before there is one.
+        let is_first = !gateways.is_empty() && !streams.is_identified();
+        streams.want(gateways);
+        if is_first {
+            self.identify_streams();
+        }
+    }
+
+    /// Connections to gateways are made anew with the identity of now.
+    pub(super) fn identify_streams(&self) {
+        if let Some(streams) = &self.streams
+            && let Err(error) = streams.identify(&self.identity, &self.clock)
+        {
+            tracing::error!(%error, "gateways cannot be connected to");
+        }
+    }
+
     fn trust_roots(&mut self, roots: &str) -> bool {
         let mut identity = self.identity.clone();
         roots.clone_into(&mut identity.roots);
-        let tls = Trust::in_roots(roots).and_then(|trust| trust.identified(&identity, &self.clock));
+        let tls = Trust::in_roots(roots).and_then(|trust| trust.identified(&identity.pair, &self.clock));
         match tls {
             Ok(tls) => {
                 self.link.identify(tls);
                 self.identity = identity;
+                if self.streams.as_ref().is_some_and(Streams::is_identified) {
+                    self.identify_streams();
+                }
                 true
             }
             Err(error) => {

@@ -9,13 +9,13 @@ mod telemetry;
 pub use backoff::Backoff;
 
 use crate::VERSION;
-use crate::clock::ControlClock;
 use crate::driver::{Driver, Points};
 use crate::engine::{Engine, Place};
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::link::{Endpoint, Link, LinkError, Trust, TrustError};
+use crate::link::{Endpoint, Link, LinkError};
 use crate::state::{StateFolder, Status};
+use crate::streams::Streams;
 use crate::update::Guard;
 use protocol::limits::{MAX_REPORTS_PER_POLL, MAX_WAIT_MS};
 use protocol::{PROTOCOL, PollAnswer, PollRequest, Report, paths};
@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use telemetry::Telemetry;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use trust::{ControlClock, Trust, TrustError};
 
 const GRACE: Duration = Duration::from_secs(15); // bound: an answer may be late by a slow line, not by more
 const BRIEF: Duration = Duration::from_millis(20); // bound: a task that ends at once is reported at once
@@ -79,6 +80,8 @@ pub struct Start<D> {
     pub voice: Option<watch::Receiver<bool>>,
     /// The update that this start must prove.
     pub guard: Option<Guard>,
+    /// Whether it serves streams: connects to gateways.
+    pub streams: bool,
 }
 
 pub struct Agent<D> {
@@ -95,6 +98,7 @@ pub struct Agent<D> {
     eager: Duration,
     voice: Option<watch::Receiver<bool>>,
     guard: Option<Guard>,
+    streams: Option<Streams>,
     renew_asked: bool,
     status: Status,
     status_written: Option<Instant>,
@@ -108,23 +112,24 @@ enum Next {
 
 impl<D: Driver> Agent<D> {
     pub fn new(start: Start<D>) -> Result<Self, TrustError> {
-        let Start { identity, generation, driver, journal, keep, timing, points, trust, voice, guard } = start;
+        let Start { identity, generation, driver, journal, keep, timing, points, trust, voice, guard, streams } = start;
         let clock = ControlClock::default();
         let trust = match trust {
             Some(trust) => trust,
             None => Trust::in_roots(&identity.roots)?,
         };
         let endpoint = Endpoint::parse(&identity.url).map_err(|error| TrustError::Roots(error.to_string()))?;
-        let link = Link::new(endpoint, trust.identified(&identity, &clock)?);
+        let link = Link::new(endpoint, trust.identified(&identity.pair, &clock)?);
         let (node, epoch) = (identity.node_id.clone(), identity.epoch);
-        let place = Place { node, generation, epoch, clock: clock.clone(), points };
+        let keys = identity.task_keys.clone();
+        let place = Place { node, generation, epoch, keys, clock: clock.clone(), points };
         let status = Status {
             node_id: identity.node_id.clone(),
             url: identity.url.clone(),
             agent_version: VERSION.into(),
             generation,
             state: "starting".into(),
-            certificate_until: identity.lifetime().ok().map(|(_, until)| until),
+            certificate_until: identity.pair.lifetime().ok().map(|(_, until)| until),
             ..Status::default()
         };
         Ok(Self {
@@ -141,6 +146,7 @@ impl<D: Driver> Agent<D> {
             eager: FIRST_EAGER,
             voice,
             guard,
+            streams: streams.then(Streams::new),
             renew_asked: false,
             status,
             status_written: None,
@@ -153,6 +159,18 @@ impl<D: Driver> Agent<D> {
 
     /// Polls until `stop` is cancelled. Running tasks are left to the process.
     pub async fn run(mut self, stop: CancellationToken) {
+        let ending = self.streams.as_ref().map(|streams| {
+            let (driver, sessions) = (Arc::clone(self.engine.driver()), self.engine.sessions().clone());
+            streams.start(driver, sessions, self.timing.backoff, stop.clone())
+        });
+        self.poll(stop).await;
+        if let Some(ending) = ending {
+            // Every stream is told, and nothing that it ran is left.
+            let _ = ending.await;
+        }
+    }
+
+    async fn poll(&mut self, stop: CancellationToken) {
         while !stop.is_cancelled() {
             let turn = async {
                 self.wait_for_voice().await;
@@ -266,6 +284,9 @@ impl<D: Driver> Agent<D> {
         self.status.state = state.to_owned();
         self.status.detail = detail;
         self.status.refused = self.engine.refused();
+        let sessions = self.engine.sessions();
+        self.status.sessions = sessions.live();
+        self.status.streams_refused = sessions.refused().iter().map(|(code, count)| (code.to_owned(), count)).collect();
         self.status.tasks_running = self.engine.is_busy();
         if let Some(folder) = &self.keep.folder
             && let Err(error) = folder.save_status(&self.status)

@@ -3,16 +3,18 @@
 
 use super::Agent;
 use crate::driver::Driver;
-use crate::identity::{Identity, key_and_request};
-use crate::link::{Link, LinkError, Trust};
+use crate::identity::Identity;
+use crate::link::{Link, LinkError};
+use crate::streams::Streams;
 use protocol::{PROTOCOL, RenewAnswer, RenewRequest, paths};
 use std::time::Duration;
+use trust::{Trust, key_and_request};
 
 const LIMIT: Duration = Duration::from_secs(30); // bound: signing takes milliseconds
 
 impl<D: Driver> Agent<D> {
     pub(super) async fn renew_if_due(&mut self) {
-        let is_due = match (self.clock.now(), self.identity.renew_at()) {
+        let is_due = match (self.clock.now(), self.identity.pair.renew_at()) {
             (Some(now), Ok(at)) => now >= at,
             _ => false,
         };
@@ -30,13 +32,17 @@ impl<D: Driver> Agent<D> {
     }
 
     fn adopt(&mut self, identity: Identity) {
-        let tls = Trust::in_roots(&identity.roots).and_then(|trust| trust.identified(&identity, &self.clock));
+        let tls = Trust::in_roots(&identity.roots).and_then(|trust| trust.identified(&identity.pair, &self.clock));
         match tls {
             Ok(tls) => {
                 self.link.identify(tls);
                 self.engine.learn_epoch(identity.epoch);
-                self.status.certificate_until = identity.lifetime().ok().map(|(_, until)| until);
+                self.status.certificate_until = identity.pair.lifetime().ok().map(|(_, until)| until);
+                self.engine.sessions().learn_keys(&identity.task_keys);
                 self.identity = identity;
+                if self.streams.as_ref().is_some_and(Streams::is_identified) {
+                    self.identify_streams();
+                }
                 self.renew_asked = false;
                 self.save_identity();
                 tracing::info!(until = ?self.status.certificate_until, "renewed the certificate");

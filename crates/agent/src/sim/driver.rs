@@ -1,14 +1,19 @@
 //! A host that exists only here: it remembers logins and GPUs as a real one would,
 //! so that giving one GPU to two is noticed.
 
+use super::sandbox::{Occupant, Sandbox};
 use super::script::{Lie, Script};
 use crate::driver::{Allocation, Driver, Failure, Readings, Result, Steps};
+use crate::linux::is_login_name;
+use crate::streams::Refused;
+use crate::streams::shell::{Prepared, Program, Way};
 use crate::{TARGET, VERSION, locked};
 use protocol::agent_binary::sha256_hex;
+use protocol::stream::refusals;
 use protocol::{
     Done, DriverKind, Gpu, GpuRef, GpuSample, HealthEvent, HostSample, Inventory, Isolation, SelfTest, Task, Verb,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
 const DRIVER_VERSION: &str = "580.00-sim";
@@ -35,12 +40,20 @@ pub struct SimDriver {
     script: Mutex<Script>,
     logins: Mutex<BTreeMap<String, SimLogin>>,
     health: Mutex<Vec<HealthEvent>>,
+    /// Of logins that had a stream.
+    sandboxes: tokio::sync::Mutex<HashMap<String, Sandbox>>,
 }
 
 impl SimDriver {
     pub fn new(host: SimHost) -> Self {
         let script = Script { wipe_script: true, ..Script::default() };
-        Self { host, script: Mutex::new(script), logins: Mutex::new(BTreeMap::new()), health: Mutex::new(Vec::new()) }
+        Self {
+            host,
+            script: Mutex::new(script),
+            logins: Mutex::new(BTreeMap::new()),
+            health: Mutex::new(Vec::new()),
+            sandboxes: tokio::sync::Mutex::new(HashMap::new()),
+        }
     }
 
     pub fn script(&self, change: impl FnOnce(&mut Script)) {
@@ -124,6 +137,37 @@ impl SimDriver {
         let login = SimLogin { gpus: gpus.clone(), keys: wanted.login.keys.len(), stopped: false };
         logins.insert(wanted.login.user.clone(), login);
         Ok(gpus)
+    }
+
+    /// The login, if somebody may use it now.
+    fn open_login(&self, user: &str) -> std::result::Result<SimLogin, Refused> {
+        let login = locked(&self.logins).get(user).filter(|login| !login.stopped && is_login_name(user)).cloned();
+        login
+            .ok_or_else(|| Refused::new(refusals::NO_ALLOCATION, format!("{user} cannot log in on {}", self.host.name)))
+    }
+
+    /// Does something with the sandbox of a login; makes it where it is missing.
+    async fn inside<T>(
+        &self,
+        user: &str,
+        act: impl FnOnce(&Sandbox) -> std::result::Result<T, Refused>,
+    ) -> std::result::Result<T, Refused> {
+        let login = self.open_login(user)?;
+        let mut sandboxes = self.sandboxes.lock().await;
+        sandboxes.retain(|_, sandbox| sandbox.is_alive());
+        if let Some(sandbox) = sandboxes.get(user) {
+            return act(sandbox);
+        }
+        let all = (0..self.host.gpus).map(|index| self.gpu(index, ""));
+        let occupant = Occupant {
+            node: self.host.name.clone(),
+            user: user.to_owned(),
+            model: self.host.model.clone(),
+            memory_mib: self.host.gpu_memory_bytes >> 20,
+            gpus: all.filter(|gpu| login.gpus.contains(&gpu.uuid)).map(|gpu| (gpu.uuid, gpu.pci)).collect(),
+        };
+        let sandbox = Sandbox::make(&occupant).await?;
+        act(sandboxes.entry(user.to_owned()).insert_entry(sandbox).get())
     }
 
     fn evidence(&self, steps: &mut Steps, killed: u32, gone: bool) -> Result<Done> {
@@ -222,6 +266,9 @@ impl Driver for SimDriver {
         if let Some(login) = locked(&self.logins).get_mut(user) {
             login.stopped = true;
         }
+        if let Some(sandbox) = self.sandboxes.lock().await.get(user) {
+            sandbox.quiet().await;
+        }
         self.step(steps, "check_gpus").await?;
         self.evidence(steps, 1, false)
     }
@@ -232,6 +279,10 @@ impl Driver for SimDriver {
         self.step(steps, "remove_home").await?;
         self.step(steps, "remove_user").await?;
         let was = locked(&self.logins).remove(user);
+        let sandbox = self.sandboxes.lock().await.remove(user);
+        if let Some(sandbox) = sandbox {
+            sandbox.end().await;
+        }
         self.step(steps, "check_gpus").await?;
         self.evidence(steps, u32::from(was.is_some()), true)
     }
@@ -242,6 +293,7 @@ impl Driver for SimDriver {
             return Err(Failure::lasting("no_wipe_script", "no script is set in agent.toml"));
         }
         locked(&self.logins).clear();
+        self.sandboxes.lock().await.clear();
         self.evidence(steps, 0, true)
     }
 
@@ -253,5 +305,13 @@ impl Driver for SimDriver {
             }
             _ => Err(Failure::lasting("unsupported", "a simulated agent cannot replace itself")),
         }
+    }
+
+    async fn prepare(&self, user: &str, program: Program<'_>) -> std::result::Result<Prepared, Refused> {
+        self.inside(user, |sandbox| sandbox.prepare(program)).await
+    }
+
+    async fn connect(&self, user: &str, port: u16) -> std::result::Result<Way, Refused> {
+        self.inside(user, |sandbox| sandbox.connect(port)).await
     }
 }

@@ -4,11 +4,11 @@ use super::SimConfig;
 use super::node::{Node, NodeHandle};
 use crate::enroll::EnrollError;
 use crate::journal::JournalError;
-use crate::link::{Trust, TrustError};
 use crate::state::StateError;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use trust::{Trust, TrustError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {

@@ -4,6 +4,7 @@
 mod driver;
 mod fleet;
 mod node;
+mod sandbox;
 mod script;
 
 pub use driver::{SimDriver, SimHost, SimLogin};
@@ -60,7 +61,11 @@ pub struct SimConfig {
     /// How many enrol at the same moment.
     pub enrolling_at_once: usize,
     pub points: Points,
+    /// Whether the nodes connect to gateways; by default when there are few of them.
+    pub streams: Option<bool>,
 }
+
+const FEW: usize = 64; // bound: each node keeps a connection to each gateway
 
 impl SimConfig {
     pub fn new(url: impl Into<String>, roots: impl Into<String>, tokens: Tokens) -> Self {
@@ -77,7 +82,12 @@ impl SimConfig {
             data_dir: None,
             enrolling_at_once: 32,
             points: no_points(),
+            streams: None,
         }
+    }
+
+    pub fn serves_streams(&self) -> bool {
+        self.streams.unwrap_or(self.nodes <= FEW)
     }
 
     pub fn heartbeat(mut self, every: Duration) -> Self {

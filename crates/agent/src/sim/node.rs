@@ -7,16 +7,17 @@ use crate::driver::Driver;
 use crate::enroll::enroll;
 use crate::identity::Identity;
 use crate::journal::{Bounds, Journal};
-use crate::link::Trust;
 use crate::locked;
 use crate::poll::{Agent, Keep, Start};
 use crate::state::{StateError, StateFolder};
+use crate::streams::Sessions;
 use protocol::HealthEvent;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use trust::Trust;
 
 pub(super) struct Node {
     pub name: String,
@@ -33,6 +34,7 @@ pub(super) struct Node {
 struct Running {
     generation: u64,
     stop: CancellationToken,
+    sessions: Option<Sessions>,
 }
 
 impl Node {
@@ -116,7 +118,9 @@ impl Node {
             points: Arc::clone(&config.points),
             voice: Some(self.voice.subscribe()),
             guard: None,
+            streams: config.serves_streams(),
         })?;
+        running.sessions = Some(agent.engine().sessions().clone());
         tokio::spawn(agent.run(running.stop.clone()));
         Ok(())
     }
@@ -142,6 +146,11 @@ impl NodeHandle {
     /// Key, certificate and all, as a thief would have them.
     pub fn identity(&self) -> Option<Identity> {
         locked(&self.node.identity).clone()
+    }
+
+    /// The streams and shells of the agent that runs; none before its first start.
+    pub fn sessions(&self) -> Option<Sessions> {
+        locked(&self.node.running).sessions.clone()
     }
 
     /// Changes what goes wrong there from now on.

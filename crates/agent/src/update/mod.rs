@@ -6,9 +6,8 @@ mod guard;
 
 pub use guard::{Began, Guard, MAX_STARTS, PROVE_WITHIN};
 
-use crate::clock::ControlClock;
 use crate::driver::{Failure, Result, Steps};
-use crate::link::{Endpoint, Link, Trust};
+use crate::link::{Endpoint, Link};
 use crate::state::{StateFolder, replace};
 use crate::{TARGET, VERSION};
 use protocol::agent_binary::{AgentBinary, sha256_hex};
@@ -19,6 +18,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
+use trust::{ControlClock, Trust};
 
 const FETCH_LIMIT: Duration = Duration::from_secs(300); // bound: a binary over a thin line
 const TRY_LIMIT: Duration = Duration::from_secs(10); // bound: printing a version is instant
@@ -78,7 +78,7 @@ impl Updater {
         let identity = self.folder.identity().map_err(|error| failed(&error))?;
         let clock = ControlClock::default();
         let trust = Trust::in_roots(&identity.roots).map_err(|error| failed(&error))?;
-        let tls = trust.identified(&identity, &clock).map_err(|error| failed(&error))?;
+        let tls = trust.identified(&identity.pair, &clock).map_err(|error| failed(&error))?;
         let mut link = Link::new(Endpoint::parse(&identity.url).map_err(|error| failed(&error))?, tls);
         let path = paths::agent(version, target);
         let fetched = link.fetch(&path, MAX_AGENT_BYTES, FETCH_LIMIT).await;

@@ -54,6 +54,15 @@ impl Authority {
         protocol::agent_binary::sha256_hex(&self.root_der)
     }
 
+    /// Chain and key of a gateway, in PEM.
+    pub fn gateway(&self, id: &str) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let mut params = params("gateway", false);
+        params.subject_alt_names.push(SanType::URI(format!("gpuaas://gateway/{id}").try_into().unwrap()));
+        let leaf = params.signed_by(&key, &self.issuer).unwrap();
+        (format!("{}{}", leaf.pem(), self.intermediate), key.serialize_pem())
+    }
+
     /// Certifies a request for a node; what the request says about itself is ignored.
     pub fn certify(&self, csr: &str, node: &str, now: Timestamp, life: SignedDuration) -> String {
         let mut request = CertificateSigningRequestParams::from_pem(csr).unwrap();

@@ -35,6 +35,7 @@ pub struct State {
     pub certificate_life: SignedDuration,
     pub agents: HashMap<String, Vec<u8>>,
     pub connections: usize,
+    pub gateways: Vec<protocol::stream::GatewayRef>,
 }
 
 pub struct Plane {
@@ -84,6 +85,7 @@ impl Plane {
             certificate_life: SignedDuration::from_hours(24),
             agents: HashMap::new(),
             connections: 0,
+            gateways: Vec::new(),
         };
         let (state, keys) = (Mutex::new(state), vec![key.public()]);
         let shared = Arc::new(Shared { state, wake: Notify::new(), authority: authority.clone(), keys });

@@ -172,6 +172,7 @@ async fn poll(shared: &Shared, node: &str, request: PollRequest) -> Answer {
                 roots: None,
                 renew: asks,
                 retry_after_ms: 0,
+                gateways: state.gateways.clone(),
             };
             return json(200, &answer);
         }

@@ -14,6 +14,7 @@ use contract::{
     id::{AllocationId, NodeId, SshKeyId},
     organizations::Because,
     telemetry::{AllocationTelemetry, AllocationTelemetryRange, GetAllocationTelemetry},
+    usage::GetAllocationCost,
 };
 
 use crate::{
@@ -32,6 +33,7 @@ Examples:
   gpuaas allocations create --sku h200-node --gpus 8 --nodes 4 --same-fabric --lease-minutes 120
   gpuaas allocations create --sku h200-slice --gpus 1 --name notebook --tag team=vision
   gpuaas allocations list --state active
+  gpuaas allocations cost notebook
   gpuaas allocations telemetry notebook --resolution hour --since 7d
   gpuaas allocations stop notebook --wait
   gpuaas allocations start notebook --wait
@@ -62,6 +64,12 @@ pub enum Allocations {
     },
     /// Show one allocation
     Get {
+        /// Id or name
+        #[arg(value_name = "ALLOCATION")]
+        wanted: String,
+    },
+    /// Show what an allocation has cost so far, to the millionth
+    Cost {
         /// Id or name
         #[arg(value_name = "ALLOCATION")]
         wanted: String,
@@ -186,6 +194,10 @@ impl Allocations {
             }
             Allocations::Get { wanted } => {
                 context.ask::<GetAllocation>(context.allocation_named(&wanted).await?).await?
+            }
+            Allocations::Cost { wanted } => {
+                let answer = context.ask::<GetAllocationCost>(context.allocation_named(&wanted).await?).await?;
+                return context.output.item_known_by(&answer, "/allocation_id");
             }
             Allocations::Telemetry { wanted, range, node } => return telemetry(context, &wanted, range, node).await,
             Allocations::Release { wanted, wait, consent } => {

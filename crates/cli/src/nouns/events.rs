@@ -1,7 +1,10 @@
-//! `gpuaas events`: what happened in an organization, read back or watched.
+//! `gpuaas events`: what happened in an organization or on the platform, read back or watched.
 
 use clap::Subcommand;
-use contract::events::{EventFilter, ListEvents, RecordedEvent, WatchFilter};
+use contract::{
+    Nothing,
+    events::{EventFilter, ListEvents, ListPlatformEvents, PlatformEventFilter, RecordedEvent, WatchFilter},
+};
 
 use crate::{
     arguments::Paging,
@@ -17,7 +20,11 @@ Examples:
   gpuaas events list --subject project.
   gpuaas events watch
   gpuaas events watch --subject project. -o json | jq .data
-  gpuaas events watch --subject project.deleted --count 1";
+  gpuaas events watch --subject project.deleted --count 1
+
+For platform staff:
+  gpuaas events list --platform --resource node-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas events watch --platform --subject node.";
 
 /// Events: what happened in an organization
 #[derive(Debug, Subcommand)]
@@ -31,6 +38,9 @@ pub enum Events {
         /// Only events of this resource, by id
         #[arg(long)]
         resource: Option<String>,
+        /// Those of the whole platform (platform staff)
+        #[arg(long)]
+        platform: bool,
         #[command(flatten)]
         paging: Paging,
     },
@@ -44,6 +54,9 @@ pub enum Events {
         /// Stop after so many events
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
         count: Option<u64>,
+        /// Those of the whole platform (platform staff)
+        #[arg(long)]
+        platform: bool,
     },
 }
 
@@ -51,13 +64,24 @@ const COLUMNS: Columns = columns!(RecordedEvent: id, at, subject, resource, corr
 
 impl Events {
     pub async fn run(self, context: &Context) -> Done {
-        let path = context.organization().await?;
         match self {
-            Events::List { subject, resource, paging } => {
+            Events::List { subject, resource, platform: true, paging } => {
+                let limit = paging.page();
+                let query = PlatformEventFilter { subject, resource, limit, ..PlatformEventFilter::default() };
+                context.list::<ListPlatformEvents>(Nothing {}, query, paging, COLUMNS).await
+            }
+            Events::List { subject, resource, platform: false, paging } => {
+                let path = context.organization().await?;
                 let query = EventFilter { subject, resource, limit: paging.page(), ..EventFilter::default() };
                 context.list::<ListEvents>(path, query, paging, COLUMNS).await
             }
-            Events::Watch { subject, count } => watch::run(context, path, WatchFilter { subject }, count).await,
+            Events::Watch { subject, count, platform } => {
+                let filter = WatchFilter { subject, after: None };
+                if platform {
+                    return watch::run(context, watch::Platform, filter, count).await;
+                }
+                watch::run(context, context.organization().await?, filter, count).await
+            }
         }
     }
 }

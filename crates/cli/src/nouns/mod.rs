@@ -1,7 +1,9 @@
 //! The commands. A new noun is a file here, its `mod` line and its line in the list.
 
+mod access_sessions;
 mod agents;
 mod allocations;
+mod apply;
 mod audit;
 mod billing_profile;
 mod budgets;
@@ -10,8 +12,13 @@ mod completion;
 mod contexts;
 mod corrections;
 mod dead_letters;
+mod delete;
+mod demo;
+mod diff;
 mod enrolment_tokens;
 mod events;
+mod forward;
+mod gateways;
 mod invitations;
 mod invoices;
 mod keys;
@@ -25,28 +32,39 @@ mod me;
 mod members;
 mod nodes;
 mod notifications;
+mod open;
 mod organizations;
 mod payments;
 mod policies;
 mod pools;
 mod prices;
+mod problems;
 mod projects;
 mod providers;
 mod quotas;
+mod recordings;
 mod regions;
+mod revenue;
 mod service_accounts;
 mod sessions;
 mod skus;
+mod ssh;
+mod ssh_config;
 mod ssh_keys;
+mod ssh_proxy;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod top;
 mod usage;
 mod users;
+mod utilisation;
 mod webhooks;
 mod whoami;
 mod why;
 mod work;
+
+pub use terminal::quoted;
 
 use crate::{context::Context, failure::Done};
 
@@ -71,6 +89,7 @@ nouns! {
     Login(login::Login),
     Logout(logout::Logout),
     Whoami(whoami::Whoami),
+    Demo(demo::Demo),
     #[command(subcommand)]
     Context(contexts::Contexts),
     #[command(subcommand)]
@@ -79,8 +98,21 @@ nouns! {
     Projects(projects::Projects),
     #[command(subcommand)]
     Allocations(allocations::Allocations),
+    Terminal(terminal::Terminal),
+    Forward(forward::Forward),
+    Open(open::Open),
+    #[command(subcommand)]
+    AccessSessions(access_sessions::AccessSessions),
+    #[command(subcommand)]
+    Recordings(recordings::Recordings),
     Why(why::Why),
+    Apply(apply::Apply),
+    Diff(diff::Diff),
+    Delete(delete::Delete),
     Top(top::Top),
+    Ssh(ssh::Ssh),
+    SshConfig(ssh_config::SshConfig),
+    SshProxy(ssh_proxy::SshProxy),
     #[command(subcommand)]
     SshKeys(ssh_keys::SshKeys),
     #[command(subcommand)]
@@ -92,6 +124,8 @@ nouns! {
     #[command(subcommand)]
     Quotas(quotas::Quotas),
     Usage(usage::Usage),
+    Revenue(revenue::Revenue),
+    Utilisation(utilisation::Utilisation),
     #[command(subcommand)]
     Budgets(budgets::Budgets),
     #[command(subcommand)]
@@ -127,6 +161,8 @@ nouns! {
     #[command(subcommand)]
     Audit(audit::Audit),
     #[command(subcommand)]
+    Problems(problems::Problems),
+    #[command(subcommand)]
     Users(users::Users),
     #[command(subcommand)]
     Mails(mails::Mails),
@@ -136,6 +172,8 @@ nouns! {
     Pools(pools::Pools),
     #[command(subcommand)]
     Nodes(nodes::Nodes),
+    #[command(subcommand)]
+    Gateways(gateways::Gateways),
     #[command(subcommand)]
     Agents(agents::Agents),
     #[command(subcommand)]
@@ -151,4 +189,11 @@ nouns! {
     #[command(subcommand)]
     Work(work::Work),
     Completion(completion::Completion),
+}
+
+impl Noun {
+    /// Whether Ctrl-C is its own to hear, because it has something to give back.
+    pub fn hears_interrupts(&self) -> bool {
+        matches!(self, Noun::Demo(_))
+    }
 }

@@ -6,8 +6,9 @@ use contract::{
     agents::{AgentUpdateSpec, AgentVersion, UpdateNode},
     id::SlotId,
     nodes::{
-        AttestNode, AttestSlot, CordonNode, DrainNode, DrainSpec, GetNode, HostName, ListNodes, Node, NodeFilter,
-        NodeHealth, NodeState, RestoreNode, RetireNode, Slot, SlotPath, UncordonNode,
+        AttestNode, AttestSlot, ChangeMark, CordonNode, DrainNode, DrainSpec, GetNode, HostName, ListNodeChanges,
+        ListNodes, Node, NodeChangesRange, NodeFilter, NodeHealth, NodeState, NodeTask, RestoreNode, RetireNode, Slot,
+        SlotPath, UncordonNode,
     },
     organizations::Because,
     telemetry::{GetNodeTelemetry, NodeTelemetry, TelemetryRange},
@@ -29,6 +30,7 @@ const EXAMPLES: &str = "\
 Examples:
   gpuaas nodes list --health silent
   gpuaas nodes get gpu-01
+  gpuaas nodes changes --after 812345
   gpuaas nodes telemetry gpu-01 --resolution raw --since 10m
   gpuaas nodes cordon gpu-01 --reason \"fans are loud\"
   gpuaas nodes drain gpu-01 --deadline 3600 --reason \"new driver\"
@@ -67,6 +69,12 @@ pub enum Nodes {
     Get {
         /// Id or name
         node: String,
+    },
+    /// Print the nodes that changed since a mark, and the next mark
+    Changes {
+        /// The mark of the answer before; without one only a mark is answered
+        #[arg(long, value_parser = arguments::text::<ChangeMark>)]
+        after: Option<ChangeMark>,
     },
     /// Show what a node measured of itself and its GPUs
     Telemetry {
@@ -125,6 +133,7 @@ pub struct Why {
 
 const COLUMNS: Columns = columns!(Node: id, name, state, health, gpus, gpus_free, gpu_model, agent_version, agent_wanted, agent_update, last_seen_at, health_reason);
 
+const TASKS: Columns = columns!(NodeTask: verb, state, detail, created_at, reported_at);
 const SLOTS: Columns = columns!(Slot: index, id, condition, held_by, numa, pci, gpu_uuid, condition_reason);
 
 impl Nodes {
@@ -146,6 +155,10 @@ impl Nodes {
             Nodes::Get { node } => {
                 let answer = context.ask::<GetNode>(context.node_named(&node).await?).await?;
                 return detail(context, &answer);
+            }
+            Nodes::Changes { after } => {
+                let answer = context.query::<ListNodeChanges>(Nothing {}, NodeChangesRange { after }).await?;
+                return context.output.document(&answer);
             }
             Nodes::Telemetry { node, range } => return telemetry(context, &node, range).await,
             Nodes::Cordon(Why { node, reason }) => {
@@ -196,7 +209,13 @@ fn detail(context: &Context, answer: &Value) -> Done {
         return Ok(());
     }
     context.output.line("")?;
-    context.output.list(answer["slots"].as_array().cloned().unwrap_or_default(), SLOTS)
+    context.output.list(answer["slots"].as_array().cloned().unwrap_or_default(), SLOTS)?;
+    let tasks = answer["tasks"].as_array().cloned().unwrap_or_default();
+    if tasks.is_empty() {
+        return Ok(());
+    }
+    context.output.line("")?;
+    context.output.list(tasks, TASKS)
 }
 
 async fn telemetry(context: &Context, node: &str, range: Range) -> Done {

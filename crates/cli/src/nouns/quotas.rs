@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use contract::{
     Label,
-    quotas::{ListQuotas, Quota, QuotaFilter, QuotaPath, QuotaSpec, SetQuota, UnsetQuota},
+    quotas::{ListAnyQuotas, ListQuotas, Quota, QuotaFilter, QuotaPath, QuotaSpec, SetQuota, UnsetQuota},
 };
 
 use crate::{
@@ -19,6 +19,7 @@ Examples:
   gpuaas quotas list --sku h200-slice
 
 For platform staff:
+  gpuaas quotas list --of acme
   gpuaas quotas set acme h200-slice 64
   gpuaas quotas unset acme h200-slice
 
@@ -52,6 +53,9 @@ pub enum Quotas {
         /// Only the quota for this SKU
         #[arg(long, value_parser = arguments::text::<Label>)]
         sku: Option<Label>,
+        /// Another organization, by id or name (platform staff)
+        #[arg(long, value_name = "ORGANIZATION")]
+        of: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
@@ -71,10 +75,15 @@ impl Quotas {
                 let answer = context.ask::<UnsetQuota>(path).await?;
                 context.output.done(&answer, format!("`{holder}` has no quota for `{sku}`; policy alone applies."))
             }
-            Quotas::List { sku, paging } => {
-                let path = context.organization().await?;
+            Quotas::List { sku, of, paging } => {
                 let query = QuotaFilter { sku, limit: paging.page(), ..QuotaFilter::default() };
-                context.list::<ListQuotas>(path, query, paging, COLUMNS).await
+                match of {
+                    None => context.list::<ListQuotas>(context.organization().await?, query, paging, COLUMNS).await,
+                    Some(of) => {
+                        let path = context.any_organization_named(&of).await?;
+                        context.list::<ListAnyQuotas>(path, query, paging, COLUMNS).await
+                    }
+                }
             }
         }
     }

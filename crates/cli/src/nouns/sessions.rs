@@ -1,15 +1,17 @@
 //! `gpuaas sessions`: where a person is signed in.
 
 use clap::Subcommand;
+use client::Request;
 use contract::{
     Nothing,
     id::SessionId,
-    sessions::{ListSessions, RevokeSession, Session, SessionFilter, SessionPath, SignOutEverywhere},
+    sessions::{GetJwks, ListSessions, RevokeSession, Session, SessionFilter, SessionPath, SignOutEverywhere},
 };
 
 use crate::{
     arguments::{Consent, Paging},
     context::Context,
+    exact::Exact,
     failure::Done,
     prompt,
     table::{Columns, columns},
@@ -19,7 +21,8 @@ const EXAMPLES: &str = "\
 Examples:
   gpuaas sessions list
   gpuaas sessions revoke sess-01k9z8y7x6w5v4t3s2r1q0p9n8
-  gpuaas sessions revoke-all --yes";
+  gpuaas sessions revoke-all --yes
+  gpuaas sessions signing-keys > jwks.json";
 
 /// Sessions: where you are signed in
 #[derive(Debug, Subcommand)]
@@ -41,6 +44,8 @@ pub enum Sessions {
         #[command(flatten)]
         consent: Consent,
     },
+    /// Write the public keys that access tokens are signed with, as a JWK set
+    SigningKeys,
 }
 
 const COLUMNS: Columns = columns!(Session: id, current, created_at, last_used_at, expires_at);
@@ -60,6 +65,10 @@ impl Sessions {
                 prompt::confirm(consent, "ends all of your sessions, this one too", "all").await?;
                 let answer = context.ask::<SignOutEverywhere>(Nothing {}).await?;
                 context.output.done(&answer, "All of your sessions have ended; sign in again with `gpuaas login`.")
+            }
+            Sessions::SigningKeys => {
+                let request = Request::<Exact<GetJwks>>::new(Nothing {}, Nothing {}, Nothing {});
+                context.output.document(&context.stranger()?.send(&request).await?)
             }
         }
     }

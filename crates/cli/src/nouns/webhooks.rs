@@ -8,9 +8,9 @@ use contract::{
         WebhookDeliveryPath, WebhookDeliveryState,
     },
     webhooks::{
-        ChangeWebhook, CreateWebhook, DeleteWebhook, EnableWebhook, EventPattern, GetWebhook, ListWebhooks,
-        RotateWebhookSecret, TestWebhook, Webhook, WebhookChange, WebhookDescription, WebhookFilter, WebhookPath,
-        WebhookSpec, WebhookState, WebhookUrl,
+        ChangeWebhook, CreateWebhook, DeleteWebhook, DisableWebhook, EnableWebhook, EventPattern, GetWebhook,
+        ListWebhooks, RotateWebhookSecret, TestWebhook, Webhook, WebhookChange, WebhookDescription, WebhookFilter,
+        WebhookPath, WebhookSpec, WebhookState, WebhookUrl,
     },
 };
 use serde_json::Value;
@@ -29,6 +29,7 @@ Examples:
   gpuaas webhooks test webhook-01k9z8y7x6w5v4t3s2r1q0p9n8
   gpuaas webhooks deliveries list webhook-01k9z8y7x6w5v4t3s2r1q0p9n8 --state exhausted
   gpuaas webhooks rotate webhook-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas webhooks disable webhook-01k9z8y7x6w5v4t3s2r1q0p9n8
   gpuaas webhooks enable webhook-01k9z8y7x6w5v4t3s2r1q0p9n8";
 
 /// Webhooks: where the organization's events are sent
@@ -94,6 +95,12 @@ pub enum Webhooks {
         webhook: WebhookId,
         #[command(flatten)]
         once: Once,
+    },
+    /// Send nothing to a webhook until it is enabled again
+    Disable {
+        /// Id of the webhook
+        #[arg(value_name = "ID")]
+        webhook: WebhookId,
     },
     /// Send to a webhook again that was disabled
     Enable {
@@ -174,6 +181,7 @@ impl Webhooks {
                 let answer = context.create::<RotateWebhookSecret>(&once, path, contract::Nothing {}).await?;
                 return show_once(context, &answer);
             }
+            Webhooks::Disable { webhook } => context.ask::<DisableWebhook>(at(context, webhook).await?).await?,
             Webhooks::Enable { webhook } => context.ask::<EnableWebhook>(at(context, webhook).await?).await?,
             Webhooks::Test { webhook } => {
                 let answer = context.ask::<TestWebhook>(at(context, webhook).await?).await?;

@@ -48,6 +48,8 @@ fn at_gates(info: &EndpointInfo, code: Code) -> bool {
         | Code::InvalidValue
         | Code::InsufficientFunds
         | Code::PaymentsOff
-        | Code::LimitReached => false,
+        | Code::NotPriced
+        | Code::LimitReached
+        | Code::AccessRefused => false,
     }
 }

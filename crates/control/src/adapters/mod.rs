@@ -4,6 +4,8 @@ pub mod maas;
 pub mod mail_folder;
 mod mail_form;
 pub mod nats;
+pub mod recording_folder;
 pub mod redis_limits;
+pub mod s3;
 pub mod smtp;
 pub mod stripe;

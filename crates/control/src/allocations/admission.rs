@@ -4,10 +4,10 @@
 use contract::{
     Code, Label,
     allocations::AllocationSpec,
-    id::{OrganizationId, ProjectId, SshKeyId, UserId},
+    id::{OrganizationId, ProjectId, SkuId, SshKeyId, UserId},
     skus::Sku,
 };
-use kernel::Tx;
+use kernel::{Tx, money::Currency};
 use uuid::Uuid;
 
 use super::store;
@@ -15,7 +15,7 @@ use crate::{
     budgets::{self, Asked, BudgetError},
     http::{Failure, Trouble},
     policies::{self, Policies, keys},
-    quotas, regions, skus, ssh_keys,
+    prices, quotas, regions, skus, ssh_keys,
     wallets::{self, Hold, HoldError},
 };
 
@@ -98,6 +98,13 @@ async fn within_limits(
     check("the organization", wanted.in_all, most, &policy)?;
     let most = policies::number_in(tx, keys::ALLOCATIONS_MAX_GPUS, own, below).await?;
     check("the project", wanted.in_project, most, &policy)
+}
+
+/// Refuses what could be charged in other currencies only: it would run for nothing.
+pub async fn priced(tx: &mut Tx, sku: SkuId, name: &str, currency: Currency) -> Result<(), Failure> {
+    let Some(others) = prices::only_in(tx, sku, currency).await? else { return Ok(()) };
+    let detail = format!("`{name}` has a price in {others}, and none in {currency}, which it would be charged in");
+    Err(Failure::new(Code::NotPriced, detail))
 }
 
 /// Refuses what may take the project above a hard budget.

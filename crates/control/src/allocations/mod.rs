@@ -15,12 +15,12 @@ mod store;
 mod visits;
 
 pub use reconcile::AllocationReconciler;
-pub use store::{Held, count_needing_attention, held};
+pub use store::{Held, count_needing_attention, get as find, held, named};
 
 use contract::{
     Timestamp,
     allocations::{AllocationDrainAnnounced, AllocationDrainCalledOff},
-    id::{AllocationId, NodeId},
+    id::{AllocationId, NodeId, OrganizationId, ProjectId},
 };
 use kernel::{
     Tx,
@@ -43,6 +43,18 @@ pub async fn capacity_changed(tx: &mut Tx) -> sqlx::Result<()> {
     Ok(())
 }
 
+/// Tells hosts anew whom they let in by themselves, because a policy changed.
+pub async fn keys_again(
+    tx: &mut Tx,
+    organization: Option<OrganizationId>,
+    project: Option<ProjectId>,
+) -> sqlx::Result<()> {
+    for id in store::touch_active(tx, organization, project).await? {
+        work::wake(tx, Lifecycle::NAME, id);
+    }
+    Ok(())
+}
+
 /// Ends what is on a node that is to be emptied.
 pub async fn release_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
     end_on_node(tx, node, Event::ForceReleased, reason, None).await
@@ -53,17 +65,23 @@ pub async fn node_lost(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), Tr
     end_on_node(tx, node, Event::NodeLost, reason, Some(reason)).await
 }
 
-/// Ends one because the money for it ran out. Says whether there was anything to end.
-pub async fn out_of_funds(tx: &mut Tx, id: AllocationId, reason: &str) -> Result<bool, TransitionError> {
-    let Some(found) = store::locked(tx, id).await? else { return Ok(false) };
-    if Lifecycle::next(found.state, Event::FundsExhausted).is_none() {
-        return Ok(false);
+/// Ends these, one after the other, because the money for them ran out. Says how many there were to end.
+pub async fn out_of_funds(tx: &mut Tx, ids: &[AllocationId], reason: &str) -> Result<u64, TransitionError> {
+    // All at once and in the order in which everybody locks several, whatever the order of their ends.
+    let locked = store::locked(tx, ids).await?;
+    let mut ended = 0;
+    for id in ids {
+        let Some(found) = locked.iter().find(|it| it.id == id.uuid()).copied() else { continue };
+        if Lifecycle::next(found.state, Event::FundsExhausted).is_none() {
+            continue;
+        }
+        let moved = transition::<Lifecycle>(tx, found, Event::FundsExhausted, reason).await?;
+        store::ended(tx, *id, moved.state, reason).await?;
+        // One that only waited may have had nodes kept for it.
+        work::wake(tx, Lifecycle::NAME, id.uuid());
+        ended += 1;
     }
-    let moved = transition::<Lifecycle>(tx, found, Event::FundsExhausted, reason).await?;
-    store::ended(tx, id, moved.state, reason).await?;
-    // One that only waited may have had nodes kept for it.
-    work::wake(tx, Lifecycle::NAME, id.uuid());
-    Ok(true)
+    Ok(ended)
 }
 
 /// Tells those who have something on a node that it is being emptied, or with

@@ -36,6 +36,7 @@ impl Handle<CreateAllocation> for App {
         let id = AllocationId::generate();
         let (login, actor) = (login(id), call.caller.actor());
         let currency = self.policies.currency(keys::BILLING_CURRENCY);
+        admission::priced(&mut call.tx, admitted.sku.id, admitted.sku.name.as_str(), currency).await?;
         let new = New {
             id,
             organization,
@@ -97,7 +98,7 @@ impl Handle<ExplainAllocation> for App {
 
 impl Handle<ReleaseAllocation> for App {
     async fn handle(&self, call: &mut Call, request: Request<ReleaseAllocation>) -> Result<Allocation, Failure> {
-        let allocation = found(call, request.path.project_id, request.path.allocation_id).await?;
+        let allocation = found_still(call, request.path.project_id, request.path.allocation_id).await?;
         let event = match allocation.state {
             ref state if *state == AllocationState::Requested => Event::Cancelled,
             _ => Event::ReleaseRequested,
@@ -108,7 +109,7 @@ impl Handle<ReleaseAllocation> for App {
 
 impl Handle<ForceReleaseAllocation> for App {
     async fn handle(&self, call: &mut Call, request: Request<ForceReleaseAllocation>) -> Result<Allocation, Failure> {
-        let found = store::get(&mut call.tx, request.path.allocation_id).await?;
+        let found = store::get_still(&mut call.tx, request.path.allocation_id).await?;
         let allocation = found.ok_or_else(|| Failure::not_found("allocation"))?;
         call.about_organization(allocation.organization_id);
         call.note("reason", request.body.reason.as_str());
@@ -151,13 +152,21 @@ impl Handle<ListAllAllocations> for App {
 }
 
 pub async fn found(call: &mut Call, project: ProjectId, id: AllocationId) -> Result<Allocation, Failure> {
-    let allocation = store::get(&mut call.tx, id).await?;
-    // The path's project was authorised; an allocation of another one is not found.
+    of_project(store::get(&mut call.tx, id).await?, project)
+}
+
+/// The same, and it stays as it is until the call ends.
+pub async fn found_still(call: &mut Call, project: ProjectId, id: AllocationId) -> Result<Allocation, Failure> {
+    of_project(store::get_still(&mut call.tx, id).await?, project)
+}
+
+/// The path's project was authorised; an allocation of another one is not found.
+fn of_project(allocation: Option<Allocation>, project: ProjectId) -> Result<Allocation, Failure> {
     allocation.filter(|it| it.project_id == project).ok_or_else(|| Failure::not_found("allocation"))
 }
 
-/// Sends the event that ends an allocation. Of several who want that at once
-/// one wins, and the others are told what happened.
+/// Sends the event that ends an allocation, which stands still. Of several who
+/// want that at once one wins, and the others are told what happened.
 async fn end(call: &mut Call, mut allocation: Allocation, event: Event, reason: &str) -> Result<Allocation, Failure> {
     let row = store::versioned(&allocation)?;
     let moved = match transition::<Lifecycle>(&mut call.tx, row, event, reason).await {

@@ -13,7 +13,7 @@ use kernel::{
 use super::{
     admission,
     lifecycle::{Event, Lifecycle},
-    routes::found,
+    routes::{found, found_still},
     store,
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
 
 impl Handle<StopAllocation> for App {
     async fn handle(&self, call: &mut Call, request: Request<StopAllocation>) -> Result<Allocation, Failure> {
-        let allocation = found(call, request.path.project_id, request.path.allocation_id).await?;
+        let allocation = found_still(call, request.path.project_id, request.path.allocation_id).await?;
         // Who asks again while hosts are at it would only make them begin anew.
         if allocation.state == AllocationState::Stopping && !allocation.needs_attention {
             return Err(refused(allocation.state.as_str(), "active", "stopped"));
@@ -40,6 +40,7 @@ impl Handle<StartAllocation> for App {
         if allocation.state == AllocationState::Stopped {
             // Before it moves: who looks after the wallet waits for allocations, never the other way round.
             let hold = hold(self, call, &allocation).await?;
+            admission::priced(&mut call.tx, hold.sku, allocation.sku.as_str(), hold.currency).await?;
             admission::afford(&mut call.tx, &self.policies, hold).await?;
         }
         let wish = Wish { event: Event::StartRequested, from: "stopped", to: "started", reason: None };

@@ -7,7 +7,7 @@ use contract::{
     allocations::{
         AllAllocationsFilter, Allocation, AllocationFilter, AllocationPart, AllocationSpec, AllocationState,
     },
-    id::{AllocationId, NodeId, OrganizationId, ProjectId},
+    id::{AllocationId, NodeId, OrganizationId, ProjectId, UserId},
 };
 use kernel::{Tx, machine::Versioned, money::Currency};
 use sqlx::types::Json;
@@ -101,10 +101,37 @@ pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<bool> {
 }
 
 pub async fn get(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Allocation>> {
-    let statement = format!("{SELECT} WHERE a.id = $1");
+    read(tx, format!("{SELECT} WHERE a.id = $1"), id).await
+}
+
+/// The same, and nobody moves it before this transaction ends: what somebody
+/// wants of it is judged by the state that it is in.
+pub async fn get_still(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Allocation>> {
+    read(tx, format!("{SELECT} WHERE a.id = $1 FOR NO KEY UPDATE OF a"), id).await
+}
+
+async fn read(tx: &mut Tx, statement: String, id: AllocationId) -> sqlx::Result<Option<Allocation>> {
     let row: Option<Row> =
         sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id.uuid()).fetch_optional(tx.conn()).await?;
     row.map(allocation).transpose()
+}
+
+/// Allocations with these names of their own and of their project that a member of
+/// their organization may mean; at most two, since two are one too many.
+pub async fn named(tx: &mut Tx, actor: &str, name: &str, project: &str) -> sqlx::Result<Vec<AllocationId>> {
+    let Some(Ok(user)) = actor.strip_prefix("user:").map(str::parse::<UserId>) else { return Ok(Vec::new()) };
+    let ids: Vec<Uuid> = sqlx::query_scalar(
+        "SELECT a.id FROM memberships m JOIN projects p ON p.organization_id = m.organization_id
+         JOIN allocations a ON a.project_id = p.id
+         WHERE m.user_id = $1 AND lower(p.name) = lower($3) AND lower(a.name) = lower($2)
+           AND a.state NOT IN ('released', 'failed') LIMIT 2",
+    )
+    .bind(user.uuid())
+    .bind(name)
+    .bind(project)
+    .fetch_all(tx.conn())
+    .await?;
+    Ok(ids.into_iter().map(Into::into).collect())
 }
 
 pub async fn list(tx: &mut Tx, project: ProjectId, filter: &AllocationFilter) -> sqlx::Result<Vec<Allocation>> {
@@ -177,6 +204,22 @@ pub async fn set_keys(tx: &mut Tx, id: AllocationId, version: i64, keys: &[Strin
             .execute(tx.conn())
             .await?;
     Ok(changed.rows_affected() == 1)
+}
+
+/// Gives active allocations a new version, so that hosts are asked for their keys again.
+pub async fn touch_active(
+    tx: &mut Tx,
+    organization: Option<OrganizationId>,
+    project: Option<ProjectId>,
+) -> sqlx::Result<Vec<Uuid>> {
+    sqlx::query_scalar(
+        "UPDATE allocations SET version = version + 1 WHERE state = 'active'
+           AND ($1::uuid IS NULL OR organization_id = $1) AND ($2::uuid IS NULL OR project_id = $2) RETURNING id",
+    )
+    .bind(organization.map(|it| it.uuid()))
+    .bind(project.map(|it| it.uuid()))
+    .fetch_all(tx.conn())
+    .await
 }
 
 /// Says why it is as it is; a failure makes it end failed, and stays.
@@ -306,14 +349,16 @@ fn versioned_row((id, organization, state, version): Found) -> sqlx::Result<Vers
     Ok(Versioned { id, organization: Some(organization), state: crate::rows::known(&state)?, version })
 }
 
-/// An allocation that nobody else moves until the commit.
-pub async fn locked(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Versioned<AllocationState>>> {
-    let row: Option<Found> =
-        sqlx::query_as("SELECT id, organization_id, state, version FROM allocations WHERE id = $1 FOR UPDATE")
-            .bind(id.uuid())
-            .fetch_optional(tx.conn())
-            .await?;
-    row.map(versioned_row).transpose()
+/// Allocations that nobody else moves until the commit.
+pub async fn locked(tx: &mut Tx, ids: &[AllocationId]) -> sqlx::Result<Vec<Versioned<AllocationState>>> {
+    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+    let rows: Vec<Found> = sqlx::query_as(
+        "SELECT id, organization_id, state, version FROM allocations WHERE id = ANY($1) ORDER BY id FOR UPDATE",
+    )
+    .bind(ids)
+    .fetch_all(tx.conn())
+    .await?;
+    rows.into_iter().map(versioned_row).collect()
 }
 
 /// What is on a node, with the organization and project of each.

@@ -1,5 +1,5 @@
 //! What the CA can do with the keys that it holds: make roots, intermediates
-//! and the certificates of nodes and listeners. Nothing here reads or writes.
+//! and the certificates of nodes, gateways and listeners. Nothing here reads or writes.
 
 use std::time::Duration;
 
@@ -144,20 +144,33 @@ impl Authority {
     /// A certificate by which a node is known; nothing of it was chosen by the node but the key.
     pub fn issue_to_node(&self, key: &impl PublicKeyData, uri: &str, validity: Validity) -> Result<Issued, CaError> {
         let name = SanType::URI(uri.try_into()?);
-        self.issue(key, vec![name], ExtendedKeyUsagePurpose::ClientAuth, validity)
+        self.issue(key, vec![name], vec![ExtendedKeyUsagePurpose::ClientAuth], validity)
+    }
+
+    /// A certificate by which a gateway is known here, and by hosts at `host`.
+    pub fn issue_to_gateway(
+        &self,
+        key: &impl PublicKeyData,
+        uri: &str,
+        host: &str,
+        validity: Validity,
+    ) -> Result<Issued, CaError> {
+        let mut names = CertificateParams::new([host.to_owned()])?.subject_alt_names;
+        names.push(SanType::URI(uri.try_into()?));
+        self.issue(key, names, vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth], validity)
     }
 
     /// The certificate of the node listener.
     pub fn issue_to_listener(&self, key: &KeyPair, names: &[String], validity: Validity) -> Result<Issued, CaError> {
         let names = CertificateParams::new(names)?.subject_alt_names;
-        self.issue(key, names, ExtendedKeyUsagePurpose::ServerAuth, validity)
+        self.issue(key, names, vec![ExtendedKeyUsagePurpose::ServerAuth], validity)
     }
 
     fn issue(
         &self,
         key: &impl PublicKeyData,
         names: Vec<SanType>,
-        usage: ExtendedKeyUsagePurpose,
+        usages: Vec<ExtendedKeyUsagePurpose>,
         validity: Validity,
     ) -> Result<Issued, CaError> {
         // What outlived its issuer could not be verified.
@@ -166,7 +179,7 @@ impl Authority {
         params.subject_alt_names = names;
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![usage];
+        params.extended_key_usages = usages;
         let certificate = params.signed_by(key, &self.issuer)?;
         let chain = certificate.pem() + &self.intermediate_pem;
         Ok(Issued { chain, serial, expires_at: validity.until })

@@ -1,6 +1,7 @@
 //! The built-in CA: a root that may be kept elsewhere, an intermediate that
-//! signs the certificates of nodes and of the node listener, both in the vault
-//! and shared by all replicas. Which certificates are revoked is told by `nodes`.
+//! signs the certificates of nodes, gateways and the node listener, both in the vault
+//! and shared by all replicas. Which certificates are revoked is told by `nodes`
+//! and `gateways`.
 
 mod authority;
 mod identity;
@@ -9,7 +10,7 @@ mod turnover;
 mod upkeep;
 
 pub use authority::{Authority, CaError, Issued, Validity};
-pub use identity::{Peer, node_uri};
+pub use identity::{Peer, Who, gateway_uri, node_uri};
 pub use request::{CsrError, read_request};
 pub use turnover::Turnover;
 pub use upkeep::{Overview, UpkeepError, export_root, overview, rotate, rotate_root};

@@ -6,6 +6,7 @@ use control::{
     app::App,
     config::{Config, LogFormat},
     dev,
+    gateway_role::{self, Bound},
     roles::{self, Listeners, Role},
     telemetry,
 };
@@ -30,6 +31,15 @@ pub async fn serve(config: Config, roles: Vec<Role>) -> Result<(), AnyError> {
     install(&config)?;
     let roles = if roles.is_empty() { Role::ALL.to_vec() } else { roles };
     let stop = stop_on_signal();
+    if roles == [Role::Gateway] {
+        let outcome = serve_gateway(config, stop).await;
+        telemetry::flush();
+        return outcome;
+    }
+    let gateway = match roles.contains(&Role::Gateway) {
+        true => Some(bind_gateway(&config, None).await?),
+        false => None,
+    };
     let api = match roles.contains(&Role::Api) {
         true => Some(listen("http.listen", &config.http.listen).await?),
         false => None,
@@ -42,11 +52,51 @@ pub async fn serve(config: Config, roles: Vec<Role>) -> Result<(), AnyError> {
         true => Some(listen("node.listen", &config.node.listen).await?),
         false => None,
     };
-    let app: Arc<App> = App::start(config, stop).await?;
+    let app: Arc<App> = App::start(config, stop.clone()).await?;
     tracing::info!(?roles, "ready");
-    roles::run(app, &roles, Listeners { api, ops, node }).await;
+    let beside = async {
+        match gateway {
+            // It ends with the others, and the others with it.
+            Some(bound) => {
+                let outcome = gateway_role::run(Arc::new(app.config.clone()), bound, stop.clone()).await;
+                stop.cancel();
+                outcome
+            }
+            None => Ok(()),
+        }
+    };
+    let ((), outcome) = tokio::join!(roles::run(app.clone(), &roles, Listeners { api, ops, node }), beside);
     telemetry::flush();
-    Ok(())
+    Ok(outcome?)
+}
+
+/// A gateway alone: no database, no keys that sign.
+async fn serve_gateway(config: Config, stop: CancellationToken) -> Result<(), AnyError> {
+    let ops = match &config.http.ops_listen {
+        Some(address) => Some(listen("http.ops_listen", address).await?),
+        None => None,
+    };
+    let bound = bind_gateway(&config, ops).await?;
+    tracing::info!("ready");
+    let drained = tokio::spawn(telemetry::drain(stop.clone()));
+    let outcome = gateway_role::run(Arc::new(config), bound, stop.clone()).await;
+    stop.cancel();
+    // It only counts; there is nothing to say about its end.
+    let _ = drained.await;
+    Ok(outcome?)
+}
+
+async fn bind_gateway(config: &Config, ops: Option<TcpListener>) -> Result<Bound, AnyError> {
+    let ssh = match &config.gateway.ssh_listen {
+        Some(address) => Some(listen("gateway.ssh_listen", address).await?),
+        None => None,
+    };
+    Ok(Bound {
+        agents: listen("gateway.agent_listen", &config.gateway.agent_listen).await?,
+        public: listen("gateway.listen", &config.gateway.listen).await?,
+        ssh,
+        ops,
+    })
 }
 
 async fn listen(setting: &str, address: &str) -> Result<TcpListener, AnyError> {

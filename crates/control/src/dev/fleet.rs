@@ -3,7 +3,7 @@
 
 use contract::{
     Label,
-    id::PoolId,
+    id::{PoolId, RegionId},
     pools::{Isolation, PoolFilter, PoolSpec, Provider},
     prices::PriceSpec,
     skus::{GpuModel, Shape, SkuSpec},
@@ -48,18 +48,23 @@ pub async fn seed(tx: &mut Tx) -> sqlx::Result<PoolId> {
     Ok(pool)
 }
 
+/// The region of the demo.
+pub async fn region(tx: &mut Tx) -> sqlx::Result<RegionId> {
+    let region = match regions::by_name(tx, &label(REGION)).await? {
+        Some(region) => region,
+        None => regions::add(tx, &label(REGION)).await?.ok_or(sqlx::Error::RowNotFound)?,
+    };
+    Ok(region.id)
+}
+
 async fn pool(tx: &mut Tx) -> sqlx::Result<PoolId> {
     let filter = PoolFilter { name: Some(label(POOL)), ..PoolFilter::default() };
     if let Some(known) = pools::list(tx, &filter).await?.pop() {
         return Ok(known.id);
     }
-    let region = match regions::by_name(tx, &label(REGION)).await? {
-        Some(region) => region,
-        None => regions::add(tx, &label(REGION)).await?.ok_or(sqlx::Error::RowNotFound)?,
-    };
     let spec = PoolSpec {
         name: label(POOL),
-        region_id: region.id,
+        region_id: region(tx).await?,
         provider: Provider::Sim,
         isolation: Isolation::UserRevoke,
         isolates_vms: true,

@@ -2,12 +2,13 @@
 //! PostgreSQL of its own and a demo organization.
 
 mod fleet;
+mod gateway;
 pub mod postgres;
 mod seed;
 mod sim;
 mod store;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     app::{App, StartError},
     config::Config,
-    migrations,
+    gateway_role, migrations,
     roles::{self, Listeners, Role},
 };
 use postgres::{Cluster, ClusterOptions};
@@ -53,6 +54,8 @@ pub enum DevError {
     },
     #[error("the simulated nodes cannot run")]
     Sim(#[source] sim::SimError),
+    #[error("who the gateway is cannot be read")]
+    Gateway(#[source] ::gateway::identity::IdentityError),
     #[error("seeding the demo organization failed")]
     Seed(#[source] seed::SeedError),
 }
@@ -85,10 +88,15 @@ async fn serve(
     let base = format!("http://{local}");
     config.http.listen = local.to_string();
     let node = listen_for_nodes(config).await?;
+    let bound = gateway::bind(config, options, &base).await?;
+    if config.recordings.folder.is_none() {
+        config.recordings.folder = Some(options.data_dir.join("recordings"));
+    }
     if config.mail.url.is_none() && config.mail.folder.is_none() {
         config.mail.folder = Some(options.data_dir.join("mails"));
     }
     config.mail.public_url.get_or_insert_with(|| base.clone());
+    config.stripe.return_url.get_or_insert_with(|| base.clone());
     // One issuer whatever the port: tokens outlive a restart on another one.
     config.identity.issuer = "http://gpuaas.localhost".into();
     migrations::up(&config.database.url).await?;
@@ -103,7 +111,14 @@ async fn serve(
         true => Some(sim::start(&app, options, &stop).await.map_err(DevError::Sim)?),
         false => None,
     };
-    roles::run(app, &Role::ALL, Listeners { api: Some(listener), ops: None, node: Some(node) }).await;
+    let as_gateway = Arc::new(gateway::seed(&app).await?);
+    let beside = async {
+        if let Err(error) = gateway_role::run(as_gateway, bound, stop.clone()).await {
+            tracing::error!(error = complete(&error), "the gateway ended; nobody gets a terminal");
+        }
+    };
+    let listeners = Listeners { api: Some(listener), ops: None, node: Some(node) };
+    tokio::join!(roles::run(app, &Role::ALL, listeners), beside);
     if let Some(nodes) = nodes {
         nodes.stop().await;
     }
@@ -115,13 +130,31 @@ async fn serve(
 async fn listen_for_nodes(config: &mut Config) -> Result<TcpListener, DevError> {
     let address = config.node.listen.clone();
     let cannot = |source| DevError::Listen { address: address.clone(), source };
-    let listener = match TcpListener::bind(&address).await {
-        Ok(listener) => listener,
-        Err(_) => TcpListener::bind("127.0.0.1:0").await.map_err(cannot)?,
-    };
+    let listener = listen_or_anywhere(&address).await?;
     let local = listener.local_addr().map_err(cannot)?;
     (config.node.listen, config.node.url) = (local.to_string(), format!("https://{local}"));
     Ok(listener)
+}
+
+async fn listen_or_anywhere(address: &str) -> Result<TcpListener, DevError> {
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(listener),
+        Err(_) => {
+            let bound = TcpListener::bind("127.0.0.1:0").await;
+            bound.map_err(|source| DevError::Listen { address: address.to_owned(), source })
+        }
+    }
+}
+
+/// An error with everything that led to it.
+fn complete(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text += &format!(": {cause}");
+        source = cause.source();
+    }
+    text
 }
 
 pub use store::make_role_and_database;
@@ -145,14 +178,15 @@ fn announce(base: &str, options: &Options, config: &Config, seeded: Option<&seed
             options.data_dir.join("dev.env").display()
         );
         println!(
-            "  gpuaas whoami\n  gpuaas capacity list\n  gpuaas allocations create --sku h200-slice --gpus 2 --wait"
+            "  gpuaas demo                a tour: launch, terminal, release, bill\n  gpuaas capacity list\n  gpuaas allocations create --sku h200-slice --gpus 2 --wait\n  gpuaas terminal ALLOCATION"
         );
         println!(
             "\n  These tokens are keys: what concerns an account itself (its keys, its password) needs `gpuaas login`."
         );
     }
+    println!("\n  Terminals and apps come in at ws://{}", config.gateway.listen);
     if let Some(folder) = &config.mail.folder {
-        println!("\n  Mails are written to {}", folder.display());
+        println!("  Mails are written to {}", folder.display());
     }
     println!("\nCtrl-C stops everything.");
 }

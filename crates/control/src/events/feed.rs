@@ -13,6 +13,7 @@ use kernel::{
 };
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 #[derive(Clone)]
 pub struct Feed {
@@ -30,6 +31,8 @@ pub struct Listening {
 // bound: how far a slow listener may fall behind before it is told of a gap
 const BEHIND: usize = 1024;
 const BATCH: i64 = 256;
+// bound: what is sent of the past to who comes back, as much as a slow listener may fall behind
+const PAST: usize = BEHIND;
 // bound: the longest time without looking when no bell rings
 const POLL: Duration = Duration::from_millis(500);
 
@@ -49,6 +52,26 @@ impl Feed {
         }
         *held += 1;
         Some(Listening { feed: self.clone(), who: who.to_owned(), told: self.told.subscribe() })
+    }
+
+    /// What was committed after an event, in order; `None` when it is no longer
+    /// kept or too much came since.
+    pub async fn since(db: &Db, event: Uuid) -> sqlx::Result<Option<Vec<Arc<Message>>>> {
+        let mut tx = Tx::system(db, "feed", Access::Read).await?;
+        let Some(mut position) = outbox::position_of(&mut tx, event).await? else { return Ok(None) };
+        let mut past = Vec::new();
+        while past.len() <= PAST {
+            let batch = outbox::read(&mut tx, position, BATCH).await?;
+            let is_last = (batch.len() as i64) < BATCH;
+            for (place, message) in batch {
+                past.push(Arc::new(message));
+                position = place;
+            }
+            if is_last {
+                return Ok(Some(past));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads until stopped. `heard` sees every event before listeners do;

@@ -1,8 +1,10 @@
-//! Events: emitted with the change they tell of, read back, and watched live.
+//! Events: emitted with the change they tell of, read back, and watched live. Members hear of
+//! their organization, staff of everything that they may read.
 
 mod feed;
 mod routes;
 mod store;
+mod watch;
 
 pub use feed::Feed;
 

@@ -11,6 +11,7 @@ use axum::{
     response::Response,
 };
 use contract::{Audit, Channel, Code};
+use http::{HeaderMap, HeaderValue, header};
 use kernel::{Access, Scope, Tx, audit};
 use tracing::Instrument;
 
@@ -44,6 +45,10 @@ pub struct Socket<C> {
     frames: PhantomData<fn() -> C>,
 }
 
+/// What is spoken, for clients that offer protocols to choose from.
+const PROTOCOL: &str = "gpuaas.v1";
+/// Begins an offered protocol that is really the caller's token.
+const OFFERED_TOKEN: &str = "bearer.";
 // bound: what one frame from a client may hold
 const FRAME_BYTES: usize = 16 * 1024;
 // bound: a reader that takes nothing for this long is gone
@@ -78,8 +83,28 @@ pub struct Standing {
 
 impl Standing {
     pub async fn holds(&self, app: &App) -> bool {
-        let Ok(caller) = app.recogniser.caller(&self.token, None).await else { return false };
-        super::admit::authorise(app, self.info, &caller, &self.params).await.is_ok()
+        self.caller(app).await.is_some()
+    }
+
+    /// The caller as they are now, if they still may.
+    pub async fn caller(&self, app: &App) -> Option<Arc<Caller>> {
+        let caller = app.recogniser.caller(&self.token, None).await.ok()?;
+        super::admit::authorise(app, self.info, &caller, &self.params).await.ok()?;
+        Some(caller)
+    }
+}
+
+/// A page in a browser cannot send `Authorization` with an upgrade, and a token
+/// must not be part of an address: it offers the token as one more protocol,
+/// `gpuaas.v1, bearer.<token>`, and only the first is ever chosen.
+fn take_offered_token(headers: &mut HeaderMap) {
+    if headers.contains_key(header::AUTHORIZATION) {
+        return;
+    }
+    let offers = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|it| it.to_str().ok());
+    let token = offers.flat_map(|it| it.split(',')).find_map(|it| it.trim().strip_prefix(OFFERED_TOKEN));
+    if let Some(value) = token.and_then(|it| HeaderValue::from_str(&format!("Bearer {it}")).ok()) {
+        headers.insert(header::AUTHORIZATION, value);
     }
 }
 
@@ -106,6 +131,7 @@ where
 {
     let info = const { &C::INFO };
     let params = path_params(parts).await?;
+    take_offered_token(&mut parts.headers);
     let admitted = admit(app, info, arrival, parts, params).await?;
     let path = parse::path::<C::Path>(&admitted.params)?;
     let query = parse::query::<C::Query>(&parts.uri)?;
@@ -126,17 +152,16 @@ where
         audit::record(&mut tx, entry);
         tx.commit().await?;
     }
-    let token = parts
-        .headers
-        .get(http::header::AUTHORIZATION)
-        .and_then(|it| it.to_str().ok())
-        .and_then(|it| it.split_once(' '));
+    let token =
+        parts.headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()).and_then(|it| it.split_once(' '));
     let token = token.map(|(_, token)| token.trim().to_owned()).unwrap_or_default();
     let standing = Standing { token, info, params: admitted.params };
     let app = app.clone();
     let (caller, scope) = (admitted.caller, admitted.scope);
-    Ok(ws.max_message_size(FRAME_BYTES).max_frame_size(FRAME_BYTES).on_upgrade(move |inner| async move {
-        let socket = Socket { inner, frames: PhantomData };
-        app.converse(Talk { caller, standing, scope, path, query, socket }).await;
-    }))
+    Ok(ws.protocols([PROTOCOL]).max_message_size(FRAME_BYTES).max_frame_size(FRAME_BYTES).on_upgrade(
+        move |inner| async move {
+            let socket = Socket { inner, frames: PhantomData };
+            app.converse(Talk { caller, standing, scope, path, query, socket }).await;
+        },
+    ))
 }

@@ -13,7 +13,7 @@ mod router;
 pub mod server;
 mod turns;
 
-pub use admit::Arrival;
+pub use admit::{Arrival, PeerAddress};
 pub use correlation::TraceParent;
 pub use failure::{Failure, Trouble, render, unavailable};
 pub use gates::{Call, Handle, Request};

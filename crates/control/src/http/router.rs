@@ -34,11 +34,11 @@ pub fn router(app: Arc<App>) -> Router {
     let strange = app.clone();
     let wrong_method = app.clone();
     let router = router.merge(crate::payments::intake::router(app.clone()));
-    let router = router.merge(crate::notifications::unsubscribe::router(app));
+    let router = router.merge(crate::notifications::unsubscribe::router(app.clone()));
+    let sessions = crate::console::router(&app, &router);
     router
-        .fallback(move |request: http::Request<Body>| {
-            refuse(strange.clone(), request, Code::NotFound, "no such address")
-        })
+        .merge(sessions)
+        .fallback(move |request: http::Request<Body>| show_or_refuse(strange.clone(), request))
         .method_not_allowed_fallback(move |request: http::Request<Body>| {
             refuse(wrong_method.clone(), request, Code::MethodNotAllowed, "this address does not take this method")
         })
@@ -67,6 +67,15 @@ where
 {
     let serve: fn(Arc<App>, http::Request<Body>) -> Reply = |app, request| Box::pin(upgrade::<C>(app, request));
     router.route(C::INFO.path, on(MethodFilter::GET, move |request: http::Request<Body>| serve(app.clone(), request)))
+}
+
+/// What is no address of the API may be a page or a file of the console.
+async fn show_or_refuse(app: Arc<App>, request: http::Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    if let Some(shown) = crate::console::serve(&app, &parts).await {
+        return shown;
+    }
+    refuse(app, http::Request::from_parts(parts, body), Code::NotFound, "no such address").await
 }
 
 async fn refuse(app: Arc<App>, request: http::Request<Body>, code: Code, detail: &'static str) -> Response {

@@ -18,6 +18,8 @@ const COLUMNS: &[&str] = &[
     "project",
     "sku_id",
     "sku",
+    "tag_key",
+    "tag",
     "gpu_hours",
     "price_per_gpu_hour",
     "amount",
@@ -48,6 +50,8 @@ fn usage(invoice: &Invoice, line: &InvoiceLine) -> String {
         .text(&line.project)
         .plain(line.sku_id)
         .text(&line.sku)
+        .plain(invoice.tag_key.as_ref().map_or("", |it| it.as_str()))
+        .text(line.tag.as_deref().unwrap_or(""))
         .plain(gpu_hours(line.gpu_micros, 9))
         .plain(decimal(line.price_micros_per_gpu_hour, 6))
         .plain(decimal(line.amount_micros, 6))
@@ -55,6 +59,6 @@ fn usage(invoice: &Invoice, line: &InvoiceLine) -> String {
 }
 
 fn extra(invoice: &Invoice, line: &str, name: &str, micros: i64) -> String {
-    let row = begin(invoice, line).plain("").text(name).plain("").plain("").plain("").plain("");
+    let row = begin(invoice, line).plain("").text(name).plain("").plain("").plain("").plain("").plain("").plain("");
     row.plain(decimal(micros, 6)).finish()
 }

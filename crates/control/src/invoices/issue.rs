@@ -3,6 +3,7 @@
 //! crash leaves all of it or nothing, so that no number is lost or used twice.
 
 use contract::{
+    Label,
     billing_profiles::{BillingProfile, Party, Tax},
     id::{InvoiceId, OrganizationId},
     invoices::{Invoice, InvoiceIssued, InvoiceKind, InvoiceLine},
@@ -21,6 +22,7 @@ use crate::{
     billing_profiles, books,
     events::emit,
     ledger::{self, Account, AccountKind, Journal, LedgerError, Line},
+    policies::{self, keys},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,8 @@ struct Draft {
     corrects: Option<(InvoiceId, String, i64)>,
     period: Period,
     currency: Currency,
+    /// The tag by whose values the lines are cut.
+    tag_key: Option<Label>,
     lines: Vec<InvoiceLine>,
     tax: Option<Tax>,
 }
@@ -68,12 +72,14 @@ pub async fn issue_due(tx: &mut Tx, organization: OrganizationId) -> Result<bool
         return Ok(false);
     }
     for taken in store::taken_back(tx, organization, progress.journal).await? {
-        let lines = store::reversed_lines(tx, organization, taken.usage, taken.currency).await?;
+        let lines = store::reversed_lines(tx, &taken).await?;
         let draft = Draft {
             kind: InvoiceKind::CreditNote,
             corrects: Some((taken.invoice, taken.number, taken.reversal)),
             period: taken.period,
             currency: taken.currency,
+            // Cut as the invoice was that it corrects.
+            tag_key: taken.tag_key,
             lines,
             tax: taken.tax,
         };
@@ -96,13 +102,15 @@ async fn issue_month(
     tax: Option<Tax>,
 ) -> Result<(), InvoiceError> {
     let mut charged = store::charged(tx, organization, period).await?;
-    for (currency, lines) in store::lines(tx, organization, period).await? {
+    let tag_key = policies::tag_in(tx, keys::BILLING_INVOICE_TAG, organization).await?;
+    for (currency, lines) in store::lines(tx, organization, period, tag_key.as_ref()).await? {
         let sum: i128 = lines.iter().map(|it| i128::from(it.amount_micros)).sum();
         // Lines come from marks, this from what was posted: two ways to the same sum.
         if charged.remove(&currency).map(i128::from) != Some(sum) {
             return Err(InvoiceError::Differs { month: month(period.start), currency });
         }
-        let draft = Draft { kind: InvoiceKind::Invoice, corrects: None, period, currency, lines, tax: tax.clone() };
+        let (tag_key, tax) = (tag_key.clone(), tax.clone());
+        let draft = Draft { kind: InvoiceKind::Invoice, corrects: None, period, currency, tag_key, lines, tax };
         issue(tx, organization, parties, draft).await?;
     }
     match charged.into_iter().find(|(_, sum)| *sum != 0) {
@@ -168,6 +176,7 @@ async fn issue(tx: &mut Tx, organization: OrganizationId, parties: &Parties, dra
         currency: crate::rows::text(draft.currency.as_str())?,
         seller: parties.seller.clone(),
         buyer: parties.buyer.clone(),
+        tag_key: draft.tag_key,
         lines: draft.lines,
         subtotal_micros: sums.subtotal.micros(),
         rounding_micros: -sums.remainder.micros(),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use contract::{
+    Label,
     billing_profiles::{Party, Tax},
     id::{InvoiceId, OrganizationId},
     invoices::{AllInvoicesFilter, Invoice, InvoiceLine, InvoiceSummary},
@@ -83,16 +84,23 @@ struct LineRow {
     sku_id: Uuid,
     sku: String,
     price: i64,
+    tag: Option<String>,
     gpu_micros: i64,
     amount: i64,
 }
 
-/// What was used in a month by project, SKU and price, less the windows that
+// bound: so many values of a tag have lines of their own, the largest ones
+const MOST_VALUES: i64 = 500;
+/// The value that stands for those beyond.
+const OTHERS: &str = "(other)";
+
+/// What was used in a month by project, SKU, price and value of a tag, less the windows that
 /// were taken back before it was invoiced.
 pub async fn lines(
     tx: &mut Tx,
     organization: OrganizationId,
     period: Period,
+    tag_key: Option<&Label>,
 ) -> sqlx::Result<BTreeMap<Currency, Vec<InvoiceLine>>> {
     let rows: Vec<LineRow> = sqlx::query_as(
         "WITH charged AS MATERIALIZED (SELECT * FROM charges($1, $2, $3) WHERE micros_per_hour > 0),
@@ -103,17 +111,23 @@ pub async fn lines(
            JOIN entries e ON e.organization_id = u.organization_id AND e.number = u.number
            JOIN charged c ON c.allocation_id = e.allocation_id AND c.of_interval = e.interval
            WHERE r.organization_id = $1 AND r.reverses IS NOT NULL AND u.kind = 'usage' AND u.to_at > $2 AND u.to_at <= $3
-           GROUP BY 1, 2)
+           GROUP BY 1, 2),
+         named AS MATERIALIZED (
+           SELECT coalesce(c.tags ->> $4, '') AS value FROM charged c GROUP BY 1 ORDER BY sum(c.amount) DESC, 1 LIMIT $5)
          SELECT c.currency, c.project_id, p.name AS project, c.sku_id, s.name AS sku, c.micros_per_hour / c.gpus AS price,
+           CASE WHEN $4::text IS NOT NULL THEN coalesce(n.value, $6) END AS tag,
            sum(c.gpus * (epoch_us(c.to_at) - epoch_us(c.from_at) - coalesce(t.micros, 0)))::bigint AS gpu_micros,
            sum(c.amount - coalesce(t.amount, 0))::bigint AS amount
-         FROM charged c LEFT JOIN taken t USING (allocation_id, of_interval)
+         FROM charged c LEFT JOIN taken t USING (allocation_id, of_interval) LEFT JOIN named n ON n.value = coalesce(c.tags ->> $4, '')
          JOIN projects p ON p.id = c.project_id JOIN skus s ON s.id = c.sku_id
-         GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(c.amount - coalesce(t.amount, 0)) <> 0 ORDER BY 1, 3, 5, 6, 2",
+         GROUP BY 1, 2, 3, 4, 5, 6, 7 HAVING sum(c.amount - coalesce(t.amount, 0)) <> 0 ORDER BY 1, 3, 5, 7, 6, 2",
     )
     .bind(organization.uuid())
     .bind(clock::bind(period.start))
     .bind(clock::bind(period.end))
+    .bind(tag_key.map(Label::as_str))
+    .bind(MOST_VALUES)
+    .bind(OTHERS)
     .fetch_all(tx.conn())
     .await?;
     let mut all: BTreeMap<Currency, Vec<InvoiceLine>> = BTreeMap::new();
@@ -131,6 +145,7 @@ fn line(row: LineRow) -> InvoiceLine {
         sku: row.sku,
         gpu_micros: row.gpu_micros,
         price_micros_per_gpu_hour: row.price,
+        tag: row.tag,
         amount_micros: row.amount,
     }
 }
@@ -158,12 +173,14 @@ pub async fn charged(
 
 /// Usage that was taken back after it was invoiced.
 pub struct TakenBack {
+    pub organization: OrganizationId,
     pub reversal: i64,
     pub usage: i64,
     pub invoice: InvoiceId,
     pub number: String,
     pub period: Period,
     pub currency: Currency,
+    pub tag_key: Option<Label>,
     pub tax: Option<Tax>,
 }
 
@@ -176,12 +193,13 @@ struct TakenRow {
     period_start: jiff_sqlx::Timestamp,
     period_end: jiff_sqlx::Timestamp,
     currency: String,
+    tag_key: Option<String>,
     tax: Option<Json<Tax>>,
 }
 
 pub async fn taken_back(tx: &mut Tx, organization: OrganizationId, after: i64) -> sqlx::Result<Vec<TakenBack>> {
     let rows: Vec<TakenRow> = sqlx::query_as(
-        "SELECT r.number AS reversal, u.number AS usage, i.id, i.number, i.period_start, i.period_end, i.currency, i.tax
+        "SELECT r.number AS reversal, u.number AS usage, i.id, i.number, i.period_start, i.period_end, i.currency, i.tag_key, i.tax
          FROM journals r JOIN journals u ON u.organization_id = r.organization_id AND u.number = r.reverses
          JOIN invoices i ON i.organization_id = r.organization_id AND i.kind = 'invoice' AND i.period_start < u.to_at AND i.period_end >= u.to_at
          WHERE r.organization_id = $1 AND r.reverses IS NOT NULL AND r.number > $2 AND u.kind = 'usage' AND r.number > i.journals
@@ -195,27 +213,26 @@ pub async fn taken_back(tx: &mut Tx, organization: OrganizationId, after: i64) -
     rows.into_iter()
         .map(|row| {
             Ok(TakenBack {
+                organization,
                 reversal: row.reversal,
                 usage: row.usage,
                 invoice: row.id.into(),
                 number: row.number,
                 period: period(row.period_start, row.period_end),
                 currency: crate::rows::text(&row.currency)?,
+                tag_key: tag_key(row.tag_key)?,
                 tax: row.tax.map(|it| it.0),
             })
         })
         .collect()
 }
 
-/// What a journal of usage charged, taken back.
-pub async fn reversed_lines(
-    tx: &mut Tx,
-    organization: OrganizationId,
-    number: i64,
-    currency: Currency,
-) -> sqlx::Result<Vec<InvoiceLine>> {
+/// What a journal of usage charged, taken back in lines as the invoice has them.
+pub async fn reversed_lines(tx: &mut Tx, taken: &TakenBack) -> sqlx::Result<Vec<InvoiceLine>> {
     let rows: Vec<LineRow> = sqlx::query_as(
         "SELECT s.currency, s.project_id, p.name AS project, s.sku_id, k.name AS sku, s.micros_per_hour / s.gpus AS price,
+           CASE WHEN i.tag_key IS NULL THEN NULL WHEN jsonb_path_query_array(i.lines, '$[*].tag') ? coalesce(s.tags ->> i.tag_key, '')
+             THEN coalesce(s.tags ->> i.tag_key, '') ELSE $5 END AS tag,
            (-sum(s.gpus * (epoch_us(least(u.to_at, x.at)) - epoch_us(greatest(u.from_at, s.at)))))::bigint AS gpu_micros,
            (-sum(e.amount))::bigint AS amount
          FROM journals u JOIN entries e ON e.organization_id = u.organization_id AND e.number = u.number
@@ -223,12 +240,15 @@ pub async fn reversed_lines(
          LEFT JOIN LATERAL (SELECT min(x.at) AS at FROM usage x WHERE x.organization_id = s.organization_id
            AND x.allocation_id = s.allocation_id AND x.interval = s.version AND x.kind = 'end') x ON true
          JOIN projects p ON p.id = s.project_id JOIN skus k ON k.id = s.sku_id
+         JOIN invoices i ON i.organization_id = u.organization_id AND i.id = $4
          WHERE u.organization_id = $1 AND u.number = $2 AND s.currency = $3
-         GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 3, 5, 6, 2",
+         GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 3, 5, 7, 6, 2",
     )
-    .bind(organization.uuid())
-    .bind(number)
-    .bind(currency.as_str())
+    .bind(taken.organization.uuid())
+    .bind(taken.usage)
+    .bind(taken.currency.as_str())
+    .bind(taken.invoice.uuid())
+    .bind(OTHERS)
     .fetch_all(tx.conn())
     .await?;
     Ok(rows.into_iter().map(line).collect())
@@ -291,8 +311,9 @@ pub async fn insert(tx: &mut Tx, new: New<'_>, pdf: &[u8]) -> sqlx::Result<Strin
     let it = new.invoice;
     sqlx::query_scalar(
         "INSERT INTO invoices (id, organization_id, year, serial, kind, corrects, reversal, period_start, period_end, issued_at, currency,
-           seller, buyer, lines, subtotal_micros, rounding_micros, tax, tax_micros, total_micros, paid_micros, due_micros, journal, journals, pdf)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, b.journals, $23
+           seller, buyer, lines, subtotal_micros, rounding_micros, tax, tax_micros, total_micros, paid_micros, due_micros, journal, journals, pdf,
+           tag_key)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, b.journals, $23, $24
          FROM books b WHERE b.organization_id = $2 RETURNING encode(sha256(pdf), 'hex')",
     )
     .bind(it.id.uuid())
@@ -318,6 +339,7 @@ pub async fn insert(tx: &mut Tx, new: New<'_>, pdf: &[u8]) -> sqlx::Result<Strin
     .bind(it.due_micros)
     .bind(it.journal)
     .bind(pdf)
+    .bind(it.tag_key.as_ref().map(Label::as_str))
     .fetch_one(tx.conn())
     .await
 }
@@ -335,6 +357,7 @@ struct Row {
     currency: String,
     seller: Json<Party>,
     buyer: Json<Party>,
+    tag_key: Option<String>,
     lines: Json<Vec<InvoiceLine>>,
     subtotal_micros: i64,
     rounding_micros: i64,
@@ -351,7 +374,7 @@ struct Row {
 pub async fn get(tx: &mut Tx, id: InvoiceId, organization: Option<OrganizationId>) -> sqlx::Result<Option<Invoice>> {
     let row: Option<Row> = sqlx::query_as(
         "SELECT i.id, i.organization_id, i.number, i.kind, c.number AS corrects, i.period_start, i.period_end, i.issued_at, i.currency,
-           i.seller, i.buyer, i.lines, i.subtotal_micros, i.rounding_micros, i.tax, i.tax_micros, i.total_micros, i.paid_micros,
+           i.seller, i.buyer, i.tag_key, i.lines, i.subtotal_micros, i.rounding_micros, i.tax, i.tax_micros, i.total_micros, i.paid_micros,
            i.due_micros, i.journal, encode(sha256(i.pdf), 'hex') AS pdf_sha256
          FROM invoices i LEFT JOIN invoices c ON c.organization_id = i.organization_id AND c.id = i.corrects
          WHERE i.id = $1 AND ($2::uuid IS NULL OR i.organization_id = $2)",
@@ -424,6 +447,7 @@ fn invoice(row: Row) -> sqlx::Result<Invoice> {
         currency: crate::rows::text(&row.currency)?,
         seller: row.seller.0,
         buyer: row.buyer.0,
+        tag_key: tag_key(row.tag_key)?,
         lines: row.lines.0,
         subtotal_micros: row.subtotal_micros,
         rounding_micros: row.rounding_micros,
@@ -436,6 +460,10 @@ fn invoice(row: Row) -> sqlx::Result<Invoice> {
         journal: row.journal,
         pdf_sha256: row.pdf_sha256,
     })
+}
+
+fn tag_key(text: Option<String>) -> sqlx::Result<Option<Label>> {
+    text.map(|it| crate::rows::text(&it)).transpose()
 }
 
 fn month_text(start: jiff_sqlx::Timestamp) -> sqlx::Result<Month> {

@@ -47,7 +47,7 @@ pub struct Caller {
     pub address: IpAddr,
     /// Counts connections; the same number is the same connection.
     pub connection: u64,
-    pub node: Option<(Peer, Result<Held, Refusal>)>,
+    pub peer: Option<(Peer, Result<Held, Refusal>)>,
 }
 
 /// Serves until stopped, then finishes what runs.
@@ -77,7 +77,7 @@ async fn talk(api: Arc<NodeApi>, acceptor: TlsAcceptor, stream: TcpStream, from:
         return;
     };
     let (address, connection) = from;
-    let node = match identify(&stream) {
+    let peer = match identify(&stream) {
         Ok(None) => None,
         Ok(Some(peer)) => {
             let held = api.app.standings.admit(&api.app.db, &peer, connection).await;
@@ -86,12 +86,12 @@ async fn talk(api: Arc<NodeApi>, acceptor: TlsAcceptor, stream: TcpStream, from:
         Err(NotANode) => return refusal::count(Refusal::NotANode.code()),
     };
     // Kept beside the service, which a request may outlive.
-    let cut = match &node {
+    let cut = match &peer {
         Some((_, Ok(held))) => held.cut.clone(),
         Some((_, Err(_))) | None => CancellationToken::new(),
     };
-    let is_stranger = !matches!(node, Some((_, Ok(_))));
-    let caller = Arc::new(Caller { address, connection, node });
+    let is_stranger = !matches!(peer, Some((_, Ok(_))));
+    let caller = Arc::new(Caller { address, connection, peer });
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (api, caller) = (api.clone(), caller.clone());
         async move { Ok::<_, std::convert::Infallible>(requests::answer(&api, &caller, request).await) }

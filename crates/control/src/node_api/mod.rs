@@ -1,4 +1,5 @@
-//! The node API: where hosts enrol, renew their certificates and poll, on a
+//! The node API: where hosts enrol, renew their certificates and poll, and what
+//! gateways ask is let through to `gateway_api`, on a
 //! listener of its own that knows them by certificate. One poll is heartbeat,
 //! telemetry and the delivery of tasks; an idle one costs no look at the
 //! database.
@@ -18,15 +19,16 @@ mod sessions;
 mod standings;
 mod tls;
 
+pub use refusal::Refusal;
 pub use samples::{Measured, Samples};
-pub use standings::Standings;
+pub use standings::{Standings, standing};
 
 use std::sync::Arc;
 
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::app::App;
+use crate::{app::App, gateways};
 use intake::Intake;
 use pulse::Pulse;
 use sessions::Sessions;
@@ -51,6 +53,9 @@ pub async fn run(app: Arc<App>, listener: TcpListener, stop: CancellationToken) 
     tasks.spawn(pulse::run(api.clone(), finished.clone()));
     tasks.spawn(dispatcher::run(api.clone(), stop.clone()));
     tasks.spawn(standings::run(api.app.clone(), stop.clone()));
+    // Hosts that are told of no gateway leave those that they have.
+    api.app.gateways.learn(&api.app, &stop).await;
+    tasks.spawn(gateways::watch(api.app.clone(), stop.clone()));
     match listener::serve(api, listener, stop).await {
         Ok(()) => (),
         Err(error) => tracing::error!(%error, "the node listener cannot run"),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use contract::id::NodeId;
+use contract::id::{NodeId, RegionId};
 use kernel::{Access, Actor, Scope, Tx};
 use protocol::{
     PROTOCOL, PollAnswer, PollRequest, RefusedCounts, SignedTask, TaskId,
@@ -25,15 +25,20 @@ use crate::{
 // bound: what a host waits before it asks another replica while this one stops
 const ELSEWHERE_MS: u32 = 200;
 
-pub async fn poll(api: &NodeApi, peer: &Peer, connection: u64, request: PollRequest) -> Result<PollAnswer, Refusal> {
+pub async fn poll(
+    api: &NodeApi,
+    (node, peer): (NodeId, &Peer),
+    connection: u64,
+    request: PollRequest,
+) -> Result<PollAnswer, Refusal> {
     check(&request)?;
-    let (app, node) = (&api.app, peer.node);
+    let app = &api.app;
     let news = (app.ca.version(), app.signer.version());
     let visit = api.sessions.visit(node, (connection, request.generation), request.refused, news);
     count(&visit.refused);
-    let inventory_hash = match visit.is_settled {
-        true => visit.inventory_hash.clone(),
-        false => settle(api, peer).await?,
+    let (inventory_hash, region) = match (visit.is_settled, visit.region) {
+        (true, Some(region)) => (visit.inventory_hash.clone(), region),
+        _ => settle(api, node, peer).await?,
     };
     api.pulse.note(node, request.generation, total(&request.refused));
     app.samples.put(node, app.db.clock.estimate(), request.samples.clone());
@@ -55,6 +60,7 @@ pub async fn poll(api: &NodeApi, peer: &Peer, connection: u64, request: PollRequ
         roots: (!visit.is_told).then(|| app.ca.authority().roots_pem().to_owned()),
         renew: peer.is_ageing(now) || app.ca.authority().wants_renewal(peer.issued_at, now),
         retry_after_ms,
+        gateways: app.gateways.of(region),
     })
 }
 
@@ -77,8 +83,7 @@ fn check(request: &PollRequest) -> Result<(), Refusal> {
 }
 
 /// Reads what is open for a node that is new here, or whose agent began anew.
-async fn settle(api: &NodeApi, peer: &Peer) -> Result<Option<String>, Refusal> {
-    let node = peer.node;
+async fn settle(api: &NodeApi, node: NodeId, peer: &Peer) -> Result<(Option<String>, RegionId), Refusal> {
     let mut tx = Tx::system(&api.app.db, "node_api", Access::Read).await?;
     let known = nodes::known(&mut tx, node).await?.ok_or(Refusal::UnknownNode)?;
     let open = tasks::open_for(&mut tx, node, MAX_TASKS_PER_POLL as i64).await?;
@@ -96,8 +101,8 @@ async fn settle(api: &NodeApi, peer: &Peer) -> Result<Option<String>, Refusal> {
         tx.commit().await?;
     }
     let open = open.into_iter().map(|it| it.signed).collect();
-    api.sessions.settle(node, known.inventory_hash.clone(), open);
-    Ok(known.inventory_hash)
+    api.sessions.settle(node, known.region, known.inventory_hash.clone(), open);
+    Ok((known.inventory_hash, known.region))
 }
 
 /// Keeps what the node reports; which reports are safe.
@@ -136,8 +141,11 @@ async fn tasks(api: &NodeApi, node: NodeId, visit: &Visit, is_urgent: bool, wait
     let longest = keys::seconds(api.app.policies.number(keys::NODE_POLL_SECONDS));
     let wait = Duration::from_millis(u64::from(wait_ms)).min(longest);
     let handed = api.sessions.wait(node, visit.turn);
+    let mut gateways = api.app.gateways.changes();
     tokio::select! {
         handed = handed => (handed.unwrap_or_default(), 0),
+        // Hosts connect to a new gateway at once, and leave one that is gone.
+        Ok(()) = gateways.changed() => (api.sessions.take(node), 0),
         () = tokio::time::sleep(wait) => (api.sessions.take(node), 0),
         () = api.app.stopping.cancelled() => (api.sessions.take(node), ELSEWHERE_MS),
     }

@@ -1,11 +1,11 @@
-//! Why a host was not answered as it wished. Every kind is counted by its code.
+//! Why a host or gateway was not answered as it wished. Every kind is counted by its code.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
-use protocol::{Problem, codes};
+use protocol::{Problem, codes, gateway::refusals};
 
 use super::requests::Body;
 use crate::nodes::Lie;
@@ -14,6 +14,7 @@ use crate::nodes::Lie;
 pub enum Refusal {
     NoCertificate,
     NotANode,
+    NotAGateway,
     Revoked,
     Expired,
     UnknownNode,
@@ -31,6 +32,22 @@ pub enum Refusal {
     TooLarge,
     TooOften(Duration),
     NoSuchAgent,
+    /// A gateway's token is unknown, used, expired or taken back.
+    JoinToken,
+    /// A ticket is unknown, used or expired: nobody learns which.
+    Ticket,
+    /// A key opens nothing here. The gateway is told why, to count it when nobody
+    /// gets in after all; who holds the key is not.
+    SshKey(&'static str),
+    /// Whom or what it is for no longer allows it.
+    Access(String),
+    /// What it leads to is not there any more.
+    Gone(String),
+    /// Somebody who may come in names a host that the allocation does not have.
+    NoRank(String),
+    TooManySessions(u64),
+    Recording(String),
+    RecordingWaits,
     NotFound,
     Unavailable,
     Internal,
@@ -104,6 +121,47 @@ impl Refusal {
                 "there is no agent of that version for that platform",
                 "put it into `node.agents_dir` as version/target/gpuaas-node",
             ),
+            Self::NotAGateway => kind(
+                403,
+                "not_a_gateway",
+                "the certificate names no gateway",
+                "join with a token of `gpuaas gateways create`",
+            ),
+            Self::JoinToken => kind(
+                401,
+                "wrong_join_token",
+                "the token makes no gateway",
+                "add a gateway with `gpuaas gateways create`, and join with its secret once and soon",
+            ),
+            Self::Ticket => {
+                kind(401, refusals::TICKET, "the ticket is not accepted", "get a new ticket and come again")
+            }
+            Self::SshKey(_) => kind(
+                401,
+                refusals::SSH_KEY,
+                "the key opens nothing here",
+                "use `gpuaas ssh`, or register it with `gpuaas ssh-keys add`",
+            ),
+            Self::Access(_) => kind(403, refusals::ACCESS, "it is not allowed", "ask for a way in that policy allows"),
+            Self::Gone(_) => kind(404, refusals::GONE, "it is not there any more", "look at the allocation's state"),
+            Self::NoRank(_) => kind(
+                404,
+                refusals::NO_RANK,
+                "the allocation has no such host",
+                "name one of these with `--rank` of `gpuaas ssh`, or after the `+` of the login",
+            ),
+            Self::TooManySessions(_) => kind(
+                429,
+                refusals::TOO_MANY,
+                "the allocation has too many sessions",
+                "end one; the policy `access.sessions_per_allocation` says how many there may be",
+            ),
+            Self::Recording(_) => {
+                kind(409, refusals::RECORDING, "the piece is not accepted", "drop it: the recording goes on without it")
+            }
+            Self::RecordingWaits => {
+                kind(503, refusals::RECORDING_WAITS, "the store of recordings does not take it now", TRY_LATER)
+            }
             Self::NotFound => kind(404, "not_found", "nothing is served here", UPDATE),
             Self::Unavailable => kind(503, "unavailable", "the control plane cannot answer now", TRY_LATER),
             Self::Internal => kind(500, "internal", "the control plane failed", TRY_LATER),
@@ -113,6 +171,9 @@ impl Refusal {
     fn detail(&self) -> String {
         match self {
             Self::BadCsr(why) | Self::Malformed(why) | Self::WrongPool(why) => why.clone(),
+            Self::Access(why) | Self::Gone(why) | Self::NoRank(why) | Self::Recording(why) => why.clone(),
+            Self::SshKey(why) => (*why).to_owned(),
+            Self::TooManySessions(most) => format!("it has {most}, its limit"),
             Self::NameTaken(name) => format!("a node named {name} is there and its certificate works"),
             Self::Lying(lie) => lie.to_string(),
             Self::WrongProtocol(version) => {

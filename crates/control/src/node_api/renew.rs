@@ -1,27 +1,27 @@
 //! Renewal: a node that shows a certificate of its own gets a new one.
 
+use contract::id::NodeId;
 use kernel::{Access, Actor, Scope, Tx};
 use protocol::{PROTOCOL, RenewAnswer, RenewRequest};
 
-use super::{NodeApi, enrol, refusal::Refusal};
+use super::{NodeApi, enrol, refusal::Refusal, standings::standing};
 use crate::{
     ca::{self, Peer},
     nodes,
 };
 
-pub async fn renew(api: &NodeApi, peer: &Peer, request: RenewRequest) -> Result<RenewAnswer, Refusal> {
+pub async fn renew(api: &NodeApi, node: NodeId, peer: &Peer, request: RenewRequest) -> Result<RenewAnswer, Refusal> {
     let app = &api.app;
-    let key = ca::read_request(&request.csr, Some(&ca::node_uri(peer.node)))?;
-    let issued = enrol::issue(api, &key, peer.node)?;
-    let actor = Actor::principal("node", peer.node);
+    let key = ca::read_request(&request.csr, Some(&ca::node_uri(node)))?;
+    let issued = enrol::issue(api, &key, node)?;
+    let actor = Actor::principal("node", node);
     let cause = format!("renew:{}", uuid::Uuid::now_v7());
     let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, actor, cause.into()).await?;
     // What was remembered may be a moment old; what is issued lasts a day.
-    let standing = nodes::standing(&mut tx, &peer.serial).await?;
-    if standing.is_none_or(|it| it.is_revoked) {
+    if standing(&mut tx, peer).await?.unwrap_or(true) {
         return Err(Refusal::Revoked);
     }
-    nodes::renew_certificate(&mut tx, peer.node, &issued).await?;
+    nodes::renew_certificate(&mut tx, node, &issued).await?;
     tx.commit().await?;
     metrics::counter!("gpuaas_node_certificates_renewed_total").increment(1);
     let authority = app.ca.authority();

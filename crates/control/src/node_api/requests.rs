@@ -3,17 +3,24 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use contract::id::{GatewayId, NodeId};
 use http::{HeaderValue, Method, Request, Response, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::UnsyncBoxBody};
 use hyper::body::Incoming;
-use protocol::{limits::MAX_BODY_BYTES, paths};
+use protocol::{gateway::paths as gateway_paths, limits::MAX_BODY_BYTES, paths};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{NodeApi, agents, enrol, listener::Caller, poll, refusal::Refusal, renew};
-use crate::{ca::Peer, policies::keys};
+use crate::{
+    ca::{Peer, Who},
+    gateway_api,
+    policies::keys,
+};
 
 pub type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
+/// What every address of the gateways' begins with.
+const GATEWAYS: &str = "/gateway/v1/";
 // bound: a body of the largest size comes within this even over a slow line
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -24,11 +31,13 @@ pub async fn answer(api: &NodeApi, caller: &Caller, request: Request<Incoming>) 
         paths::ENROLL => "enroll",
         paths::RENEW => "renew",
         paths::POLL => "poll",
+        gateway_paths::JOIN => "gateway_join",
+        path if path.starts_with(GATEWAYS) => "gateway",
         _ => "agents",
     };
     let outcome = route(api, caller, request).await;
     let response = outcome.unwrap_or_else(|refusal| {
-        tracing::info!(operation, code = refusal.code(), node = caller.name(), "a host was refused");
+        tracing::info!(operation, code = refusal.code(), peer = caller.name(), "a host or gateway was refused");
         refusal.answer()
     });
     metrics::counter!("gpuaas_node_requests_total", "operation" => operation, "status" => response.status().as_str().to_owned())
@@ -45,16 +54,22 @@ async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Re
             json(&enrol::enrol(api, read(body).await?).await?)
         }
         (&Method::POST, paths::RENEW) => {
-            let peer = known(api, caller, true).await?;
-            json(&renew::renew(api, peer, read(body).await?).await?)
+            let (node, peer) = known_node(api, caller, true).await?;
+            json(&renew::renew(api, node, peer, read(body).await?).await?)
         }
         (&Method::POST, paths::POLL) => {
-            let peer = known(api, caller, false).await?;
+            let peer = known_node(api, caller, false).await?;
             json(&poll::poll(api, peer, caller.connection, read(body).await?).await?)
         }
+        (&Method::POST, gateway_paths::JOIN) => {
+            let per_minute = api.app.policies.number(keys::RATE_ENROL);
+            admit(api, "enrol", &caller.address.to_string(), per_minute).await?;
+            json(&gateway_api::join(&api.app, read(body).await?).await?)
+        }
+        (&Method::POST, path) if path.starts_with(GATEWAYS) => of_gateway(api, caller, path, body).await,
         (&Method::GET, path) => {
             let Some((version, target)) = agent(path) else { return Err(Refusal::NotFound) };
-            known(api, caller, false).await?;
+            known_node(api, caller, false).await?;
             agents::serve(&api.app, version, target).await
         }
         _ => Err(Refusal::NotFound),
@@ -65,18 +80,48 @@ fn agent(path: &str) -> Option<(&str, &str)> {
     path.strip_prefix(paths::AGENTS)?.strip_prefix('/')?.split_once('/')
 }
 
-/// The node that asks, if its certificate works now. One that has expired may
-/// only be renewed, and only for a while.
+/// What only a gateway may ask.
+async fn of_gateway(api: &NodeApi, caller: &Caller, path: &str, body: Incoming) -> Result<Response<Body>, Refusal> {
+    let app = &api.app;
+    // Its beat renews its certificate, also one that has ended.
+    let (gateway, peer) = known_gateway(api, caller, path == gateway_paths::BEAT).await?;
+    match path {
+        gateway_paths::BEAT => json(&gateway_api::beat(app, gateway, peer, read(body).await?).await?),
+        gateway_paths::ADMIT => json(&gateway_api::admit(app, read(body).await?).await?),
+        gateway_paths::EXCHANGE => json(&gateway_api::exchange(app, gateway, read(body).await?).await?),
+        gateway_paths::APP => json(&gateway_api::app(app, gateway, read(body).await?).await?),
+        gateway_paths::SSH => json(&gateway_api::ssh(app, gateway, read(body).await?).await?),
+        gateway_paths::GRANT => json(&gateway_api::grant(app, gateway, read(body).await?).await?),
+        gateway_paths::LEFT => json(&gateway_api::left(app, gateway, read(body).await?).await?),
+        gateway_paths::CHUNK => json(&gateway_api::chunk(app, gateway, read(body).await?).await?),
+        _ => Err(Refusal::NotFound),
+    }
+}
+
+async fn known_node<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<(NodeId, &'a Peer), Refusal> {
+    let peer = known(api, caller, renews).await?;
+    let Who::Node(node) = peer.who else { return Err(Refusal::NotANode) };
+    admit(api, "node", &peer.serial, api.app.policies.number(keys::RATE_NODE)).await?;
+    Ok((node, peer))
+}
+
+async fn known_gateway<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<(GatewayId, &'a Peer), Refusal> {
+    let peer = known(api, caller, renews).await?;
+    let Who::Gateway(gateway) = peer.who else { return Err(Refusal::NotAGateway) };
+    admit(api, "gateway", &gateway.to_string(), api.app.policies.number(keys::RATE_GATEWAY)).await?;
+    Ok((gateway, peer))
+}
+
+/// Who asks, if their certificate works now. One that has expired may only be
+/// renewed, and only for a while.
 async fn known<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<&'a Peer, Refusal> {
-    let (peer, held) = caller.node.as_ref().ok_or(Refusal::NoCertificate)?;
+    let (peer, held) = caller.peer.as_ref().ok_or(Refusal::NoCertificate)?;
     held.as_ref().map_err(Clone::clone)?.check()?;
     let now = api.app.db.clock.estimate();
     let window = keys::hours(api.app.policies.number(keys::NODE_RENEW_WINDOW_HOURS));
     if peer.is_expired(now) && !(renews && now < peer.expires_at + window) {
         return Err(Refusal::Expired);
     }
-    let per_minute = api.app.policies.number(keys::RATE_NODE);
-    admit(api, "node", &peer.serial, per_minute).await?;
     Ok(peer)
 }
 
@@ -86,7 +131,7 @@ async fn admit(api: &NodeApi, lane: &str, who: &str, per_minute: u64) -> Result<
 
 impl Caller {
     fn name(&self) -> String {
-        self.node.as_ref().map(|(peer, _)| peer.node.to_string()).unwrap_or_default()
+        self.peer.as_ref().map(|(peer, _)| peer.who.to_string()).unwrap_or_default()
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     sync::Mutex,
 };
 
-use contract::id::NodeId;
+use contract::id::{NodeId, RegionId};
 use protocol::{RefusedCounts, SignedTask, limits::MAX_TASKS_PER_POLL};
 use tokio::sync::{Notify, oneshot};
 
@@ -32,6 +32,8 @@ struct Session {
     turn: u64,
     /// Whether open tasks were read since the agent or the connection began.
     is_settled: bool,
+    /// Where the node is, once open tasks were read.
+    region: Option<RegionId>,
     /// The hash of the inventory that was last judged.
     inventory_hash: Option<String>,
     /// The versions of the CA and of the task keys that the node was told.
@@ -48,6 +50,7 @@ struct Session {
 pub struct Visit {
     pub turn: u64,
     pub is_settled: bool,
+    pub region: Option<RegionId>,
     pub inventory_hash: Option<String>,
     pub is_told: bool,
     pub is_asked_for_inventory: bool,
@@ -75,6 +78,7 @@ impl Sessions {
         Visit {
             turn: session.turn,
             is_settled: session.is_settled,
+            region: session.region,
             inventory_hash: session.inventory_hash.clone(),
             is_told: session.told == Some(news),
             is_asked_for_inventory: session.is_asked_for_inventory,
@@ -83,10 +87,10 @@ impl Sessions {
     }
 
     /// Notes what was read of a node that is new here.
-    pub fn settle(&self, node: NodeId, inventory_hash: Option<String>, open: Vec<SignedTask>) {
+    pub fn settle(&self, node: NodeId, region: RegionId, inventory_hash: Option<String>, open: Vec<SignedTask>) {
         let mut all = self.lock();
         let session = all.sessions.entry(node).or_default();
-        (session.is_settled, session.inventory_hash) = (true, inventory_hash);
+        (session.is_settled, session.region, session.inventory_hash) = (true, Some(region), inventory_hash);
         // What was taken before is among what is open.
         session.ready = open.into();
     }
@@ -211,10 +215,10 @@ mod tests {
     fn a_restarted_agent_and_a_new_connection_are_settled_anew() {
         let (sessions, node) = (Sessions::default(), NodeId::generate());
         assert!(!sessions.visit(node, (1, 1), counts(0), NEWS).is_settled);
-        sessions.settle(node, None, vec![task("a")]);
+        sessions.settle(node, RegionId::generate(), None, vec![task("a")]);
         assert!(sessions.visit(node, (1, 1), counts(2), NEWS).is_settled);
         assert!(!sessions.visit(node, (2, 1), counts(2), NEWS).is_settled, "another connection");
-        sessions.settle(node, None, vec![]);
+        sessions.settle(node, RegionId::generate(), None, vec![]);
         let restarted = sessions.visit(node, (2, 2), counts(1), NEWS);
         assert!(!restarted.is_settled, "another agent");
         assert_eq!(restarted.refused, counts(1), "which counts from nought");

@@ -13,7 +13,11 @@ use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::refusal::Refusal;
-use crate::{app::App, ca::Peer, nodes};
+use crate::{
+    app::App,
+    ca::{Peer, Who},
+    gateways, nodes,
+};
 
 #[derive(Clone, Default)]
 pub struct Standings {
@@ -38,7 +42,7 @@ pub struct Held {
 }
 
 impl Standings {
-    /// Looks for revocations now, because something happened to a node.
+    /// Looks for revocations now, because something happened to a node or gateway.
     pub fn look_again(&self) {
         self.look.notify_one();
     }
@@ -47,10 +51,9 @@ impl Standings {
     /// The only look at the database that a connection needs.
     pub async fn admit(&self, db: &Db, peer: &Peer, connection: u64) -> Result<Held, Refusal> {
         let mut tx = Tx::system(db, "node_api", Access::Read).await?;
-        let standing = nodes::standing(&mut tx, &peer.serial).await?;
+        let is_revoked = standing(&mut tx, peer).await?;
         tx.commit().await?;
-        let standing = standing.filter(|it| it.node == peer.node).ok_or(Refusal::UnknownNode)?;
-        if standing.is_revoked {
+        if is_revoked.ok_or(Refusal::UnknownNode)? {
             return Err(Refusal::Revoked);
         }
         let cut = CancellationToken::new();
@@ -114,6 +117,16 @@ impl Drop for Held {
     }
 }
 
+/// Whether a certificate was revoked; nothing when it is not known as that peer's.
+pub async fn standing(tx: &mut Tx, peer: &Peer) -> sqlx::Result<Option<bool>> {
+    Ok(match peer.who {
+        Who::Node(node) => {
+            nodes::standing(tx, &peer.serial).await?.filter(|it| it.node == node).map(|it| it.is_revoked)
+        }
+        Who::Gateway(gateway) => gateways::standing(tx, gateway, &peer.serial).await?,
+    })
+}
+
 // bound: the promise is that a revocation holds within a second, whether or not its event was heard
 const LOOK: Duration = Duration::from_millis(900);
 // bound: longer than any transaction may run before its revocation can be seen
@@ -158,9 +171,11 @@ async fn look(db: &Db, standings: &Standings, since: Timestamp, whole: bool) -> 
     let mut tx = Tx::system(db, "node_api", Access::Read).await?;
     let now = kernel::clock::now(&mut tx).await?;
     let mut revoked = nodes::revoked_since(&mut tx, since).await?;
+    revoked.extend(gateways::revoked_since(&mut tx, since).await?);
     if whole {
         let known = standings.serials();
-        let working = nodes::working(&mut tx, &known).await?;
+        let mut working = nodes::working(&mut tx, &known).await?;
+        working.extend(gateways::working(&mut tx, &known).await?);
         let working: std::collections::HashSet<&String> = working.iter().collect();
         revoked.extend(known.iter().filter(|it| !working.contains(it)).cloned());
     }

@@ -22,8 +22,8 @@ pub use maintenance::{empty_for, give_back};
 pub use reconcile::NodeReconciler;
 pub use store::{
     certificates::{
-        Standing, count_certified, count_certified_before, forget_old as forget_old_certificates, revoked_since,
-        standing, used as certificate_used, working,
+        Standing, count_certified, count_certified_before, cut_off_since, forget_old as forget_old_certificates,
+        revoked_since, standing, used as certificate_used, working,
     },
     count_failed, count_in, get,
     heartbeats::Heartbeat,

@@ -196,6 +196,7 @@ mod tests {
 
     fn seen(state: NodeState, held: i64) -> Seen {
         let known = Known {
+            region: contract::id::RegionId::generate(),
             id: NodeId::generate(),
             state,
             version: 7,

@@ -4,8 +4,8 @@ use contract::{
     Code, Page, Reason,
     id::NodeId,
     nodes::{
-        AttestNode, AttestSlot, CordonNode, DrainNode, GetNode, ListNodes, Node, NodeDetail, NodeHealth, NodeState,
-        RestoreNode, RetireNode, Slot, SlotCondition, UncordonNode,
+        AttestNode, AttestSlot, CordonNode, DrainNode, GetNode, ListNodeChanges, ListNodes, Node, NodeChanges,
+        NodeDetail, NodeHealth, NodeState, RestoreNode, RetireNode, Slot, SlotCondition, UncordonNode,
     },
 };
 use kernel::{
@@ -17,13 +17,14 @@ use kernel::{
 use super::{
     changes,
     lifecycle::{Event, Lifecycle},
-    store::{self, Known, slots},
+    store::{self, Known, certificates, slots},
 };
 use crate::{
     allocations,
     app::App,
     http::{Call, Failure, Handle, Request},
     policies::keys,
+    rows, tasks,
 };
 
 impl Handle<ListNodes> for App {
@@ -37,7 +38,18 @@ impl Handle<GetNode> for App {
     async fn handle(&self, call: &mut Call, request: Request<GetNode>) -> Result<NodeDetail, Failure> {
         let node = read(call, request.path.node_id).await?;
         let slots = slots::list(&mut call.tx, node.id).await?;
-        Ok(NodeDetail { node, slots })
+        let host = store::host(&mut call.tx, node.id).await?;
+        let certificates = certificates::list(&mut call.tx, node.id).await?;
+        let tasks = tasks::newest_of(&mut call.tx, node.id).await?;
+        Ok(NodeDetail { node, slots, host, certificates, tasks })
+    }
+}
+
+impl Handle<ListNodeChanges> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ListNodeChanges>) -> Result<NodeChanges, Failure> {
+        let since = request.query.after.and_then(|it| it.as_str().parse().ok());
+        let (mark, nodes, is_cut) = store::changed(&mut call.tx, since).await?;
+        Ok(NodeChanges { mark: rows::text(&mark.to_string())?, nodes, is_cut })
     }
 }
 

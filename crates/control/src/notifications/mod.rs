@@ -11,6 +11,7 @@ mod wording;
 
 pub use consume::Tell;
 pub use store::{forget_old, wants_mail};
+pub use watch::concern;
 
 use contract::id::UserId;
 use kernel::Tx;

@@ -94,6 +94,11 @@ impl Converse<WatchNotifications> for App {
     }
 }
 
+/// Whether an event is about notifications of this person.
+pub fn concern(message: &Message, user: UserId) -> bool {
+    concerns(message, user).is_some()
+}
+
 fn concerns(message: &Message, user: UserId) -> Option<News> {
     if message.subject == NotificationCreated::INFO.subject {
         let told: NotificationCreated = serde_json::from_value(message.data.clone()).ok()?;

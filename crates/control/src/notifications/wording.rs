@@ -1,7 +1,7 @@
 //! What each kind of notification says. Pure; plain text, escaped where it is
 //! put into HTML.
 
-use contract::{Timestamp, notification_kinds::NotificationKind};
+use contract::{Timestamp, Word, notification_kinds::NotificationKind, refunds::RefundState};
 
 use super::store::Facts;
 
@@ -20,6 +20,15 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
     let resource = facts.resource.as_deref().unwrap_or_default();
     let why = format!("`gpuaas why {resource}` says more.");
     let (title, paragraphs) = match kind {
+        K::AccessBreakGlass => (
+            format!("An operator opened a way into {what}"),
+            vec![
+                format!("An operator of the platform got a terminal on {what} {place}, without being a member."),
+                reason,
+                "`gpuaas access-sessions list` shows the session, and its recording is kept where recordings are."
+                    .into(),
+            ],
+        ),
         K::AllocationFailed => (
             format!("Allocation {what} failed"),
             vec![format!("{what} {place} could not be placed or prepared."), reason, why],
@@ -80,6 +89,7 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
                 "Whoever invited you has the token that it takes: `gpuaas invitations accept` asks for it.".into(),
             ],
         ),
+        K::InvoiceIssued => issued(facts),
         K::MaintenancePlanned => (
             format!("Maintenance from {}", moment(facts.at)),
             vec![
@@ -92,6 +102,27 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
                 reason,
             ],
         ),
+        K::PaymentDisputed => disputed(facts),
+        K::PaymentFailed => (
+            format!("A payment of {} was refused", amount(facts)),
+            vec![
+                format!(
+                    "The payment of {} to {} did not arrive; nothing was paid.",
+                    amount(facts),
+                    facts.organization()
+                ),
+                reason,
+                "`gpuaas payments create` begins another.".into(),
+            ],
+        ),
+        K::PaymentSucceeded => (
+            format!("A payment of {} arrived", amount(facts)),
+            vec![
+                format!("{} are in the balance of {}.", amount(facts), facts.organization()),
+                "`gpuaas ledger balance` shows where you stand.".into(),
+            ],
+        ),
+        K::RefundSettled => refunded(facts, reason),
         K::WalletDepleted => (
             format!("The balance of {} is used up", facts.organization()),
             vec![
@@ -138,6 +169,66 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
     Said { title, body: paragraphs.join("\n\n") }
 }
 
+fn issued(facts: &Facts) -> (String, Vec<String>) {
+    let period = facts.period.as_deref().map(|it| format!(" for {it}")).unwrap_or_default();
+    let what = &facts.what;
+    let comes_to = match (facts.is_credit, facts.due.as_deref()) {
+        (true, _) => format!("{} are back in the prepaid balance.", amount(facts)),
+        (false, None) => format!("It comes to {}, paid from the prepaid balance.", amount(facts)),
+        (false, Some(due)) => {
+            format!("It comes to {}. The balance did not cover {due} of it; a payment does.", amount(facts))
+        }
+    };
+    let resource = facts.resource.as_deref().unwrap_or_default();
+    (
+        format!("{what}{period}"),
+        vec![
+            format!("{what} of {}{period} was issued. {comes_to}", facts.organization()),
+            format!("`gpuaas invoices download {resource}` saves it."),
+        ],
+    )
+}
+
+fn disputed(facts: &Facts) -> (String, Vec<String>) {
+    let (amount, organization) = (amount(facts), facts.organization());
+    match facts.what.as_str() {
+        "won" => (
+            format!("The dispute about {amount} was won"),
+            vec![format!("The bank decided: {amount} are in the balance of {organization} again.")],
+        ),
+        "lost" => (
+            format!("The dispute about {amount} was lost"),
+            vec![format!("The bank decided: {amount} stay taken from the balance of {organization}.")],
+        ),
+        _ => (
+            format!("A payment of {amount} is disputed"),
+            vec![
+                format!("The payer's bank took {amount} back from the balance of {organization}, until it has decided."),
+                "Unless the balance is enough without it, allocations may end: `gpuaas ledger balance` shows where you stand."
+                    .into(),
+            ],
+        ),
+    }
+}
+
+fn refunded(facts: &Facts, reason: String) -> (String, Vec<String>) {
+    let (amount, organization) = (amount(facts), facts.organization());
+    match facts.what == RefundState::Failed.as_str() {
+        true => (
+            format!("A refund of {amount} could not be paid"),
+            vec![format!("The provider could not give {amount} back to the payer of {organization}."), reason],
+        ),
+        false => (
+            format!("A refund of {amount} was paid"),
+            vec![format!("{amount} went from the balance of {organization} back to the payer.")],
+        ),
+    }
+}
+
+fn amount(facts: &Facts) -> &str {
+    facts.amount.as_deref().unwrap_or("money")
+}
+
 fn balance(facts: &Facts) -> String {
     facts.balance.as_deref().map(|it| format!("The balance is {it}.")).unwrap_or_default()
 }
@@ -179,8 +270,6 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use contract::Word;
-
     use super::*;
 
     #[test]
@@ -206,6 +295,27 @@ mod tests {
         assert!(grace.contains("The balance is 1.50 USD. The grace ends 2026-01-02 03:04 UTC."), "{grace}");
         let idle = say(NotificationKind::WalletLow, &Facts { until: None, ..facts }).body;
         assert!(idle.starts_with("The balance is 1.50 USD.\n\n"), "{idle}");
+    }
+
+    #[test]
+    fn an_invoice_says_what_it_comes_to_and_what_is_due() {
+        let facts = Facts {
+            what: "Invoice 2026-000007".into(),
+            organization: Some("Acme".into()),
+            resource: Some("invoice-1".into()),
+            period: Some("2026-11".into()),
+            amount: Some("11.90 USD".into()),
+            ..Facts::default()
+        };
+        let paid = say(NotificationKind::InvoiceIssued, &facts);
+        assert_eq!(paid.title, "Invoice 2026-000007 for 2026-11");
+        assert!(
+            paid.body.contains("was issued. It comes to 11.90 USD, paid from the prepaid balance."),
+            "{}",
+            paid.body
+        );
+        let due = say(NotificationKind::InvoiceIssued, &Facts { due: Some("1.90 USD".into()), ..facts }).body;
+        assert!(due.contains("It comes to 11.90 USD. The balance did not cover 1.90 USD of it"), "{due}");
     }
 
     #[test]

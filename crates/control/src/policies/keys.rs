@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
-use contract::policies::PolicyLevel;
+use contract::{Label, policies::PolicyLevel};
 use kernel::money::Currency;
+
+use super::ports::Ports;
 
 pub struct KeyInfo {
     pub name: &'static str,
@@ -18,9 +20,29 @@ pub struct KeyInfo {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    Number { default: u64, min: u64, max: u64 },
-    Flag { default: bool },
-    Currency { default: &'static str },
+    Number {
+        default: u64,
+        min: u64,
+        max: u64,
+    },
+    Flag {
+        default: bool,
+    },
+    Currency {
+        default: &'static str,
+    },
+    /// The key of a tag, or nothing.
+    Tag {
+        default: &'static str,
+    },
+    /// Words from the loosest to the strictest; the first is the default.
+    Choice {
+        words: &'static [&'static str],
+    },
+    /// Port numbers and ranges of them.
+    Ports {
+        default: &'static str,
+    },
 }
 
 /// What lower levels may do to a value set above them.
@@ -30,6 +52,8 @@ pub enum Guardrail {
     None,
     /// Lower it only: limits and lifetimes.
     LowerOnly,
+    /// Be stricter only: choices and sets.
+    StricterOnly,
 }
 
 #[derive(Clone, Copy)]
@@ -41,12 +65,27 @@ pub struct FlagKey(pub &'static KeyInfo);
 #[derive(Clone, Copy)]
 pub struct CurrencyKey(pub &'static KeyInfo);
 
+#[derive(Clone, Copy)]
+pub struct TagKey(pub &'static KeyInfo);
+
+#[derive(Clone, Copy)]
+pub struct ChoiceKey(pub &'static KeyInfo);
+
+#[derive(Clone, Copy)]
+pub struct PortsKey(pub &'static KeyInfo);
+
 macro_rules! policy_keys {
     (@kind number, $default:literal, $min:literal, $max:literal) => { Kind::Number { default: $default, min: $min, max: $max } };
     (@kind flag, $default:literal) => { Kind::Flag { default: $default } };
     (@kind currency, $default:literal) => { Kind::Currency { default: $default } };
+    (@kind tag, $default:literal) => { Kind::Tag { default: $default } };
+    (@kind choice, $($word:literal),+) => { Kind::Choice { words: &[$($word),+] } };
+    (@kind ports, $default:literal) => { Kind::Ports { default: $default } };
+    (@type choice) => { ChoiceKey };
+    (@type ports) => { PortsKey };
     (@type number) => { NumberKey };
     (@type currency) => { CurrencyKey };
+    (@type tag) => { TagKey };
     (@type flag) => { FlagKey };
     ($($(#[doc = $doc:literal])+ $const:ident = $name:literal: $kind:ident($($value:literal),+) $unit:literal, $deepest:ident, $guardrail:ident;)+) => {
         $(
@@ -64,23 +103,16 @@ macro_rules! policy_keys {
     };
 }
 
-impl NumberKey {
-    const fn new(info: &'static KeyInfo) -> Self {
-        Self(info)
-    }
+macro_rules! made_of_info {
+    ($($key:ident),+) => { $(
+        impl $key {
+            const fn new(info: &'static KeyInfo) -> Self {
+                Self(info)
+            }
+        }
+    )+ };
 }
-
-impl FlagKey {
-    const fn new(info: &'static KeyInfo) -> Self {
-        Self(info)
-    }
-}
-
-impl CurrencyKey {
-    const fn new(info: &'static KeyInfo) -> Self {
-        Self(info)
-    }
-}
+made_of_info!(NumberKey, FlagKey, CurrencyKey, TagKey, ChoiceKey, PortsKey);
 
 policy_keys! {
     /// How long an access token of the built-in issuer works.
@@ -145,6 +177,8 @@ policy_keys! {
     BILLING_LOW_BALANCE_MINUTES = "billing.low_balance_minutes": number(1440, 1, 525600) "minutes", Platform, None;
     /// How long allocations run on that can no longer be paid for, before they end.
     BILLING_GRACE_MINUTES = "billing.grace_minutes": number(30, 0, 43200) "minutes", Platform, None;
+    /// The tag by whose values the lines of invoices are cut, beside project and SKU; none when empty.
+    BILLING_INVOICE_TAG = "billing.invoice_tag": tag("") "tag", Organization, None;
     /// How often usage is posted to the ledger.
     BILLING_WINDOW_SECONDS = "billing.window_seconds": number(60, 10, 3600) "seconds", Platform, None;
     /// Whether credit, adjustments and reversals by staff need a second person.
@@ -271,6 +305,36 @@ policy_keys! {
     TELEMETRY_MINUTE_DAYS = "telemetry.minute_days": number(14, 4, 365) "days", Platform, None;
     /// How long what hosts measured is kept by the hour.
     TELEMETRY_HOUR_DAYS = "telemetry.hour_days": number(400, 30, 3650) "days", Platform, None;
+    /// Whether what is shown on terminals is recorded; `required` refuses every way in that cannot be.
+    ACCESS_RECORDING = "access.recording": choice("off", "on", "required") "word", Project, StricterOnly;
+    /// Whether recordings keep what is typed as well, passwords included.
+    ACCESS_RECORD_INPUT = "access.record_input": flag(false) "flag", Project, None;
+    /// How long recordings are kept.
+    ACCESS_RECORDING_DAYS = "access.recording_days": number(90, 1, 3650) "days", Project, None;
+    /// The longest that a session lasts.
+    ACCESS_SESSION_HOURS = "access.session_hours": number(24, 1, 720) "hours", Project, LowerOnly;
+    /// How long a shell waits for somebody to come back.
+    ACCESS_GRACE_SECONDS = "access.grace_seconds": number(300, 0, 86400) "seconds", Project, LowerOnly;
+    /// After how long without a byte in either direction a terminal is closed; 0 for never.
+    ACCESS_IDLE_MINUTES = "access.idle_minutes": number(0, 0, 10080) "minutes", Project, None;
+    /// The most sessions that an allocation may have at once.
+    ACCESS_SESSIONS = "access.sessions_per_allocation": number(16, 1, 1000) "count", Project, LowerOnly;
+    /// The ports of an allocation that may be forwarded and shown as apps.
+    ACCESS_TCP_PORTS = "access.tcp_ports": ports("1-65535") "ports", Project, StricterOnly;
+    /// How long a ticket can be used.
+    ACCESS_TICKET_SECONDS = "access.ticket_seconds": number(300, 5, 3600) "seconds", Platform, None;
+    /// After how long without a word a gateway counts as silent, and its sessions have lost it.
+    ACCESS_GATEWAY_SECONDS = "access.gateway_seconds": number(15, 5, 600) "seconds", Platform, None;
+    /// How long a recording waits for pieces of a gateway that is away, before it is sealed without them.
+    ACCESS_SEAL_HOURS = "access.seal_hours": number(24, 1, 720) "hours", Platform, None;
+    /// How long a certificate lets somebody log in with SSH.
+    ACCESS_SSH_CERTIFICATE_MINUTES = "access.ssh_certificate_minutes": number(10, 1, 1440) "minutes", Project, LowerOnly;
+    /// Tickets that one caller gets.
+    RATE_TICKET = "rate_limit.terminal_ticket_per_minute": number(10, 1, 10000000) "per_minute", Platform, None;
+    /// Logins with SSH from one address.
+    RATE_SSH = "rate_limit.ssh_login_per_minute": number(120, 1, 10000000) "per_minute", Platform, None;
+    /// Requests of one gateway.
+    RATE_GATEWAY = "rate_limit.gateway_per_minute": number(60000, 60, 10000000) "per_minute", Platform, None;
     /// How often a MAAS server is asked what it has, and for the machines that serve.
     MACHINE_LOOK_SECONDS = "machines.look_seconds": number(60, 5, 86400) "seconds", Platform, None;
     /// How often MAAS is asked for a machine that it installs, erases or starts.
@@ -316,7 +380,8 @@ impl KeyInfo {
         match self.kind {
             Kind::Number { default, .. } => default.to_string(),
             Kind::Flag { default } => default.to_string(),
-            Kind::Currency { default } => default.to_owned(),
+            Kind::Currency { default } | Kind::Tag { default } | Kind::Ports { default } => default.to_owned(),
+            Kind::Choice { words } => words[0].to_owned(),
         }
     }
 
@@ -325,6 +390,9 @@ impl KeyInfo {
             Kind::Number { min, max, .. } => format!("a whole number from {min} to {max}"),
             Kind::Flag { .. } => "true or false".into(),
             Kind::Currency { .. } => "three capital letters, as in USD".into(),
+            Kind::Tag { .. } => "the key of a tag, as in team, or nothing".into(),
+            Kind::Choice { words } => format!("one of {}", words.join(", ")),
+            Kind::Ports { .. } => "ports and ranges, as in 22,8000-8999; `none` for none".into(),
         }
     }
 
@@ -344,6 +412,15 @@ impl KeyInfo {
                 Ok(code) => Ok(code.to_string()),
                 Err(_) => Err(refused()),
             },
+            Kind::Tag { .. } => match text.is_empty() || text.parse::<Label>().is_ok() {
+                true => Ok(text.to_owned()),
+                false => Err(refused()),
+            },
+            Kind::Choice { words } => match words.contains(&text) {
+                true => Ok(text.to_owned()),
+                false => Err(refused()),
+            },
+            Kind::Ports { .. } => text.parse::<Ports>().map(|it| it.to_string()).map_err(|_| refused()),
         }
     }
 
@@ -351,36 +428,23 @@ impl KeyInfo {
     pub fn is_within(&self, value: &str, above: &str) -> bool {
         match (self.guardrail, value.parse::<u64>(), above.parse::<u64>()) {
             (Guardrail::LowerOnly, Ok(value), Ok(above)) => value <= above,
+            (Guardrail::StricterOnly, ..) => self.is_stricter(value, above),
             (Guardrail::None, ..) | (Guardrail::LowerOnly, ..) => true,
         }
     }
-}
 
-impl NumberKey {
-    /// The smallest value that it accepts.
-    pub fn least(self) -> u64 {
-        let Kind::Number { min, .. } = self.0.kind else { unreachable!("number keys are of the number kind") };
-        min
-    }
-
-    pub fn read(self, text: Option<&str>) -> u64 {
-        let Kind::Number { default, .. } = self.0.kind else { unreachable!("number keys are of the number kind") };
-        text.and_then(|it| it.parse().ok()).unwrap_or(default)
-    }
-}
-
-impl FlagKey {
-    pub fn read(self, text: Option<&str>) -> bool {
-        let Kind::Flag { default } = self.0.kind else { unreachable!("flag keys are of the flag kind") };
-        text.and_then(|it| it.parse().ok()).unwrap_or(default)
-    }
-}
-
-impl CurrencyKey {
-    pub fn read(self, text: Option<&str>) -> Currency {
-        let Kind::Currency { default } = self.0.kind else { unreachable!("currency keys are of the currency kind") };
-        let default = || default.parse().expect("a test checks every default");
-        text.and_then(|it| it.parse().ok()).unwrap_or_else(default)
+    fn is_stricter(&self, value: &str, above: &str) -> bool {
+        match self.kind {
+            Kind::Choice { words } => {
+                let place = |text: &str| words.iter().position(|it| *it == text);
+                place(value) >= place(above)
+            }
+            Kind::Ports { .. } => match (value.parse::<Ports>(), above.parse::<Ports>()) {
+                (Ok(value), Ok(above)) => above.holds_all(&value),
+                _ => false,
+            },
+            Kind::Number { .. } | Kind::Flag { .. } | Kind::Currency { .. } | Kind::Tag { .. } => true,
+        }
     }
 }
 

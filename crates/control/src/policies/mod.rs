@@ -3,6 +3,8 @@
 //! on every change; values that guard quotas are read in the transaction.
 
 pub mod keys;
+mod ports;
+mod read;
 mod resolve;
 mod routes;
 mod store;
@@ -15,12 +17,14 @@ use std::{
     time::Duration,
 };
 
+use contract::{Label, id::OrganizationId};
 use kernel::{Db, Tx, money::Currency};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use keys::{CurrencyKey, FlagKey, NumberKey};
+use keys::{ChoiceKey, CurrencyKey, FlagKey, KeyInfo, NumberKey, PortsKey, TagKey};
+pub use ports::Ports;
 
 /// The platform's own values as last read.
 #[derive(Clone, Default)]
@@ -81,6 +85,12 @@ pub async fn flag_in(tx: &mut Tx, key: FlagKey) -> sqlx::Result<bool> {
     Ok(key.read(Some(&resolve(key.0, &levels).value)))
 }
 
+/// As [`number_in`], for the key of a tag that an organization chooses.
+pub async fn tag_in(tx: &mut Tx, key: TagKey, organization: OrganizationId) -> sqlx::Result<Option<Label>> {
+    let levels = store::levels(tx, key.0.name, Some(organization.uuid()), None).await?;
+    Ok(key.read(Some(&resolve(key.0, &levels).value)))
+}
+
 /// A value as it applies now, read in the transaction: for quotas and guards.
 pub async fn number_in(
     tx: &mut Tx,
@@ -90,4 +100,41 @@ pub async fn number_in(
 ) -> sqlx::Result<u64> {
     let levels = store::levels(tx, key.0.name, organization, project).await?;
     Ok(key.read(Some(&resolve(key.0, &levels).value)))
+}
+
+/// Where a policy applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub organization: Uuid,
+    pub project: Uuid,
+}
+
+/// Reads several policies of one project, as they apply now.
+pub struct Here<'a> {
+    pub tx: &'a mut Tx,
+    pub place: Place,
+}
+
+impl Here<'_> {
+    pub async fn number(&mut self, key: NumberKey) -> sqlx::Result<u64> {
+        Ok(key.read(Some(&self.value(key.0).await?)))
+    }
+
+    pub async fn flag(&mut self, key: FlagKey) -> sqlx::Result<bool> {
+        Ok(key.read(Some(&self.value(key.0).await?)))
+    }
+
+    pub async fn choice(&mut self, key: ChoiceKey) -> sqlx::Result<&'static str> {
+        Ok(key.read(Some(&self.value(key.0).await?)))
+    }
+
+    pub async fn ports(&mut self, key: PortsKey) -> sqlx::Result<Ports> {
+        Ok(key.read(Some(&self.value(key.0).await?)))
+    }
+
+    async fn value(&mut self, key: &KeyInfo) -> sqlx::Result<String> {
+        let Place { organization, project } = self.place;
+        let levels = store::levels(self.tx, key.name, Some(organization), Some(project)).await?;
+        Ok(resolve(key, &levels).value)
+    }
 }

@@ -54,6 +54,10 @@ mod tests {
         assert_eq!(value(levels(Some("500"), None, None)), "500", "the platform may loosen the default");
         assert_eq!(value(levels(Some("500"), Some("50"), None)), "50");
         assert_eq!(value(levels(Some("50"), Some("500"), None)), "50", "an organization may not loosen it");
+        let recording = keys::ACCESS_RECORDING.0;
+        let value = |it| resolve(recording, &it).value;
+        assert_eq!(value(levels(None, Some("required"), Some("off"))), "required", "a project may not loosen it");
+        assert_eq!(value(levels(Some("on"), None, Some("required"))), "required");
         let free = keys::EVENTS_DAYS.0;
         assert_eq!(resolve(free, &levels(Some("5"), Some("50"), None)).value, "50");
     }

@@ -12,11 +12,12 @@ use contract::{
 };
 
 use super::{
-    keys::{ALL, Guardrail, KeyInfo},
+    keys::{self, ALL, Guardrail, KeyInfo},
     resolve::resolve,
     store::{self, Setting},
 };
 use crate::{
+    allocations,
     app::App,
     events::emit,
     http::{Call, Failure, Handle, Request},
@@ -133,7 +134,8 @@ async fn set(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) 
         }
         let above = resolve(key, &above);
         if !key.is_within(&value, &above.value) {
-            let detail = format!("the {} sets {}, which may only be lowered here", above.source, above.value);
+            let how = if key.guardrail == Guardrail::LowerOnly { "be lowered" } else { "become stricter" };
+            let detail = format!("the {} sets {}, which may only {how} here", above.source, above.value);
             return Err(Failure::new(Code::InvalidValue, detail));
         }
     }
@@ -146,6 +148,7 @@ async fn set(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) 
     )
     .await?;
     money_changed(call, place, key).await?;
+    recording_changed(call, place, key).await?;
     call.about(key.name);
     call.note("value", value.clone());
     call.note("level", level.as_str());
@@ -161,6 +164,7 @@ async fn unset(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<P
     call.note("level", level.as_str());
     if store::unset(&mut call.tx, key.name, organization, project).await? {
         money_changed(call, place, key).await?;
+        recording_changed(call, place, key).await?;
         let event = PolicyUnset { key: key.name.into(), level: level.into(), project_id: place.project };
         emit(&mut call.tx, place.organization, key.name, &event);
     }
@@ -171,6 +175,14 @@ async fn unset(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<P
 async fn money_changed(call: &mut Call, place: Place, key: &KeyInfo) -> Result<(), Failure> {
     if place.level() == PolicyLevel::Platform && key.name.starts_with("billing.") {
         wallets::look_again(&mut call.tx).await?;
+    }
+    Ok(())
+}
+
+/// Whom hosts let in by themselves follows from it.
+async fn recording_changed(call: &mut Call, place: Place, key: &KeyInfo) -> Result<(), Failure> {
+    if key.name == keys::ACCESS_RECORDING.0.name {
+        allocations::keys_again(&mut call.tx, place.organization, place.project).await?;
     }
     Ok(())
 }

@@ -4,3 +4,4 @@
 pub mod metal;
 pub mod payments;
 pub mod post;
+pub mod recording_store;

@@ -4,4 +4,4 @@
 mod routes;
 mod store;
 
-pub use store::{in_force, insert as add, is_used};
+pub use store::{in_force, insert as add, is_used, only_in};

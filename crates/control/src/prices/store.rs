@@ -71,6 +71,19 @@ pub async fn in_force(tx: &mut Tx, sku: SkuId, currency: &CurrencyCode, at: Time
     row.map(price).transpose()
 }
 
+/// In which currencies a SKU costs something now, when this one is not among
+/// them. What has no price at all is free; what has one elsewhere is not.
+pub async fn only_in(tx: &mut Tx, sku: SkuId, currency: Currency) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar(
+        "SELECT string_agg(DISTINCT currency, ', ') FROM prices WHERE sku_id = $1 AND effective_at <= app_now()
+         HAVING NOT bool_or(currency = $2)",
+    )
+    .bind(sku.uuid())
+    .bind(currency.as_str())
+    .fetch_optional(tx.conn())
+    .await
+}
+
 /// Whether anything is charged in a currency, or was.
 pub async fn is_used(tx: &mut Tx, currency: &CurrencyCode) -> sqlx::Result<bool> {
     // What is asked for is charged in dollars, even before there are prices.

@@ -2,7 +2,8 @@
 
 use contract::{
     Code, Nothing, Page,
-    quotas::{ListQuotas, Quota, QuotaPath, QuotaSet, QuotaUnset, SetQuota, UnsetQuota},
+    id::OrganizationId,
+    quotas::{ListAnyQuotas, ListQuotas, Quota, QuotaPath, QuotaSet, QuotaUnset, SetQuota, UnsetQuota},
 };
 
 use super::store;
@@ -51,14 +52,28 @@ impl Handle<ListQuotas> for App {
     }
 }
 
-/// What the path names, when all of it exists. The organization can then read of it in its audit log.
-async fn known(call: &mut Call, path: QuotaPath) -> Result<QuotaPath, Failure> {
-    if organizations::store::get(&mut call.tx, path.organization_id).await?.is_none() {
-        return Err(Failure::not_found("organization"));
+impl Handle<ListAnyQuotas> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ListAnyQuotas>) -> Result<Page<Quota>, Failure> {
+        let organization = existing(call, request.path.organization_id).await?;
+        let rows = store::list(&mut call.tx, organization, &request.query).await?;
+        Ok(Page::cut(rows, request.query.limit, |it| it.id.uuid()))
     }
+}
+
+/// What the path names, when all of it exists.
+async fn known(call: &mut Call, path: QuotaPath) -> Result<QuotaPath, Failure> {
+    existing(call, path.organization_id).await?;
     if skus::get(&mut call.tx, path.sku_id).await?.is_none() {
         return Err(Failure::not_found("SKU"));
     }
-    call.about_organization(path.organization_id);
     Ok(path)
+}
+
+/// An organization that exists; it can then read of this in its audit log.
+async fn existing(call: &mut Call, organization: OrganizationId) -> Result<OrganizationId, Failure> {
+    if organizations::store::get(&mut call.tx, organization).await?.is_none() {
+        return Err(Failure::not_found("organization"));
+    }
+    call.about_organization(organization);
+    Ok(organization)
 }

@@ -5,4 +5,5 @@ mod blob;
 mod routes;
 mod store;
 
-pub use store::{forget, lines};
+pub use blob::fingerprint;
+pub use store::{forget, holders, lines};

@@ -88,6 +88,17 @@ pub async fn forget(tx: &mut Tx, user: UserId) -> sqlx::Result<()> {
     Ok(())
 }
 
+/// Who registered a key, the first to do so first.
+pub async fn holders(tx: &mut Tx, fingerprint: &str, most: i64) -> sqlx::Result<Vec<UserId>> {
+    let users: Vec<Uuid> =
+        sqlx::query_scalar("SELECT user_id FROM ssh_keys WHERE fingerprint = $1 ORDER BY id LIMIT $2")
+            .bind(fingerprint)
+            .bind(most)
+            .fetch_all(tx.conn())
+            .await?;
+    Ok(users.into_iter().map(Into::into).collect())
+}
+
 /// The lines that let a person in: of the keys that are wanted, in that order,
 /// or of all. The first that is not theirs is told instead. Comments are left
 /// out: they may name a person, and the lines outlive the key.

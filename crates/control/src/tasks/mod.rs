@@ -6,7 +6,8 @@ mod store;
 
 pub use signing::{SignerError, TaskSigner};
 pub use store::{
-    Delivery, addressees, claim, forget_old, latest, mark_delivered, open_for, record_reports, redeliver, undelivered,
+    Delivery, addressees, claim, forget_old, latest, mark_delivered, newest_of, open_for, record_reports, redeliver,
+    undelivered,
 };
 
 use std::time::Duration;

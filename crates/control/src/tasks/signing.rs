@@ -1,4 +1,4 @@
-//! The keys that sign tasks and agent binaries: kept in the vault, shared by
+//! The keys that sign tasks, grants and agent binaries: kept in the vault, shared by
 //! every replica, replaced by policy. A new key signs only once every replica
 //! and host had time to learn it; former ones stay known for as long as what
 //! they signed may be acted on.
@@ -17,7 +17,11 @@ use kernel::{
     secrets::{Keyring, Secret},
     vault::{self, VaultError},
 };
-use protocol::{SignedTask, SigningKey, Task, TaskKey, agent_binary::AgentBinary};
+use protocol::{
+    SignedTask, SigningKey, Task, TaskKey,
+    agent_binary::AgentBinary,
+    stream::{Grant, SignedGrant},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::policies::{Policies, keys};
@@ -74,6 +78,11 @@ impl TaskSigner {
 
     pub fn sign(&self, task: &Task) -> Result<SignedTask, SignerError> {
         Ok(SignedTask::sign(task, self.ring().signing(self.db.clock.estimate()))?)
+    }
+
+    /// Leave to open one stream; its context keeps it apart from tasks.
+    pub fn sign_grant(&self, grant: &Grant) -> Result<SignedGrant, SignerError> {
+        Ok(SignedGrant::sign(grant, self.ring().signing(self.db.clock.estimate()))?)
     }
 
     /// The signature of an agent binary, in base64.

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use contract::id::NodeId;
+use contract::{
+    id::NodeId,
+    nodes::{NodeTask, NodeTaskState},
+};
 use kernel::{Db, Scope, Tx, work};
 use protocol::{Report, SignedTask, Task, TaskId};
 use sqlx::{Row as _, types::Json};
@@ -143,6 +146,59 @@ pub async fn latest(tx: &mut Tx, kind: &str, subject: Uuid) -> sqlx::Result<Vec<
         outcome: outcome.map(|it| it.0),
     };
     Ok(rows.into_iter().map(ordered).collect())
+}
+
+#[derive(sqlx::FromRow)]
+struct Shown {
+    id: Uuid,
+    verb: String,
+    kind: String,
+    subject_id: Uuid,
+    created_at: jiff_sqlx::Timestamp,
+    reported_at: Option<jiff_sqlx::Timestamp>,
+    is_delivered: bool,
+    is_expired: bool,
+    outcome: Option<Json<protocol::Outcome>>,
+}
+
+// bound: tasks of one node that are shown
+const SHOWN: i64 = 20;
+
+/// What a node was last told to do, the newest first.
+pub async fn newest_of(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<NodeTask>> {
+    let rows: Vec<Shown> = sqlx::query_as(
+        "SELECT id, verb, kind, subject_id, created_at, reported_at, delivered_at IS NOT NULL AS is_delivered,
+           expires_at <= app_now() AS is_expired, outcome
+         FROM tasks WHERE node_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2",
+    )
+    .bind(node.uuid())
+    .bind(SHOWN)
+    .fetch_all(tx.conn())
+    .await?;
+    Ok(rows.into_iter().map(shown).collect())
+}
+
+fn shown(row: Shown) -> NodeTask {
+    let (state, detail) = match row.outcome.map(|it| it.0) {
+        Some(protocol::Outcome::Done { .. }) => (NodeTaskState::Done, None),
+        Some(protocol::Outcome::Failed { step, code, detail, .. }) => {
+            (NodeTaskState::Failed, Some(format!("{step}: {code}: {detail}")))
+        }
+        Some(protocol::Outcome::Refused { reason }) => (NodeTaskState::Refused, Some(reason.name().to_owned())),
+        None if row.is_expired => (NodeTaskState::Expired, None),
+        None if row.is_delivered => (NodeTaskState::Delivered, None),
+        None => (NodeTaskState::Waiting, None),
+    };
+    NodeTask {
+        id: row.id,
+        verb: row.verb,
+        kind: row.kind,
+        subject_id: row.subject_id,
+        state: state.into(),
+        detail,
+        created_at: row.created_at.to_jiff(),
+        reported_at: row.reported_at.map(|it| it.to_jiff()),
+    }
 }
 
 /// Deletes tasks that were over long ago.

@@ -1,4 +1,4 @@
-//! Usage of a month interval by interval, in parts of bounded size. All parts
+//! Usage of a month interval by interval, and then what else it cost, in parts of bounded size. All parts
 //! end at the same moment, so that they sum to what was posted until then.
 
 use contract::{
@@ -9,7 +9,7 @@ use contract::{
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::store;
+use super::{others, store};
 use crate::{
     app::App,
     billing_profiles,
@@ -18,7 +18,7 @@ use crate::{
     ledger, organizations,
 };
 
-// bound: intervals of one part
+// bound: intervals of one part, and journals
 const MOST: usize = 1_000;
 
 impl Handle<ExportUsage> for App {
@@ -54,17 +54,23 @@ async fn part(call: &mut Call, organization: OrganizationId, range: ExportRange)
     // A place names an end that a part before had; later ones are not for the asker to choose.
     let posted_to = place.as_ref().map_or(posted_to, |it| it.posted_to.min(posted_to));
     let until = period.end.min(posted_to);
-    let mut charges = Vec::new();
-    if until > period.start {
-        let after = place.map(|it| (it.allocation, it.interval));
+    let reached = place.map_or(Reached::Start, |it| it.reached);
+    let (mut charges, mut next) = (Vec::new(), None);
+    if until > period.start && !matches!(reached, Reached::Journal(_)) {
         let span = Period { start: period.start, end: until };
-        charges = store::charges(&mut call.tx, organization, span, after, MOST as i64 + 1).await?;
+        charges = store::charges(&mut call.tx, organization, span, reached.interval(), MOST as i64 + 1).await?;
+        let has_more = charges.len() > MOST;
+        charges.truncate(MOST);
+        let last = charges.last().filter(|_| has_more);
+        next = last.map(|it| Reached::Interval(it.allocation_id.uuid(), it.interval));
     }
-    let has_more = charges.len() > MOST;
-    charges.truncate(MOST);
-    let last = charges.last().filter(|_| has_more);
-    let next_after =
-        last.map(|it| Place { posted_to, allocation: it.allocation_id.uuid(), interval: it.interval }.text());
+    let mut other_charges = Vec::new();
+    if next.is_none() {
+        let found = others::of(&mut call.tx, organization, period, posted_to, reached.journal(), MOST).await?;
+        other_charges = found.charges;
+        next = found.last.map(Reached::Journal);
+    }
+    let next_after = next.map(|reached| Place { posted_to, reached }.text());
     Ok(UsageExport {
         organization_id: organization,
         organization: name.unwrap_or_default(),
@@ -73,6 +79,7 @@ async fn part(call: &mut Call, organization: OrganizationId, range: ExportRange)
         period_end: period.end,
         posted_to,
         charges,
+        other_charges,
         next_after: next_after.transpose()?,
     })
 }
@@ -81,21 +88,52 @@ async fn part(call: &mut Call, organization: OrganizationId, range: ExportRange)
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
     posted_to: Timestamp,
-    allocation: Uuid,
-    interval: i64,
+    reached: Reached,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    Start,
+    Interval(Uuid, i64),
+    Journal(i64),
+}
+
+const JOURNAL: &str = "journal";
+
+impl Reached {
+    fn interval(self) -> Option<(Uuid, i64)> {
+        match self {
+            Reached::Interval(allocation, interval) => Some((allocation, interval)),
+            Reached::Start | Reached::Journal(_) => None,
+        }
+    }
+
+    fn journal(self) -> i64 {
+        match self {
+            Reached::Journal(number) => number,
+            Reached::Start | Reached::Interval(..) => 0,
+        }
+    }
 }
 
 impl Place {
     fn text(&self) -> sqlx::Result<ExportPlace> {
-        let text = format!("{}.{}.{}", self.posted_to.as_microsecond(), self.allocation.simple(), self.interval);
+        let end = self.posted_to.as_microsecond();
+        let text = match self.reached {
+            Reached::Start => end.to_string(),
+            Reached::Interval(allocation, interval) => format!("{end}.{}.{interval}", allocation.simple()),
+            Reached::Journal(number) => format!("{end}.{JOURNAL}.{number}"),
+        };
         crate::rows::text(&text)
     }
 
     fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let posted_to = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
-        let place = Self { posted_to, allocation: parts.next()?.parse().ok()?, interval: parts.next()?.parse().ok()? };
-        parts.next().is_none().then_some(place)
+        let (of, number) = (parts.next()?, parts.next()?.parse().ok()?);
+        let reached =
+            if of == JOURNAL { Reached::Journal(number) } else { Reached::Interval(of.parse().ok()?, number) };
+        parts.next().is_none().then_some(Self { posted_to, reached })
     }
 }
 
@@ -106,8 +144,10 @@ mod tests {
     #[test]
     fn places_are_read_as_they_were_written() {
         let posted_to = "2026-11-15T12:00:00.123456Z".parse().unwrap();
-        let place = Place { posted_to, allocation: Uuid::from_u128(77), interval: 3 };
-        assert_eq!(Place::read(place.text().unwrap().as_str()), Some(place));
+        for reached in [Reached::Interval(Uuid::from_u128(77), 3), Reached::Journal(5)] {
+            let place = Place { posted_to, reached };
+            assert_eq!(Place::read(place.text().unwrap().as_str()), Some(place));
+        }
         for bad in ["", "1", "1.2.3", "x.y.z", "1.00000000000000000000000000000001.3.4"] {
             assert_eq!(Place::read(bad), None, "{bad}");
         }

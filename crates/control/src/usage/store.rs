@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use contract::{
     Label, Timestamp,
-    id::{OrganizationId, ProjectId},
-    usage::{Charge, UsageBy, UsageLine},
+    id::{AllocationId, OrganizationId, ProjectId},
+    usage::{AllocationCost, Charge, UsageBy, UsageLine},
 };
 use kernel::{Tx, clock};
 use sqlx::types::Json;
@@ -161,4 +161,149 @@ fn charge(row: ChargeRow) -> sqlx::Result<Charge> {
         tags: row.tags.0,
         invoice: row.invoice,
     })
+}
+
+#[derive(sqlx::FromRow)]
+struct CostRow {
+    currency: String,
+    at: jiff_sqlx::Timestamp,
+    posted_to: jiff_sqlx::Timestamp,
+    posted: i64,
+    taken_back: i64,
+    accrued: i64,
+    held: i64,
+    burn: i64,
+    active_seconds: i64,
+    gpu_seconds: i64,
+    intervals: i64,
+}
+
+/// What an allocation cost: its lines in the books, and what its intervals have
+/// come to since they were posted, cut as the next posting will cut them.
+pub async fn cost(
+    tx: &mut Tx,
+    organization: OrganizationId,
+    project: ProjectId,
+    allocation: AllocationId,
+) -> sqlx::Result<Option<AllocationCost>> {
+    let row: Option<CostRow> = sqlx::query_as(
+        "WITH book AS (SELECT posted_to, greatest(app_now(), posted_to) AS now FROM books WHERE organization_id = $1),
+         runs AS (
+           SELECT s.at AS since, coalesce(e.at, greatest(book.now, s.at)) AS until, e.at IS NULL AS is_open, s.gpus, s.micros_per_hour
+           FROM book CROSS JOIN usage s LEFT JOIN usage e ON e.organization_id = s.organization_id
+             AND e.allocation_id = s.allocation_id AND e.interval = s.version AND e.kind = 'end'
+           WHERE s.organization_id = $1 AND s.allocation_id = $3 AND s.kind = 'start'),
+         used AS (
+           SELECT sum(accrued(micros_per_hour, until - since)
+               - accrued(micros_per_hour, greatest(least(book.posted_to, until), since) - since)) AS accrued,
+             sum(micros_per_hour) FILTER (WHERE is_open) AS burn, sum(extract(epoch FROM until - since)) AS active_seconds,
+             sum(gpus * extract(epoch FROM until - since)) AS gpu_seconds, count(*) AS intervals
+           FROM runs, book),
+         posted AS (
+           SELECT sum(e.amount) AS amount, sum(e.amount) FILTER (WHERE r.number IS NOT NULL) AS taken_back
+           FROM entries e LEFT JOIN journals r ON r.organization_id = e.organization_id AND r.reverses = e.number
+           WHERE e.organization_id = $1 AND e.allocation_id = $3),
+         held AS (
+           SELECT CASE WHEN h.held_to IS NULL THEN accrued(h.micros_per_hour, make_interval(secs => h.seconds))
+             WHEN h.held_to > book.now THEN accrued(run.micros_per_hour, h.held_to - run.since) - accrued(run.micros_per_hour, run.until - run.since)
+             END AS amount
+           FROM book CROSS JOIN holds h LEFT JOIN runs run ON run.is_open WHERE h.organization_id = $1 AND h.allocation_id = $3)
+         SELECT a.currency, book.now AS at, book.posted_to, coalesce(posted.amount, 0)::bigint AS posted,
+           coalesce(posted.taken_back, 0)::bigint AS taken_back, coalesce(used.accrued, 0)::bigint AS accrued,
+           coalesce((SELECT amount FROM held), 0)::bigint AS held, coalesce(used.burn, 0)::bigint AS burn,
+           trunc(coalesce(used.active_seconds, 0))::bigint AS active_seconds, trunc(coalesce(used.gpu_seconds, 0))::bigint AS gpu_seconds, used.intervals
+         FROM allocations a, book, used, posted WHERE a.organization_id = $1 AND a.project_id = $2 AND a.id = $3",
+    )
+    .bind(organization.uuid())
+    .bind(project.uuid())
+    .bind(allocation.uuid())
+    .fetch_optional(tx.conn())
+    .await?;
+    row.map(|it| counted(allocation, it)).transpose()
+}
+
+fn counted(allocation_id: AllocationId, row: CostRow) -> sqlx::Result<AllocationCost> {
+    Ok(AllocationCost {
+        allocation_id,
+        currency: crate::rows::text(&row.currency)?,
+        at: row.at.to_jiff(),
+        amount_micros: row.posted - row.taken_back + row.accrued,
+        posted_micros: row.posted,
+        posted_to: row.posted_to.to_jiff(),
+        taken_back_micros: row.taken_back,
+        accrued_micros: row.accrued,
+        held_micros: row.held,
+        burn_micros_per_hour: row.burn,
+        active_seconds: row.active_seconds,
+        gpu_seconds: row.gpu_seconds,
+        intervals: row.intervals,
+    })
+}
+
+/// Journals of a period that cost or gave something besides usage: those
+/// posted in it, and what its invoice added. Payments are no charges.
+pub async fn other_journals(
+    tx: &mut Tx,
+    organization: OrganizationId,
+    period: Period,
+    posted_to: Timestamp,
+    after: i64,
+    limit: i64,
+) -> sqlx::Result<Vec<i64>> {
+    sqlx::query_scalar(
+        "SELECT j.number FROM journals j
+         LEFT JOIN journals u ON u.organization_id = j.organization_id AND u.number = j.reverses
+         LEFT JOIN invoices i ON i.organization_id = j.organization_id AND i.journal = j.number AND i.kind = 'invoice'
+         WHERE j.organization_id = $1 AND j.kind <> 'usage' AND j.number > $5 AND j.at <= $4
+           AND (j.kind IN ('credit', 'adjustment', 'invoice', 'credit_note') OR u.kind IN ('usage', 'credit', 'adjustment'))
+           AND CASE WHEN i.id IS NOT NULL THEN i.period_start = $2 ELSE j.at >= $2 AND j.at < $3 END
+         ORDER BY j.number LIMIT $6",
+    )
+    .bind(organization.uuid())
+    .bind(clock::bind(period.start))
+    .bind(clock::bind(period.end))
+    .bind(clock::bind(posted_to))
+    .bind(after)
+    .bind(limit)
+    .fetch_all(tx.conn())
+    .await
+}
+
+/// What a journal took from a wallet, and how much of it is tax.
+#[derive(sqlx::FromRow)]
+pub struct OtherRow {
+    pub id: Uuid,
+    pub kind: String,
+    pub at: jiff_sqlx::Timestamp,
+    pub reason: String,
+    pub from_at: Option<jiff_sqlx::Timestamp>,
+    pub to_at: Option<jiff_sqlx::Timestamp>,
+    pub is_correction: bool,
+    pub currency: String,
+    pub wallet: i64,
+    pub tax: i64,
+    pub invoice: Option<String>,
+}
+
+pub async fn other_charges(tx: &mut Tx, organization: OrganizationId, numbers: &[i64]) -> sqlx::Result<Vec<OtherRow>> {
+    sqlx::query_as(
+        "WITH sums AS (
+           SELECT e.number, a.currency, coalesce(sum(e.amount) FILTER (WHERE a.kind = 'wallet'), 0)::bigint AS wallet,
+             coalesce(sum(e.amount) FILTER (WHERE a.kind = 'tax'), 0)::bigint AS tax
+           FROM entries e JOIN accounts a ON a.id = e.account_id
+           WHERE e.organization_id = $1 AND e.number = ANY($2) AND a.kind IN ('wallet', 'tax') GROUP BY 1, 2)
+         SELECT j.id, j.kind, j.at, j.reason, coalesce(u.from_at, i.period_start) AS from_at, coalesce(u.to_at, i.period_end) AS to_at,
+           j.kind = 'credit_note' OR EXISTS (SELECT FROM invoices p WHERE p.organization_id = $1 AND p.kind = 'invoice'
+             AND p.currency = s.currency AND p.period_start < u.to_at AND p.period_end >= u.to_at AND p.journals < j.number) AS is_correction,
+           s.currency, s.wallet, s.tax, coalesce(i.number, n.number) AS invoice
+         FROM sums s JOIN journals j ON j.organization_id = $1 AND j.number = s.number
+         LEFT JOIN journals u ON u.organization_id = $1 AND u.number = j.reverses
+         LEFT JOIN invoices i ON i.organization_id = $1 AND i.journal = j.number
+         LEFT JOIN invoices n ON n.organization_id = $1 AND n.reversal = j.number AND n.currency = s.currency
+         ORDER BY j.number, s.currency",
+    )
+    .bind(organization.uuid())
+    .bind(numbers)
+    .fetch_all(tx.conn())
+    .await
 }

@@ -3,7 +3,7 @@
 
 use contract::{Timestamp, id::AllocationId, wallets::WalletState};
 use jiff::SignedDuration;
-use kernel::money::{MoneyError, Rate};
+use kernel::money::{Money, MoneyError, Rate};
 
 use super::lifecycle::Event;
 use crate::ledger::Balance;
@@ -17,6 +17,8 @@ pub struct Charge {
     pub started_at: Option<Timestamp>,
     /// Until when it is paid for; nothing when nothing is held.
     pub held_to: Option<Timestamp>,
+    /// For how long it is held for while it does not run.
+    pub waits_for: SignedDuration,
     pub lease_ends_at: Option<Timestamp>,
 }
 
@@ -53,14 +55,17 @@ pub enum Step {
     Move(Event),
     /// Depletion has ended enough.
     Settle,
-    /// This one ends, for lack of money.
-    End(AllocationId),
+    /// So many of the newest end, for lack of money.
+    End(usize),
 }
 
 // bound: what runs on past its hold until its end is done is not worth a grace
 const SLACK: SignedDuration = SignedDuration::from_secs(60);
 // bound: how much longer than low it must last to be called enough, so that it does not go to and fro
 const ENOUGH: i32 = 2;
+
+// bound: so many end in one transaction; whoever waits for one of them waits for all
+const ENDS_AT_ONCE: usize = 50;
 
 /// What is to be done. Charges come oldest first.
 pub fn plan(
@@ -84,7 +89,8 @@ pub fn plan(
         (WalletState::Grace, true) if standing.grace_ends_at.is_none_or(|it| it <= now) => Step::Move(Event::Depleted),
         (WalletState::Grace, true) => Step::Stay,
         (WalletState::Depleted, true) if standing.grace_ends_at.is_none() => Step::Move(Event::GraceStarted),
-        (WalletState::Depleted, true) => charges.last().map_or(Step::Stay, |it| Step::End(it.allocation)),
+        (WalletState::Depleted, true) if charges.is_empty() => Step::Stay,
+        (WalletState::Depleted, true) => Step::End(endings(now, *balance, charges, limits)?),
         (WalletState::Funded, false) if is_low => Step::Move(Event::BalanceLow),
         (WalletState::Funded, false) => Step::Stay,
         (WalletState::Low, false) if is_enough => Step::Move(Event::Funded),
@@ -100,6 +106,38 @@ pub fn plan(
     let low_at = low_at.filter(|_| standing.state == WalletState::Funded && !is_low);
     let look_at = [renewal.look_at, grace_ends, low_at].into_iter().flatten().min();
     Ok(Plan { renew: renewal.made, step, look_at })
+}
+
+/// How many of the newest must end so that the rest can be renewed, or as many
+/// as may at once. What ends later than now frees less, so that it is never too many.
+fn endings(now: Timestamp, mut balance: Balance, charges: &[Charge], limits: &Limits) -> Result<usize, MoneyError> {
+    let most = charges.len().min(ENDS_AT_ONCE);
+    for count in 1..most {
+        let (left, ended) = charges.split_at(charges.len() - count);
+        let last = &ended[0];
+        balance.available = balance.available.checked_add(freed(now, last)?)?;
+        if last.started_at.is_some() {
+            let burn = balance.burn.micros_per_hour().saturating_sub(last.rate.micros_per_hour());
+            balance.burn = Rate::from_micros_per_hour(burn, balance.available.currency());
+        }
+        if !renew(now, &balance, left, limits)?.is_short {
+            return Ok(count);
+        }
+    }
+    Ok(most)
+}
+
+/// What is no longer held once it ended.
+fn freed(now: Timestamp, charge: &Charge) -> Result<Money, MoneyError> {
+    let amount =
+        |it: SignedDuration| charge.rate.amount(i64::try_from(it.as_micros()).map_err(|_| MoneyError::Overflow)?);
+    match (charge.started_at, charge.held_to) {
+        (None, _) => amount(charge.waits_for),
+        (Some(start), Some(held_to)) if held_to > now => {
+            amount(held_to.duration_since(start))?.checked_sub(amount(now.duration_since(start))?)
+        }
+        (Some(_), _) => Ok(Money::zero(charge.rate.currency())),
+    }
 }
 
 struct Renewal {

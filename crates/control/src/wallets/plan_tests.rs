@@ -28,6 +28,7 @@ fn runs(held_to: Option<i64>, lease: Option<i64>) -> Charge {
         rate: Rate::from_micros_per_hour(DOLLAR, Currency::USD),
         started_at: Some(at(0)),
         held_to: held_to.map(at),
+        waits_for: SignedDuration::ZERO,
         lease_ends_at: lease.map(at),
     }
 }
@@ -104,7 +105,9 @@ fn what_cannot_be_renewed_has_a_grace_and_then_the_newest_ends() {
     assert_eq!((plan.step, plan.look_at), (Step::Stay, Some(at(60))));
     assert_eq!(planned(60, grace, &poorer, &both).step, Step::Move(Event::Depleted));
     let over = Standing { grace_ends_at: Some(at(60)), ..is(WalletState::Depleted) };
-    assert_eq!(planned(60, over, &poorer, &both).step, Step::End(new.allocation));
+    assert_eq!(planned(60, over, &poorer, &both).step, Step::End(2), "nothing is left for either");
+    let for_one = has(2 * DOLLAR, DOLLAR, 2);
+    assert_eq!(planned(60, over, &for_one, &both).step, Step::End(1), "the newest");
     let enough_for_one = has(2 * DOLLAR, DOLLAR, 1);
     assert_eq!(planned(60, over, &enough_for_one, &[old]).step, Step::Settle, "no more than needed");
     assert_eq!(
@@ -133,4 +136,27 @@ fn a_balance_that_does_not_cover_its_holds_is_short() {
     let a_second = has(3 * DOLLAR, -300, 1);
     let plan = planned(5, is(WalletState::Funded), &a_second, &[one]);
     assert_eq!((plan.step, plan.look_at), (Step::Stay, Some(at(6))), "an end takes a moment");
+}
+
+#[test]
+fn as_many_end_as_must_and_no_more_than_may_at_once() {
+    let over = Standing { grace_ends_at: Some(at(60)), ..is(WalletState::Depleted) };
+    let ends = |available: i64, charges: &[Charge]| {
+        let running = charges.iter().filter(|it| it.started_at.is_some()).count() as i64;
+        planned(60, over, &has(100 * DOLLAR, available, running), charges).step
+    };
+    // Each needs a dollar for another hour; what ends frees nothing, since its hold is used up.
+    let ten: Vec<Charge> = (0..10).map(|_| runs(Some(60), None)).collect();
+    assert_eq!(ends(7 * DOLLAR, &ten), Step::End(3));
+    assert_eq!(ends(0, &ten), Step::End(10));
+    let many: Vec<Charge> = (0..200).map(|_| runs(Some(60), None)).collect();
+    assert_eq!(ends(0, &many), Step::End(50), "the rest with the next visit");
+    // The newest is paid for half an hour more, which is what the oldest lacks.
+    let mut held = vec![runs(Some(60), Some(90)), runs(Some(90), Some(90))];
+    assert_eq!(ends(0, &held), Step::End(1));
+    // A request that waits gives up what is held for it.
+    let waits =
+        Charge { started_at: None, held_to: None, waits_for: SignedDuration::from_mins(60), ..runs(None, None) };
+    held = vec![runs(Some(60), None), waits, waits];
+    assert_eq!(ends(0, &held), Step::End(1), "one hold is what another hour costs");
 }

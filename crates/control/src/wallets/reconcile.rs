@@ -10,14 +10,14 @@ use kernel::{
     Tx, clock,
     machine::{Machine, TransitionError, transition_telling},
     money::MoneyError,
-    work::{Next, Reconciler},
+    work::{self, Next, Reconciler},
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    plan::{Limits, Plan, Step, plan},
+    plan::{Charge, Limits, Plan, Step, plan},
     store::{self, Locked},
 };
 use crate::{
@@ -51,7 +51,9 @@ impl Reconciler for WalletReconciler {
     type Verdict = ();
     type Error = WalletError;
 
-    async fn load(&self, _: &mut Tx, id: Uuid) -> Result<Option<WalletId>, WalletError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<WalletId>, WalletError> {
+        // Marks wake it together, so that those of an organization do not wait for each other.
+        work::wait_for_wakers(tx, Self::KIND, id).await?;
         Ok(Some(id.into()))
     }
 
@@ -76,7 +78,7 @@ impl Reconciler for WalletReconciler {
         if !plan.renew.is_empty() && !matches!(plan.step, Step::End(_)) {
             store::renew(tx, wallet.organization, wallet.currency, limits.window, &plan.renew).await?;
         }
-        take(tx, &wallet, now, &balance, &limits, plan).await
+        take(tx, &wallet, now, &balance, &limits, &charges, plan).await
     }
 
     async fn overdue(&self, tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
@@ -101,6 +103,7 @@ async fn take(
     now: Timestamp,
     balance: &Balance,
     limits: &Limits,
+    charges: &[Charge],
     plan: Plan,
 ) -> Result<Next, WalletError> {
     let (told, lasts) = (Some(balance.in_hand().micros()), balance.lasts_until(now));
@@ -111,9 +114,10 @@ async fn take(
             store::note(tx, wallet.id, None, told).await?;
             Ok(sleep(now, plan.look_at))
         }
-        Step::End(allocation) => {
-            allocations::out_of_funds(tx, allocation, OUT_OF_FUNDS).await?;
-            metrics::counter!("gpuaas_wallet_endings_total").increment(1);
+        Step::End(count) => {
+            let newest: Vec<_> = charges.iter().rev().take(count).map(|it| it.allocation).collect();
+            let ended = allocations::out_of_funds(tx, &newest, OUT_OF_FUNDS).await?;
+            metrics::counter!("gpuaas_wallet_endings_total").increment(ended);
             Ok(at_once)
         }
         Step::Move(event) => {

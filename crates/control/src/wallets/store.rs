@@ -108,13 +108,15 @@ struct ChargeRow {
     micros_per_hour: i64,
     started_at: Option<jiff_sqlx::Timestamp>,
     held_to: Option<jiff_sqlx::Timestamp>,
+    seconds: Option<i64>,
     lease_ends_at: Option<jiff_sqlx::Timestamp>,
 }
 
 /// What runs and costs something, and what something is held for; oldest first.
 pub async fn charges(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<Vec<Charge>> {
     let rows: Vec<ChargeRow> = sqlx::query_as(
-        "SELECT a.id, coalesce(u.micros_per_hour, h.micros_per_hour) AS micros_per_hour, u.started_at, h.held_to, a.lease_ends_at
+        "SELECT a.id, coalesce(u.micros_per_hour, h.micros_per_hour) AS micros_per_hour, u.started_at, h.held_to,
+           h.seconds::bigint AS seconds, a.lease_ends_at
          FROM (SELECT * FROM unposted($1) WHERE ended_at IS NULL AND micros_per_hour > 0 AND currency = $2) u
          FULL JOIN (SELECT * FROM holds WHERE organization_id = $1 AND currency = $2) h ON h.allocation_id = u.allocation_id
          JOIN allocations a ON a.organization_id = $1 AND a.id = coalesce(u.allocation_id, h.allocation_id)
@@ -130,6 +132,7 @@ pub async fn charges(tx: &mut Tx, organization: OrganizationId, currency: Curren
         rate: Rate::from_micros_per_hour(row.micros_per_hour, currency),
         started_at: row.started_at.map(|it| it.to_jiff()),
         held_to: row.held_to.map(|it| it.to_jiff()),
+        waits_for: jiff::SignedDuration::from_secs(row.seconds.unwrap_or(0)),
         lease_ends_at: row.lease_ends_at.map(|it| it.to_jiff()),
     };
     Ok(rows.into_iter().map(charge).collect())

@@ -12,7 +12,9 @@ pub struct Lifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
+    /// By itself, after too many failures.
     Disabled,
+    SwitchedOff,
     Enabled,
     Deleted,
 }
@@ -23,7 +25,7 @@ impl Machine for Lifecycle {
     type State = WebhookState;
     type Event = Event;
     const STATES: &'static [WebhookState] = WebhookState::ALL;
-    const EVENTS: &'static [Event] = &[Event::Disabled, Event::Enabled, Event::Deleted];
+    const EVENTS: &'static [Event] = &[Event::Disabled, Event::SwitchedOff, Event::Enabled, Event::Deleted];
     const INITIAL: WebhookState = Active;
 
     fn is_driven(state: WebhookState) -> bool {
@@ -34,11 +36,11 @@ impl Machine for Lifecycle {
 
     fn next(from: WebhookState, event: Event) -> Option<WebhookState> {
         match (from, event) {
-            (Active, Event::Disabled) => Some(Disabled),
+            (Active, Event::Disabled | Event::SwitchedOff) => Some(Disabled),
             (Disabled, Event::Enabled) => Some(Active),
             (Active | Disabled, Event::Deleted) => Some(Deleted),
-            (Active, Event::Enabled) | (Disabled, Event::Disabled) => None,
-            (Deleted, Event::Disabled | Event::Enabled | Event::Deleted) => None,
+            (Active, Event::Enabled) | (Disabled, Event::Disabled | Event::SwitchedOff) => None,
+            (Deleted, Event::Disabled | Event::SwitchedOff | Event::Enabled | Event::Deleted) => None,
         }
     }
 
@@ -49,6 +51,7 @@ impl Machine for Lifecycle {
     fn event_name(event: Event) -> &'static str {
         match event {
             Event::Disabled => "disabled",
+            Event::SwitchedOff => "switched_off",
             Event::Enabled => "enabled",
             Event::Deleted => "deleted",
         }

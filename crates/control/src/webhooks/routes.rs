@@ -6,9 +6,9 @@ use contract::{
     organizations::OrganizationState,
     webhook_deliveries::WebhookDelivery,
     webhooks::{
-        ChangeWebhook, CreateWebhook, DeleteWebhook, EnableWebhook, EventPattern, GetWebhook, ListWebhooks, NewWebhook,
-        RotateWebhookSecret, TestWebhook, Webhook, WebhookChanged, WebhookCreated, WebhookSecretRotated, WebhookState,
-        WebhookTested, WebhookUrl,
+        ChangeWebhook, CreateWebhook, DeleteWebhook, DisableWebhook, EnableWebhook, EventPattern, GetWebhook,
+        ListWebhooks, NewWebhook, RotateWebhookSecret, TestWebhook, Webhook, WebhookChanged, WebhookCreated,
+        WebhookSecretRotated, WebhookState, WebhookTested, WebhookUrl,
     },
 };
 use kernel::{clock, machine::transition, outbox::Message, secrets::Secret};
@@ -103,6 +103,14 @@ impl Handle<RotateWebhookSecret> for App {
         let webhook = store::rotate(&mut call.tx, id, &sealed, until).await?.ok_or_else(gone)?;
         emit(&mut call.tx, Some(webhook.organization_id), id, &WebhookSecretRotated { id });
         Ok(NewWebhook { webhook, secret: shown(&secret) })
+    }
+}
+
+impl Handle<DisableWebhook> for App {
+    async fn handle(&self, call: &mut Call, request: Request<DisableWebhook>) -> Result<Webhook, Failure> {
+        let webhook = read(call, request.path.webhook_id).await?;
+        transition::<Lifecycle>(&mut call.tx, store::versioned(&webhook)?, Event::SwitchedOff, "").await?;
+        read(call, webhook.id).await
     }
 }
 

@@ -110,6 +110,7 @@ pub async fn deliver(
         let error = "waits behind an earlier dead letter of the same resource";
         dead_letters::keep(&mut tx, consumer.name(), message, error, settings.redeliver_after).await?;
     } else if !known.is_settled
+        && message.subject != dead_letters::KEPT
         && let Err(error) = consume(&mut tx, consumer, message).await
     {
         tx.rollback().await?;

@@ -6,7 +6,7 @@
 mod queue;
 mod runner;
 
-pub use queue::{Claim, FinishError, Item, claim, fail, finish, hand_back, list, retry, sweep};
+pub use queue::{Claim, FinishError, Item, claim, fail, finish, hand_back, list, retry, sweep, wait_for_wakers};
 pub use runner::{Settings, Workers};
 
 use std::{fmt, future::Future, time::Duration};

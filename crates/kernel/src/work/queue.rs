@@ -33,7 +33,8 @@ pub async fn claim(db: &Db, kinds: &[&str], lease_for: Duration, limit: i64) -> 
            SELECT kind, id FROM work
            WHERE kind = ANY($1) AND due_at <= app_now() AND (lease_until IS NULL OR lease_until < app_now())
            ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-         UPDATE work SET lease = gen_random_uuid(), lease_until = app_now() + make_interval(secs => $3), attempts = attempts + 1
+         UPDATE work SET lease = gen_random_uuid(), lease_until = app_now() + make_interval(secs => $3), attempts = attempts + 1,
+           claimed_wakes = wakes
          FROM due WHERE work.kind = due.kind AND work.id = due.id
          RETURNING work.kind, work.id, work.lease, work.wakes, work.attempts",
     )
@@ -44,6 +45,19 @@ pub async fn claim(db: &Db, kinds: &[&str], lease_for: Duration, limit: i64) -> 
     .await?;
     tx.commit().await?;
     Ok(rows.into_iter().map(|(kind, id, lease, wakes, attempts)| Claim { kind, id, lease, wakes, attempts }).collect())
+}
+
+/// Waits for those who woke this together and have not committed. A reconciler
+/// whose row is woken by the database's `wake_together` calls it when it loads,
+/// before it reads anything: who added no wake of their own, because one was
+/// there that nobody had claimed, is seen by the visit that claims it.
+pub async fn wait_for_wakers(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<()> {
+    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1 || ':' || $2, 0))")
+        .bind(kind)
+        .bind(id.to_string())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
 }
 
 /// Ends a claim inside the caller's transaction, so that results and release

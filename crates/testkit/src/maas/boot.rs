@@ -10,12 +10,16 @@ use ::agent::{
     driver::{Allocation, Driver, Readings, Result as Did, Steps, no_points},
     enroll::enroll,
     journal::{Bounds, Journal},
-    link::Trust,
     poll::{Agent, Keep, Start, Timing},
     sim::{SimDriver, SimHost},
+    streams::{
+        Refused,
+        shell::{Prepared, Program, Way},
+    },
 };
 use protocol::{Done, DriverKind, GpuRef, HealthEvent, Inventory, Isolation, Task};
 use tokio_util::sync::CancellationToken;
+use trust::Trust;
 
 /// What user-data tells a machine to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +61,7 @@ pub async fn boot(hostname: &str, user_data: &str, life: CancellationToken) -> R
         trust: None,
         voice: None,
         guard: None,
+        streams: false,
     });
     agent.map_err(|it| it.to_string())?.run(life).await;
     Ok(())
@@ -92,5 +97,11 @@ impl Driver for Metal {
     }
     async fn ensure_agent(&self, steps: &mut Steps, task: &Task) -> Did<Option<Done>> {
         self.0.ensure_agent(steps, task).await
+    }
+    async fn prepare(&self, user: &str, program: Program<'_>) -> Result<Prepared, Refused> {
+        self.0.prepare(user, program).await
+    }
+    async fn connect(&self, user: &str, port: u16) -> Result<Way, Refused> {
+        self.0.connect(user, port).await
     }
 }

@@ -75,6 +75,26 @@ async fn a_waiting_or_preparing_one_can_be_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_release_waits_for_whoever_moves_the_allocation_at_that_moment() {
+    let cloud = Cloud::new(1, 1).await;
+    let tenant = cloud.tenant().await;
+    let id = tenant.get_one(ask(1)).await.id;
+    let mut above = cloud.world().server.database.superuser().await;
+    let mut moving = sqlx::Connection::begin(&mut above).await.unwrap();
+    let moved = "UPDATE allocations SET version = version + 1 WHERE id = $1";
+    sqlx::query(moved).bind(id.uuid()).execute(&mut *moving).await.unwrap();
+    let ((), released) = tokio::join!(
+        async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            moving.commit().await.unwrap();
+        },
+        tenant.release(id)
+    );
+    assert_eq!(released.unwrap().state, AllocationState::Releasing);
+    tenant.reaches(id, AllocationState::Released).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_lease_ends_by_itself() {
     let cloud = Cloud::new(1, 2).await;
     let tenant = cloud.tenant().await;

@@ -148,7 +148,7 @@ async fn what_cannot_be_stopped_or_started_now_is_refused_clearly() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_stop_and_a_release_at_once_both_are_answered_and_it_ends_released() {
+async fn of_a_stop_and_a_release_at_once_the_release_always_works() {
     let cloud = Cloud::new(1, 1).await;
     let tenant = cloud.tenant().await;
     let races = rounds(40);
@@ -157,13 +157,10 @@ async fn of_a_stop_and_a_release_at_once_both_are_answered_and_it_ends_released(
         let id = tenant.get_one(ask(1)).await.id;
         let (stop, release) = tokio::join!(tenant.stop(id), tenant.release(id));
         stops += usize::from(stop.is_ok());
-        for error in [stop.as_ref().err(), release.as_ref().err()].into_iter().flatten() {
+        if let Err(error) = &stop {
             assert!(error.is(Code::Conflict), "{error}");
         }
-        assert!(stop.is_ok() || release.is_ok(), "one of the two wins");
-        if release.is_err() {
-            tenant.release(id).await.unwrap();
-        }
+        release.expect("what is stopped or about to be can be given back");
         tenant.reaches(id, AllocationState::Released).await;
         assert_eq!(cloud.logins(), 0);
         cloud.has_free(1).await;

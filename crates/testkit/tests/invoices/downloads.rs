@@ -66,7 +66,7 @@ async fn the_pdf_is_the_one_that_was_issued_and_says_what_the_invoice_says() {
 }
 
 /// What a reader of the document sees, by Debian's poppler-utils.
-fn text_of(pdf: &[u8]) -> String {
+pub fn text_of(pdf: &[u8]) -> String {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), pdf).unwrap();
     let output = Command::new("pdftotext").arg("-layout").arg(file.path()).arg("-").output();

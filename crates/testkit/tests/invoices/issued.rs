@@ -141,13 +141,19 @@ async fn a_buyer_is_printed_as_it_says_and_taxed_as_staff_say() {
     let shop = Shop::open(3_000_000, json!({ "name": "VAT", "basis_points": 1900 })).await;
     let (organization_id, world) = (shop.stand.organization, &shop.stand.world);
     let admin = world.member_of(organization_id, contract::Role::Admin).await;
+    let billing = world.member_of(organization_id, contract::Role::Billing).await;
+    let member = world.member_of(organization_id, contract::Role::Member).await;
     let path = || OrganizationPath { organization_id };
     let spec = |name: &str| -> PartySpec {
         serde_json::from_value(json!({ "legal_name": name, "address": ["Ερμού 1", "Αθήνα"] })).unwrap()
     };
     let refused = world.as_(&admin).call::<SetBillingProfile>(path(), Nothing {}, spec("株式会社")).await.unwrap_err();
     assert!(refused.is(Code::InvalidValue), "{refused}");
-    world.as_(&admin).call::<SetBillingProfile>(path(), Nothing {}, spec("Ψηφιακή Έρευνα ΑΕ")).await.unwrap();
+    let refused = world.as_(&member).call::<SetBillingProfile>(path(), Nothing {}, spec("Acme")).await.unwrap_err();
+    assert!(refused.is(Code::Forbidden), "{refused}");
+    for may in [admin, billing] {
+        world.as_(&may).call::<SetBillingProfile>(path(), Nothing {}, spec("Ψηφιακή Έρευνα ΑΕ")).await.unwrap();
+    }
     let spec = serde_json::from_value(json!({
         "legal_name": "Ψηφιακή Έρευνα ΑΕ", "address": [],
         "tax": { "name": "VAT", "basis_points": 0, "note": "Reverse charge" },

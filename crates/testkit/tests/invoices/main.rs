@@ -4,9 +4,12 @@
 mod corrected;
 mod downloads;
 mod exported;
+mod focus;
+mod focus_rules;
 mod issued;
 mod numbered;
 mod shop;
 #[path = "../ledger/stand.rs"]
 #[allow(dead_code, reason = "the ledger's tests use the rest of it")]
 mod stand;
+mod tagged;

@@ -4,10 +4,12 @@
 mod append_only;
 mod budgets;
 mod corrections;
+mod cost;
 mod funds;
 mod histories;
 mod killed;
 mod marks;
 mod posting;
 mod proof;
+mod revenue;
 mod stand;

@@ -4,5 +4,6 @@
 mod crashes;
 mod leases;
 mod mailing;
+mod paying;
 mod stand;
 mod telling;

@@ -125,6 +125,33 @@ async fn a_notification_arrives_over_the_socket_and_so_does_its_being_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_watch_of_the_organization_tells_a_person_of_their_own_notifications_only() {
+    let stand = Stand::new().await;
+    let member = stand.member(Role::Member).await;
+    let mut owners = stand.world.watch(stand.organization, &stand.owner.token, "notification.").await;
+    let mut members = stand.world.watch(stand.organization, &member.token, "").await;
+    for watch in [&mut owners, &mut members] {
+        assert_eq!(watch.next().await["type"], "ready");
+    }
+    stand.is_told("wallet.balance_low", about("wallet-1")).await;
+    let told = owners.next().await["event"].clone();
+    assert_eq!((&told["subject"], &told["data"]["kind"]), (&json!("notification.created"), &json!("wallet_low")));
+    assert_eq!(told["data"]["user_id"], stand.owner.id.to_string());
+    let session = stand.world.signed_in(stand.owner.id).await;
+    session.call::<ReadNotifications>(Nothing {}, Nothing {}, ReadMark::default()).await.unwrap();
+    assert_eq!(owners.next().await["event"]["subject"], "notification.read");
+    // A member is not told of the wallet, and hears nothing of what the owner was told.
+    stand.happens("wallet.funded", about("wallet-1")).await;
+    let mut heard: Vec<String> = Vec::new();
+    // What happened before it watched may come first.
+    while heard.last().is_none_or(|it| it != "wallet.funded") {
+        heard.push(members.next().await["event"]["subject"].as_str().unwrap().to_owned());
+    }
+    assert!(heard.iter().any(|it| it == "wallet.balance_low"), "{heard:?}");
+    assert!(!heard.iter().any(|it| it.starts_with("notification.")), "{heard:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn people_choose_what_they_are_told_but_not_what_ends_their_work() {
     let stand = Stand::new().await;
     stand.prefer(&stand.owner, NotificationKind::WalletLow, Some(false), None).await;

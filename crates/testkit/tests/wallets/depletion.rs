@@ -1,5 +1,7 @@
 //! Which allocations end when the money does.
 
+use std::time::Instant;
+
 use contract::{allocations::AllocationState, wallets::WalletState};
 use testkit::cloud::ask;
 
@@ -50,4 +52,53 @@ async fn a_request_that_waits_gives_up_its_hold_first() {
     assert_eq!(over.state, AllocationState::Released);
     assert!(over.ended_at.is_some() && over.active_at.is_none());
     assert_eq!(stand.get(runs).await.state, AllocationState::Active, "its hold was all that was missing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_hundred_end_in_order_and_in_few_transactions() {
+    let stand = Stand::new().await;
+    stand.policy("billing.grace_minutes", "0").await;
+    stand.policy("billing.hold_minutes", "1440").await;
+    // A day of ten, and an hour for what they use meanwhile.
+    stand.credit(10 * 25 * DOLLAR).await;
+    stand.run_many(510).await;
+    let began = Instant::now();
+    stand.settle().await;
+    let took = began.elapsed();
+    let ended = "SELECT count(*) FROM allocations WHERE state <> 'active'";
+    assert_eq!(stand.one::<i64>(ended).await, 500, "no more than needed");
+    let told = stand.told("allocation.funds_exhausted").await;
+    let order: Vec<&str> = told.iter().map(|it| it["id"].as_str().unwrap()).collect();
+    let mut above = stand.world.server.database.superuser().await;
+    let newest: Vec<uuid::Uuid> =
+        sqlx::query_scalar("SELECT id FROM allocations ORDER BY created_at DESC, id DESC LIMIT 500")
+            .fetch_all(&mut above)
+            .await
+            .unwrap();
+    let newest: Vec<String> = newest.into_iter().map(|it| contract::id::AllocationId::from(it).to_string()).collect();
+    assert_eq!(order, newest, "the newest first, each told once");
+    let audited = "SELECT count(*) FROM audit WHERE action = 'allocation.funds_exhausted'";
+    assert_eq!(stand.one::<i64>(audited).await, 500, "each is in the audit log");
+    let transactions: i64 = stand.one("SELECT count(DISTINCT xmin::text) FROM usage WHERE kind = 'end'").await;
+    assert!((10..=12).contains(&transactions), "{transactions}: fifty at a time");
+    println!("500 allocations ended and were cleaned away in {took:.1?}, by {transactions} transactions");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wallets_sleep_where_allocations_need_no_money() {
+    let stand = Stand::new().await;
+    stand.credit(100 * DOLLAR).await;
+    stand.policy("billing.required", "false").await;
+    stand.settle().await;
+    let woken = "SELECT count(*) FROM work WHERE kind = 'wallet'";
+    assert_eq!(stand.one::<i64>(woken).await, 0, "what was to be looked at was looked at");
+    let id = stand.start(ask(1)).await;
+    stand.go(id, "releasing").await;
+    assert_eq!(stand.one::<i64>("SELECT count(*) FROM usage").await, 2, "it is metered");
+    assert_eq!(stand.one::<i64>(woken).await, 0, "and nobody is woken");
+    stand.policy("billing.required", "true").await;
+    assert_eq!(stand.one::<i64>(woken).await, 1, "whoever switches it on wakes every wallet");
+    stand.settle().await;
+    stand.start(ask(1)).await;
+    assert_eq!(stand.one::<i64>("SELECT count(*) FROM work WHERE kind = 'wallet' AND due_at <= app_now()").await, 1);
 }

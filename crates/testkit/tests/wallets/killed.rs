@@ -9,7 +9,7 @@ use testkit::{
 
 use crate::stand::{DOLLAR, Stand};
 
-const ALL: i64 = 50;
+const ALL: i64 = 410;
 const AFFORDABLE: i64 = 10;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -20,17 +20,7 @@ async fn a_depletion_that_is_killed_goes_on_where_it_was() {
     stand.policy("billing.hold_minutes", "1440").await;
     // A day of ten, and half a day for what they use while this runs.
     stand.credit(AFFORDABLE * 24 * DOLLAR + 12 * DOLLAR).await;
-    let (organization, project, sku) = (stand.organization.uuid(), stand.project.uuid(), stand.sku);
-    stand
-        .run(&format!(
-            // tidy: planted because what is tested is the money, not the hosts
-            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, created_at, state)
-               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1, 1, false, 'g', '{{}}', 'test',
-                 app_now() + n * interval '1 millisecond', 'requested' FROM generate_series(1, {ALL}) n;
-             UPDATE allocations SET state = 'provisioning', version = version + 1;
-             UPDATE allocations SET state = 'active', version = version + 1"
-        ))
-        .await;
+    stand.run_many(ALL).await;
     let ended = "SELECT count(*) FROM allocations WHERE state <> 'active'";
     let url = stand.world.server.database.url();
     let mut kills = 0;

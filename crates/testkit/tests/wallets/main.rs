@@ -7,3 +7,4 @@ mod life;
 mod mailing;
 mod prices;
 mod stand;
+mod together;

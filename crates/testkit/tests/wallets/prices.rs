@@ -3,7 +3,7 @@
 use client::ClientError;
 use contract::{
     Code, Nothing,
-    allocations::{Allocation, StartAllocation},
+    allocations::{Allocation, AllocationSpec, StartAllocation},
     id::AllocationId,
     wallets::WalletState,
 };
@@ -47,6 +47,33 @@ async fn what_is_stopped_needs_money_to_start_again() {
     start(&stand, id).await.unwrap();
     let held = stand.balance().await.held_micros;
     assert_eq!(held, 20 * DOLLAR, "what was held for it before counts");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_costs_something_in_another_currency_alone_is_not_free() {
+    let stand = Stand::new().await;
+    stand.credit(5 * DOLLAR).await;
+    for required in ["true", "false"] {
+        stand.policy("billing.required", required).await;
+        stand.policy("billing.currency", "EUR").await;
+        let refused = stand.try_ask(ask(1)).await.unwrap_err();
+        assert!(refused.is(Code::NotPriced), "{refused}");
+        assert!(refused.to_string().contains("`slice` has a price in USD, and none in EUR"), "{refused}");
+        stand.policy("billing.currency", "USD").await;
+    }
+    // What has no price at all is free, until it has one.
+    stand.run("INSERT INTO skus (id, name, shape, gpu_counts, numa_bound) SELECT gen_random_uuid(), 'gratis', shape, gpu_counts, false FROM skus").await;
+    let gratis = || AllocationSpec { sku: "gratis".parse().unwrap(), ..ask(1) };
+    let free = stand.start(gratis()).await;
+    stand.go(free, "stopping").await;
+    stand.go(free, "stopped").await;
+    stand.price_of("gratis", 2 * DOLLAR, "EUR").await;
+    let refused = start(&stand, free).await.unwrap_err();
+    assert!(refused.is(Code::NotPriced), "{refused}");
+    println!("{refused}");
+    stand.price_of("gratis", 0, "USD").await;
+    start(&stand, free).await.unwrap();
+    stand.ask(gratis()).await;
 }
 
 async fn start(stand: &Stand, id: AllocationId) -> Result<Allocation, ClientError> {

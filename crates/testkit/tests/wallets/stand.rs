@@ -95,10 +95,13 @@ impl Stand {
 
     /// What a GPU costs from now on.
     pub async fn price(&self, micros: i64, currency: &str) {
+        self.price_of("slice", micros, currency).await;
+    }
+
+    pub async fn price_of(&self, sku: &str, micros: i64, currency: &str) {
         self.run(&format!(
             "INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
-             SELECT gen_random_uuid(), '{0}', 1 + (SELECT count(*) FROM prices), '{currency}', {micros}, app_now()",
-            self.sku
+             SELECT gen_random_uuid(), id, 1 + (SELECT count(*) FROM prices), '{currency}', {micros}, app_now() FROM skus WHERE name = '{sku}'"
         ))
         .await;
     }
@@ -133,6 +136,26 @@ impl Stand {
         self.go(id, "provisioning").await;
         self.go(id, "active").await;
         id
+    }
+
+    /// Lets so many run that nobody asked for, each a bit newer than the one before.
+    pub async fn run_many(&self, count: i64) {
+        self.make(count, "provisioning").await;
+        // tidy: planted because what is tested is the money, not the hosts
+        self.run("UPDATE allocations SET state = 'active', version = version + 1 WHERE state = 'provisioning'").await;
+    }
+
+    /// Allocations that stand at a state on their way to run.
+    pub async fn make(&self, count: i64, state: &str) {
+        let (organization, project, sku) = (self.organization.uuid(), self.project.uuid(), self.sku);
+        self.run(&format!(
+            // tidy: planted because what is tested is the money, not the hosts
+            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, created_at, state)
+               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1, 1, false, 'g', '{{}}', 'test',
+                 app_now() + n * interval '1 millisecond', 'requested' FROM generate_series(1, {count}) n;
+             UPDATE allocations SET state = '{state}', version = version + 1 WHERE state = 'requested'"
+        ))
+        .await;
     }
 
     /// Moves an allocation, as its hosts would.

@@ -6,14 +6,34 @@ use contract::{
     Code, Nothing,
     webhook_deliveries::WebhookDeliveryState as State,
     webhooks::{
-        ChangeWebhook, CreateWebhook, DeleteWebhook, EnableWebhook, RotateWebhookSecret, TestWebhook, WebhookChange,
-        WebhookSpec, WebhookState,
+        ChangeWebhook, CreateWebhook, DeleteWebhook, DisableWebhook, EnableWebhook, RotateWebhookSecret, TestWebhook,
+        WebhookChange, WebhookSpec, WebhookState,
     },
 };
 use kernel::secrets::Keyring;
 use sqlx::Connection;
+use testkit::server::eventually;
 
 use crate::stand::{Stand, spec};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_somebody_disabled_is_sent_nothing_until_it_is_enabled() {
+    let stand = Stand::new().await;
+    let id = stand.hook("project.created").await.webhook.id;
+    let disabled = stand.owner.call::<DisableWebhook>(stand.path(id), Nothing {}, Nothing {}).await.unwrap();
+    assert_eq!((disabled.state, disabled.disabled_reason), (WebhookState::Disabled.into(), None));
+    let again = stand.owner.call::<DisableWebhook>(stand.path(id), Nothing {}, Nothing {}).await;
+    assert!(again.unwrap_err().is(Code::Conflict));
+    stand.project("unheard").await;
+    eventually("the fan-out", || async { stand.is_caught_up().await }).await;
+    assert!(stand.deliveries(id).await.is_empty());
+    stand.owner.call::<EnableWebhook>(stand.path(id), Nothing {}, Nothing {}).await.unwrap();
+    stand.project("heard").await;
+    stand.fanned_out(id, 1).await;
+    stand.settle().await;
+    let heard: Vec<_> = stand.receiver.heard().iter().map(|it| it.event()["subject"].clone()).collect();
+    assert_eq!(heard, ["project.created"], "only what happened after it was enabled");
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_waits_when_a_webhook_goes_is_given_up() {
@@ -34,6 +54,7 @@ async fn what_waits_when_a_webhook_goes_is_given_up() {
         stand.owner.call::<TestWebhook>(path(), Nothing {}, Nothing {}).await.err(),
         stand.owner.call::<RotateWebhookSecret>(path(), Nothing {}, Nothing {}).await.err(),
         stand.owner.call::<EnableWebhook>(path(), Nothing {}, Nothing {}).await.err(),
+        stand.owner.call::<DisableWebhook>(path(), Nothing {}, Nothing {}).await.err(),
         stand.owner.call::<ChangeWebhook>(path(), Nothing {}, WebhookChange::default()).await.err(),
         stand.resend(&delivery).await.err(),
     ] {

@@ -1,15 +1,16 @@
-// A real OpenID provider for tests: `node server.mjs PORT KEY_FILE`.
-// People are whoever `login_hint` names, and consent to everything. Its keys
-// live in the file, so that it can go away and come back as the same issuer.
+// A real OpenID provider for tests: `node server.mjs PORT KEY_FILE [CALLBACK]`.
+// People are whoever `login_hint` names, or whom its page is told, and consent
+// to everything. Its keys live in the file, so that it can go away and come
+// back as the same issuer.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import * as jose from 'jose';
 import { Provider } from 'oidc-provider';
 
-const [port, keyFile] = process.argv.slice(2);
+const [port, keyFile, callback = 'http://127.0.0.1:7777/callback'] = process.argv.slice(2);
 const issuer = `http://127.0.0.1:${port}`;
-const callback = 'http://127.0.0.1:7777/callback';
+const page = '<!doctype html><form><label>Who are you? <input name="who"></label> <button>Go on</button></form>';
 
 // Newest first; the first of an algorithm signs.
 let keys = existsSync(keyFile) ? JSON.parse(readFileSync(keyFile)) : [];
@@ -56,7 +57,9 @@ function person(sub) {
 async function interact(request, response) {
   const { prompt, params, session } = await provider.interactionDetails(request, response);
   if (prompt.name === 'login') {
-    const login = { accountId: params.login_hint };
+    const who = params.login_hint ?? new URL(request.url, issuer).searchParams.get('who');
+    if (!who) return response.setHeader('content-type', 'text/html').end(page);
+    const login = { accountId: who };
     return provider.interactionFinished(request, response, { login }, { mergeWithLastSubmission: false });
   }
   const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id });

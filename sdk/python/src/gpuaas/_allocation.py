@@ -68,6 +68,10 @@ class Allocation(m.Allocation):
         """Why it waits, and what would help."""
         return self._client.allocations.explain(self.id, project=self.project_id)
 
+    def cost(self) -> m.AllocationCost:
+        """What it has cost so far, to the millionth."""
+        return self._client.usage.get_allocation_cost(self.id, project=self.project_id)
+
     def __enter__(self) -> Self:
         try:
             return self.wait()
@@ -145,6 +149,10 @@ class AsyncAllocation(m.Allocation):
     async def explain(self) -> m.Explanation:
         """Why it waits, and what would help."""
         return await self._client.allocations.explain(self.id, project=self.project_id)
+
+    async def cost(self) -> m.AllocationCost:
+        """What it has cost so far, to the millionth."""
+        return await self._client.usage.get_allocation_cost(self.id, project=self.project_id)
 
     async def __aenter__(self) -> Self:
         try:

@@ -30,6 +30,7 @@ pub struct Visit {
     pub state: AllocationState,
     pub version: i64,
     pub login: String,
+    /// Whom its hosts let in by themselves; nobody where only recorded ways in are allowed.
     pub ssh_keys: Vec<String>,
     pub shape: Shape,
     /// Set when it ends failed, not released.

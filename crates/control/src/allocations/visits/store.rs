@@ -14,11 +14,15 @@ use uuid::Uuid;
 
 use super::{Request, Visit};
 use crate::{
+    access_sessions::Mode,
     placement::{
         reservations,
         slots::{self, Held},
     },
-    policies::keys::minutes,
+    policies::{
+        Here, Place,
+        keys::{self, minutes},
+    },
     tasks,
 };
 
@@ -94,6 +98,10 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
         request: None,
         is_reserved: row.is_reserved,
     };
+    let place = Place { organization: row.organization_id, project: row.project_id };
+    if Mode::parse(Here { tx, place }.choice(keys::ACCESS_RECORDING).await?) == Mode::Required {
+        visit.ssh_keys.clear();
+    }
     match row.state.as_str() {
         "requested" => {
             let mut request = wish(tx, &row, visit.shape).await?;

@@ -35,8 +35,10 @@ const STRONG: Style = Style { weight: Weight::Bold, ..TEXT };
 const FAINT: Style = Style { size: 8.0, weight: Weight::Regular, gray: 0.4 };
 const TITLE: Style = Style { size: 22.0, weight: Weight::Bold, gray: 0.0 };
 
-/// Where the columns of the table end, and the first two begin.
+/// Where the columns of the table end, and the first begin: with a tag there are three of those.
 const SKU: f32 = 230.0;
+const TAG: f32 = 152.0;
+const SKU_AFTER_TAG: f32 = 238.0;
 const HOURS: f32 = 366.0;
 const PRICE: f32 = 452.0;
 
@@ -86,10 +88,13 @@ impl Sheet<'_> {
         facts.push(("Service period (UTC)", format!("{} – {}", day(invoice.period_start), day(last))));
         facts.push(("Currency", invoice.currency.to_string()));
         let mut y = self.y;
+        facts.extend(invoice.tag_key.iter().map(|it| ("Lines by tag", it.to_string())));
         for (name, value) in facts {
             self.paper.text_to(RIGHT - 132.0, y, name, FAINT);
-            self.paper.text(RIGHT - 122.0, y, &value, STRONG);
-            y += 14.0;
+            for line in self.paper.broken(&value, 122.0, STRONG) {
+                self.paper.text(RIGHT - 122.0, y, &line, STRONG);
+                y += 14.0;
+            }
         }
         self.y = y + 26.0;
     }
@@ -128,7 +133,10 @@ impl Sheet<'_> {
 
     fn table(&mut self) {
         self.headings();
-        for line in &self.invoice.lines {
+        for (index, line) in self.invoice.lines.iter().enumerate() {
+            if index > 0 {
+                self.paper.rule(LEFT, RIGHT, self.y - 11.5, 0.3, 0.8);
+            }
             self.line(line);
         }
         self.paper.rule(LEFT, RIGHT, self.y - 6.0, 0.8, 0.0);
@@ -137,7 +145,11 @@ impl Sheet<'_> {
     fn headings(&mut self) {
         let y = self.y;
         self.paper.text(LEFT, y, "Project", STRONG);
-        self.paper.text(SKU, y, "SKU", STRONG);
+        if let Some(key) = &self.invoice.tag_key {
+            let fits = self.paper.width(key.as_str(), STRONG) <= SKU_AFTER_TAG - TAG - 10.0;
+            self.paper.text(TAG, y, if fits { key.as_str() } else { "Tag" }, STRONG);
+        }
+        self.paper.text(self.sku(), y, "SKU", STRONG);
         self.paper.text_to(HOURS, y, "GPU-hours", STRONG);
         self.paper.text_to(PRICE, y, "Per GPU-hour", STRONG);
         self.paper.text_to(RIGHT, y, &format!("Amount {}", self.invoice.currency), STRONG);
@@ -146,23 +158,30 @@ impl Sheet<'_> {
     }
 
     fn line(&mut self, line: &InvoiceLine) {
-        let project = self.paper.broken(&line.project, SKU - LEFT - 12.0, TEXT);
-        let sku = self.paper.broken(&line.sku, HOURS - SKU - 58.0, TEXT);
-        let rows = project.len().max(sku.len());
+        // What has no such tag shows a dash.
+        let tag = line.tag.as_deref().map(|it| if it.is_empty() { "–" } else { it });
+        let first_ends = if tag.is_some() { TAG } else { SKU };
+        let mut cells = vec![(LEFT, self.paper.broken(&line.project, first_ends - LEFT - 12.0, TEXT))];
+        cells.extend(tag.map(|it| (TAG, self.paper.broken(it, SKU_AFTER_TAG - TAG - 10.0, TEXT))));
+        cells.push((self.sku(), self.paper.broken(&line.sku, HOURS - self.sku() - 58.0, TEXT)));
+        let rows = cells.iter().map(|it| it.1.len()).max().unwrap_or(1);
         self.make_room(rows as f32 * 12.0 + 10.0);
         let top = self.y;
-        for (index, text) in project.iter().enumerate() {
-            self.paper.text(LEFT, top + index as f32 * 12.0, text, TEXT);
-        }
-        for (index, text) in sku.iter().enumerate() {
-            self.paper.text(SKU, top + index as f32 * 12.0, text, TEXT);
+        for (x, texts) in &cells {
+            for (index, text) in texts.iter().enumerate() {
+                self.paper.text(*x, top + index as f32 * 12.0, text, TEXT);
+            }
         }
         self.paper.text_to(HOURS, top, &grouped(&gpu_hours(line.gpu_micros, 4)), TEXT);
         self.paper.text_to(PRICE, top, &price(line.price_micros_per_gpu_hour), TEXT);
         self.paper.text_to(RIGHT, top, &grouped(&decimal(line.amount_micros, 6)), TEXT);
         let bottom = top + (rows - 1) as f32 * 12.0;
-        self.paper.rule(LEFT, RIGHT, bottom + 5.5, 0.3, 0.8);
         self.y = bottom + 17.0;
+    }
+
+    /// Where the column of SKUs begins.
+    fn sku(&self) -> f32 {
+        if self.invoice.tag_key.is_some() { SKU_AFTER_TAG } else { SKU }
     }
 
     /// Goes on over leaf when there is too little room; the table with its headings.

@@ -22,6 +22,7 @@ fn invoice(lines: usize) -> Invoice {
         project: format!("training-{index}"),
         sku_id: SkuId::from(uuid::Uuid::from_u128(1)),
         sku: "h200-slice".into(),
+        tag: None,
         gpu_micros: 3_600_000_000 * (index as i64 + 1) + 1_234_567,
         price_micros_per_gpu_hour: 2_490_000,
         amount_micros: 2_490_000 * (index as i64 + 1) + 853,
@@ -43,6 +44,7 @@ fn invoice(lines: usize) -> Invoice {
         currency: "EUR".parse().unwrap(),
         seller: party("Rechenwerk Süd GmbH"),
         buyer: party("Ψηφιακή Έρευνα ΑΕ — Исследования"),
+        tag_key: None,
         lines,
         subtotal_micros: subtotal,
         rounding_micros: net - subtotal,
@@ -57,6 +59,36 @@ fn invoice(lines: usize) -> Invoice {
     }
 }
 
+/// The same, cut by a tag: some have none, and some values are long.
+fn tagged(lines: usize) -> Invoice {
+    let mut invoice = invoice(lines);
+    invoice.tag_key = Some("cost-center".parse().unwrap());
+    for (index, line) in invoice.lines.iter_mut().enumerate() {
+        line.tag = Some(["4711", "", "research and development, Düsseldorf", "(other)"][index % 4].into());
+    }
+    invoice
+}
+
+/// Takes all of it back.
+fn credit_note(mut note: Invoice) -> Invoice {
+    note.kind = InvoiceKind::CreditNote.into();
+    note.corrects = Some(std::mem::replace(&mut note.number, "2026-000124".into()));
+    for line in &mut note.lines {
+        line.gpu_micros = -line.gpu_micros;
+        line.amount_micros = -line.amount_micros;
+    }
+    let micros = [
+        &mut note.subtotal_micros,
+        &mut note.rounding_micros,
+        &mut note.net_micros,
+        &mut note.tax_micros,
+        &mut note.total_micros,
+    ];
+    micros.into_iter().for_each(|it| *it = -*it);
+    (note.paid_micros, note.due_micros) = (note.total_micros, 0);
+    note
+}
+
 #[test]
 fn the_same_invoice_gives_the_same_bytes() {
     let one = render(&invoice(3)).unwrap();
@@ -64,8 +96,16 @@ fn the_same_invoice_gives_the_same_bytes() {
     assert_eq!(one, render(&invoice(3)).unwrap());
     // To be looked at: GPUAAS_PAPER=/tmp/paper cargo nextest run -p control pdf
     if let Ok(folder) = std::env::var("GPUAAS_PAPER") {
-        std::fs::write(format!("{folder}/short.pdf"), one).unwrap();
-        std::fs::write(format!("{folder}/long.pdf"), render(&invoice(95)).unwrap()).unwrap();
+        let papers = [
+            ("short", invoice(3)),
+            ("long", invoice(95)),
+            ("tagged", tagged(9)),
+            ("note", credit_note(invoice(3))),
+            ("tagged-note", credit_note(tagged(5))),
+        ];
+        for (name, paper) in papers {
+            std::fs::write(format!("{folder}/{name}.pdf"), render(&paper).unwrap()).unwrap();
+        }
     }
 }
 

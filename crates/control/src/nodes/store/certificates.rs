@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contract::{Timestamp, id::NodeId};
+use contract::{Timestamp, id::NodeId, nodes::NodeCertificate};
 use kernel::{Tx, clock};
 use uuid::Uuid;
 
@@ -34,6 +34,30 @@ pub async fn insert(tx: &mut Tx, node: NodeId, serial: &str, expires_at: Timesta
         .execute(tx.conn())
         .await?;
     Ok(())
+}
+
+type Columns = (String, jiff_sqlx::Timestamp, jiff_sqlx::Timestamp, Option<jiff_sqlx::Timestamp>);
+
+// bound: certificates of one node that are shown
+const SHOWN: i64 = 10;
+
+/// What a node is or was known by, the newest first.
+pub async fn list(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<NodeCertificate>> {
+    let rows: Vec<Columns> = sqlx::query_as(
+        "SELECT serial, issued_at, expires_at, revoked_at FROM node_certificates
+         WHERE node_id = $1 ORDER BY issued_at DESC, serial LIMIT $2",
+    )
+    .bind(node.uuid())
+    .bind(SHOWN)
+    .fetch_all(tx.conn())
+    .await?;
+    let certificate = |(serial, issued_at, expires_at, revoked_at): Columns| NodeCertificate {
+        serial,
+        issued_at: issued_at.to_jiff(),
+        expires_at: expires_at.to_jiff(),
+        revoked_at: revoked_at.map(|it| it.to_jiff()),
+    };
+    Ok(rows.into_iter().map(certificate).collect())
 }
 
 /// Notes that a node was heard with a certificate.
@@ -104,6 +128,19 @@ pub async fn revoked_since(tx: &mut Tx, since: Timestamp) -> sqlx::Result<Vec<St
         .bind(clock::bind(since))
         .fetch_all(tx.conn())
         .await
+}
+
+/// Nodes whose certificates were revoked since then and that have no other.
+pub async fn cut_off_since(tx: &mut Tx, since: Timestamp) -> sqlx::Result<Vec<NodeId>> {
+    let nodes: Vec<Uuid> = sqlx::query_scalar(
+        "SELECT DISTINCT c.node_id FROM node_certificates c WHERE c.revoked_at > $1 AND NOT EXISTS (
+           SELECT FROM node_certificates other WHERE other.node_id = c.node_id AND other.revoked_at IS NULL
+             AND other.expires_at > app_now())",
+    )
+    .bind(clock::bind(since))
+    .fetch_all(tx.conn())
+    .await?;
+    Ok(nodes.into_iter().map(Into::into).collect())
 }
 
 /// Forgets certificates that ended so long ago that they cannot be renewed either.

@@ -6,8 +6,8 @@ pub mod slots;
 
 use contract::{
     Timestamp, Word,
-    id::{NodeId, PoolId},
-    nodes::{HostName, Node, NodeFilter, NodeHealth, NodeState},
+    id::{NodeId, PoolId, RegionId},
+    nodes::{HostName, Node, NodeFilter, NodeHealth, NodeHost, NodeState},
     pools::Pool,
 };
 use kernel::{Tx, clock, machine::Versioned};
@@ -60,6 +60,7 @@ const NODES: &str =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
     pub id: NodeId,
+    pub region: RegionId,
     pub state: NodeState,
     pub version: i64,
     pub health: NodeHealth,
@@ -71,10 +72,20 @@ pub struct Known {
     pub is_simulated: bool,
 }
 
-type KnownColumns =
-    (Uuid, String, i64, String, Option<String>, Option<String>, Option<jiff_sqlx::Timestamp>, bool, Option<String>);
+type KnownColumns = (
+    Uuid,
+    Uuid,
+    String,
+    i64,
+    String,
+    Option<String>,
+    Option<String>,
+    Option<jiff_sqlx::Timestamp>,
+    bool,
+    Option<String>,
+);
 
-const KNOWN: &str = "SELECT id, state, version, health, trouble, inventory_hash, drain_deadline_at, has_wipe_script, inventory->>'driver' FROM nodes";
+const KNOWN: &str = "SELECT id, region_id, state, version, health, trouble, inventory_hash, drain_deadline_at, has_wipe_script, inventory->>'driver' FROM nodes";
 
 pub async fn get(tx: &mut Tx, id: NodeId) -> sqlx::Result<Option<Node>> {
     let statement = format!("{NODES} WHERE nodes.id = $1");
@@ -102,6 +113,46 @@ pub async fn list(tx: &mut Tx, filter: &NodeFilter) -> sqlx::Result<Vec<Node>> {
         .fetch_all(tx.conn())
         .await?;
     rows.into_iter().map(node).collect()
+}
+
+// bound: changed nodes of one answer; a picture of the fleet is made anew when there are more
+const MOST_CHANGED: usize = 500;
+
+/// The nodes that changed since a mark, and the next mark. A transaction that ran
+/// when the mark was made may have changed some before it: those come again.
+pub async fn changed(tx: &mut Tx, since: Option<i64>) -> sqlx::Result<(i64, Vec<Node>, bool)> {
+    let (mark, mut ids): (i64, Vec<Uuid>) = sqlx::query_as(
+        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+                ARRAY(SELECT node_id FROM node_changes WHERE xid >= $1::bigint::text::xid8 ORDER BY xid LIMIT $2)",
+    )
+    .bind(since.unwrap_or(i64::MAX))
+    .bind(MOST_CHANGED as i64 + 1)
+    .fetch_one(tx.conn())
+    .await?;
+    let is_cut = ids.len() > MOST_CHANGED;
+    ids.truncate(MOST_CHANGED);
+    if ids.is_empty() {
+        return Ok((mark, Vec::new(), is_cut));
+    }
+    let statement = format!("{NODES} WHERE nodes.id = ANY ($1)");
+    let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(ids).fetch_all(tx.conn()).await?;
+    Ok((mark, rows.into_iter().map(node).collect::<sqlx::Result<_>>()?, is_cut))
+}
+
+/// What the host said it is made of.
+pub async fn host(tx: &mut Tx, id: NodeId) -> sqlx::Result<Option<NodeHost>> {
+    let inventory: Option<Json<Inventory>> =
+        sqlx::query_scalar("SELECT inventory FROM nodes WHERE id = $1 AND inventory IS NOT NULL")
+            .bind(id.uuid())
+            .fetch_optional(tx.conn())
+            .await?;
+    Ok(inventory.map(|Json(it)| NodeHost {
+        os: it.os,
+        kernel: it.kernel,
+        cpus: it.cpus,
+        memory_bytes: it.memory_bytes,
+        driver_version: it.gpus.into_iter().find_map(|it| it.driver_version),
+    }))
 }
 
 /// What is known of a node, without waiting for others who change it.
@@ -213,11 +264,12 @@ impl Known {
 }
 
 fn known_row(row: KnownColumns) -> sqlx::Result<Known> {
-    let (id, state, version, health, trouble, inventory_hash, deadline, has_wipe_script, driver) = row;
+    let (id, region, state, version, health, trouble, inventory_hash, deadline, has_wipe_script, driver) = row;
     let simulated = serde_json::to_value(DriverKind::Sim).ok();
     let is_simulated = driver.is_some_and(|it| simulated == Some(it.into()));
     Ok(Known {
         id: id.into(),
+        region: region.into(),
         state: rows::known(&state)?,
         version,
         health: rows::known(&health)?,

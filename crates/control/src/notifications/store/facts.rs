@@ -1,8 +1,9 @@
 //! What there is to say of an event: names, reasons and times, read when it is told.
 
 use contract::{
-    Timestamp,
-    id::{AllocationId, InvitationId, ProjectId, WebhookId},
+    Timestamp, Word,
+    id::{AllocationId, InvitationId, PaymentId, ProjectId, RefundId, WebhookId},
+    invoices::InvoiceKind,
     notification_kinds::NotificationKind,
 };
 use kernel::{
@@ -26,6 +27,14 @@ pub struct Facts {
     /// When it is over.
     pub until: Option<Timestamp>,
     pub balance: Option<String>,
+    /// How much it is about.
+    pub amount: Option<String>,
+    /// What of it is still to be paid.
+    pub due: Option<String>,
+    /// The month that it is for.
+    pub period: Option<String>,
+    /// Whether money comes back.
+    pub is_credit: bool,
     pub role: Option<String>,
     /// Who asked for what it is about, as actors.
     pub asked_by: Vec<String>,
@@ -47,12 +56,28 @@ pub async fn facts(tx: &mut Tx, kind: NotificationKind, message: &Message) -> sq
             Some(id) => allocation(tx, id).await?,
             None => None,
         },
+        K::AccessBreakGlass => match field::<AllocationId>(&message.data, "allocation_id") {
+            Some(id) => {
+                let reason = field::<String>(&message.data, "reason").map(sentence);
+                allocation(tx, id).await?.map(|it| Facts { reason, ..it })
+            }
+            None => None,
+        },
         K::InvitationReceived => match field::<InvitationId>(&message.data, "id") {
             Some(id) => invitation(tx, id).await?,
             None => None,
         },
         K::WebhookDisabled => match field::<WebhookId>(&message.data, "id") {
             Some(id) => webhook(tx, id).await?,
+            None => None,
+        },
+        K::InvoiceIssued => Some(issued(&message.data)),
+        K::PaymentDisputed | K::PaymentFailed | K::PaymentSucceeded => match field::<PaymentId>(&message.data, "id") {
+            Some(id) => payment(tx, id, &message.subject).await?,
+            None => None,
+        },
+        K::RefundSettled => match field::<RefundId>(&message.data, "id") {
+            Some(id) => refund(tx, id).await?,
             None => None,
         },
         K::MaintenancePlanned => match field::<ProjectId>(&message.data, "project_id") {
@@ -158,16 +183,75 @@ fn announced(facts: Facts, data: &Value) -> Facts {
 }
 
 fn budgeted(facts: Facts, data: &Value) -> Facts {
-    let number = |name: &str| data.get(name).and_then(Value::as_i64);
-    let currency = field::<Currency>(data, "currency");
-    let money = |name: &str| Some(Money::from_micros(number(name)?, currency?).to_string());
+    let money = |name: &str| money(data, name).map(|it| it.to_string());
     let used = money("spent_micros").zip(money("amount_micros")).map(|(spent, amount)| format!("{spent} of {amount}"));
     Facts {
-        what: format!("{} %", number("percent").unwrap_or_default()),
+        what: format!("{} %", data.get("percent").and_then(Value::as_i64).unwrap_or_default()),
         balance: used,
         until: field(data, "until"),
         ..facts
     }
+}
+
+/// An amount of the event, in its currency.
+fn money(data: &Value, name: &str) -> Option<Money> {
+    Some(Money::from_micros(data.get(name)?.as_i64()?, field::<Currency>(data, "currency")?))
+}
+
+fn issued(data: &Value) -> Facts {
+    let text = |name: &str| field::<String>(data, name).unwrap_or_default();
+    let is_note = text("kind") == InvoiceKind::CreditNote.as_str();
+    let total = money(data, "total_micros");
+    Facts {
+        what: format!("{} {}", if is_note { "Credit note" } else { "Invoice" }, text("number")),
+        period: field(data, "month"),
+        // A credit note says how much comes back.
+        amount: if is_note { total.and_then(|it| it.checked_neg().ok()) } else { total }.map(|it| it.to_string()),
+        due: money(data, "due_micros").filter(|it| !it.is_zero()).map(|it| it.to_string()),
+        is_credit: is_note,
+        ..Facts::default()
+    }
+}
+
+async fn payment(tx: &mut Tx, id: PaymentId, subject: &str) -> sqlx::Result<Option<Facts>> {
+    type Columns = (String, i64, i64, Option<i64>, Option<String>);
+    let row: Option<Columns> = sqlx::query_as(
+        "SELECT p.currency, p.amount, p.received, (SELECT sum(d.amount)::bigint FROM disputes d WHERE d.payment_id = p.id), p.trouble
+         FROM payments p WHERE p.id = $1",
+    )
+    .bind(id.uuid())
+    .fetch_optional(tx.conn())
+    .await?;
+    let Some((currency, asked, received, disputed, trouble)) = row else { return Ok(None) };
+    let (what, micros) = match subject.rsplit('.').next().unwrap_or_default() {
+        "succeeded" => ("arrived", received),
+        "dispute_opened" => ("disputed", disputed.unwrap_or(received)),
+        "dispute_won" => ("won", disputed.unwrap_or(received)),
+        "dispute_lost" => ("lost", disputed.unwrap_or(received)),
+        _ => ("failed", asked),
+    };
+    Ok(Some(Facts {
+        what: what.into(),
+        amount: Some(Money::from_micros(micros, crate::rows::text(&currency)?).to_string()),
+        reason: trouble.map(sentence),
+        ..Facts::default()
+    }))
+}
+
+async fn refund(tx: &mut Tx, id: RefundId) -> sqlx::Result<Option<Facts>> {
+    let row: Option<(String, i64, String, Option<String>)> = sqlx::query_as(
+        "SELECT p.currency, r.amount, r.state, r.trouble FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id = $1",
+    )
+    .bind(id.uuid())
+    .fetch_optional(tx.conn())
+    .await?;
+    let Some((currency, amount, state, trouble)) = row else { return Ok(None) };
+    Ok(Some(Facts {
+        what: state,
+        amount: Some(Money::from_micros(amount, crate::rows::text(&currency)?).to_string()),
+        reason: trouble.map(sentence),
+        ..Facts::default()
+    }))
 }
 
 /// As it stands inside one: people end reasons as they like.

@@ -13,6 +13,13 @@ from gpuaas._model import Model
 from gpuaas._secret import Secret
 
 __all__ = [
+    "AccessKind",
+    "AccessSession",
+    "AccessSessionId",
+    "AccessSessionPage",
+    "AccessSessionState",
+    "AccessSessionStateChoice",
+    "AccessTicketSpec",
     "Agent",
     "AgentSource",
     "AgentSourceSpec",
@@ -22,6 +29,7 @@ __all__ = [
     "AgentVersion",
     "Agents",
     "Allocation",
+    "AllocationCost",
     "AllocationId",
     "AllocationPage",
     "AllocationPart",
@@ -40,6 +48,7 @@ __all__ = [
     "Because",
     "BillingProfile",
     "BillingProfileSpec",
+    "BreakGlassSpec",
     "Budget",
     "BudgetChange",
     "BudgetExplanation",
@@ -53,7 +62,9 @@ __all__ = [
     "CapacityLine",
     "CapacityLinePage",
     "CapacityUnit",
+    "ChangeMark",
     "Charge",
+    "Command",
     "Correction",
     "CorrectionId",
     "CorrectionKind",
@@ -69,6 +80,7 @@ __all__ = [
     "DeadLetterState",
     "DeadLetterStateChoice",
     "Difference",
+    "Domain",
     "DrainSpec",
     "Email",
     "EnrolmentToken",
@@ -83,9 +95,18 @@ __all__ = [
     "EventPattern",
     "Explanation",
     "ExportPlace",
+    "Gateway",
+    "GatewayAgentUrl",
+    "GatewayId",
+    "GatewayPage",
+    "GatewayPublicUrl",
+    "GatewaySpec",
+    "GatewayStatus",
+    "GatewayStatusChoice",
     "GpuModel",
     "GpuPoint",
     "GpuSeries",
+    "HostAndPort",
     "HostName",
     "HostPoint",
     "Invitation",
@@ -145,20 +166,27 @@ __all__ = [
     "MetalProviderPage",
     "Month",
     "Name",
+    "NewAccessTicket",
     "NewEnrolmentToken",
+    "NewGateway",
     "NewInvitation",
     "NewKey",
     "NewPassword",
     "NewUser",
     "NewWebhook",
     "Node",
+    "NodeCertificate",
+    "NodeChanges",
     "NodeDetail",
     "NodeHealth",
     "NodeHealthChoice",
+    "NodeHost",
     "NodeId",
     "NodePage",
     "NodeState",
     "NodeStateChoice",
+    "NodeTask",
+    "NodeTaskState",
     "NodeTelemetry",
     "Nothing",
     "Notification",
@@ -180,6 +208,8 @@ __all__ = [
     "OrganizationSpec",
     "OrganizationState",
     "OrganizationStateChoice",
+    "OtherCharge",
+    "OtherChargeKind",
     "Party",
     "PartySpec",
     "Payment",
@@ -246,6 +276,15 @@ __all__ = [
     "Reason",
     "RecordedEvent",
     "RecordedEventPage",
+    "Recording",
+    "RecordingDetail",
+    "RecordingGap",
+    "RecordingId",
+    "RecordingPage",
+    "RecordingProof",
+    "RecordingSegment",
+    "RecordingState",
+    "RecordingStateChoice",
     "RefreshToken",
     "Refund",
     "RefundId",
@@ -260,6 +299,8 @@ __all__ = [
     "Rejection",
     "Resolution",
     "ResolutionChoice",
+    "Revenue",
+    "RevenueLine",
     "Role",
     "RoleChoice",
     "Seal",
@@ -286,6 +327,8 @@ __all__ = [
     "Slot",
     "SlotCondition",
     "SlotId",
+    "SshCertificate",
+    "SshCertificateSpec",
     "SshKey",
     "SshKeyId",
     "SshKeyPage",
@@ -293,6 +336,7 @@ __all__ = [
     "TagValue",
     "Tax",
     "TaxSpec",
+    "TicketKindChoice",
     "TokenSet",
     "UnreadNotifications",
     "Usage",
@@ -303,6 +347,8 @@ __all__ = [
     "User",
     "UserId",
     "UserPage",
+    "Utilisation",
+    "UtilisationLine",
     "WalletChange",
     "WalletState",
     "Webhook",
@@ -324,6 +370,13 @@ __all__ = [
     "WorkItemPage",
 ]
 
+# One of terminal, tcp, http, ssh; accept words that are not listed.
+AccessKind: TypeAlias = Literal["terminal", "tcp", "http", "ssh"] | str
+# Identifies one AccessSession; opaque.
+AccessSessionId: TypeAlias = str
+# One of opening, open, detached, ended; accept words that are not listed.
+AccessSessionState: TypeAlias = Literal["opening", "open", "detached", "ended"] | str
+AccessSessionStateChoice: TypeAlias = Literal["opening", "open", "detached", "ended"]
 # One of waiting, updating, updated, rolled_back, failed, stopped; accept words that are not listed.
 AgentUpdateState: TypeAlias = Literal["waiting", "updating", "updated", "rolled_back", "failed", "stopped"] | str
 AgentUrl: TypeAlias = str
@@ -345,6 +398,8 @@ BudgetPeriod: TypeAlias = Literal["month", "quarter", "year", "total"] | str
 BudgetPeriodChoice: TypeAlias = Literal["month", "quarter", "year", "total"]
 # One of node, gpu, mig_slice; accept words that are not listed.
 CapacityUnit: TypeAlias = Literal["node", "gpu", "mig_slice"] | str
+ChangeMark: TypeAlias = str
+Command: TypeAlias = str
 # Identifies one Correction; opaque.
 CorrectionId: TypeAlias = str
 # One of credit, adjustment, reversal; accept words that are not listed.
@@ -358,6 +413,7 @@ DeadLetterId: TypeAlias = str
 # One of waiting, exhausted, delivered, discarded; accept words that are not listed.
 DeadLetterState: TypeAlias = Literal["waiting", "exhausted", "delivered", "discarded"] | str
 DeadLetterStateChoice: TypeAlias = Literal["waiting", "exhausted", "delivered", "discarded"]
+Domain: TypeAlias = str
 Email: TypeAlias = str
 # Identifies one EnrolmentToken; opaque.
 EnrolmentTokenId: TypeAlias = str
@@ -371,7 +427,15 @@ EraseChoice: TypeAlias = Literal["secure", "quick"]
 EventId: TypeAlias = str
 EventPattern: TypeAlias = str
 ExportPlace: TypeAlias = str
+GatewayAgentUrl: TypeAlias = str
+# Identifies one Gateway; opaque.
+GatewayId: TypeAlias = str
+GatewayPublicUrl: TypeAlias = str
+# One of waiting, live, silent, removed; accept words that are not listed.
+GatewayStatus: TypeAlias = Literal["waiting", "live", "silent", "removed"] | str
+GatewayStatusChoice: TypeAlias = Literal["waiting", "live", "silent", "removed"]
 GpuModel: TypeAlias = str
+HostAndPort: TypeAlias = str
 HostName: TypeAlias = str
 # Identifies one Invitation; opaque.
 InvitationId: TypeAlias = str
@@ -424,16 +488,20 @@ NodeId: TypeAlias = str
 # One of enrolling, ready, cordoned, draining, maintenance, sanitizing, failed, retired; accept words that are not listed.
 NodeState: TypeAlias = Literal["enrolling", "ready", "cordoned", "draining", "maintenance", "sanitizing", "failed", "retired"] | str
 NodeStateChoice: TypeAlias = Literal["enrolling", "ready", "cordoned", "draining", "maintenance", "sanitizing", "failed", "retired"]
+# One of waiting, delivered, done, failed, refused, expired; accept words that are not listed.
+NodeTaskState: TypeAlias = Literal["waiting", "delivered", "done", "failed", "refused", "expired"] | str
 # Identifies one Notification; opaque.
 NotificationId: TypeAlias = str
-# One of allocation_failed, allocation_lease_ending, allocation_needs_attention, allocation_node_lost, allocation_out_of_funds, allocation_taken_back, budget_threshold, invitation_received, maintenance_planned, wallet_depleted, wallet_funded, wallet_grace, wallet_low, webhook_disabled; accept words that are not listed.
-NotificationKind: TypeAlias = Literal["allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "budget_threshold", "invitation_received", "maintenance_planned", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"] | str
-NotificationKindChoice: TypeAlias = Literal["allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "budget_threshold", "invitation_received", "maintenance_planned", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"]
+# One of access_break_glass, allocation_failed, allocation_lease_ending, allocation_needs_attention, allocation_node_lost, allocation_out_of_funds, allocation_taken_back, budget_threshold, invitation_received, invoice_issued, maintenance_planned, payment_disputed, payment_failed, payment_succeeded, refund_settled, wallet_depleted, wallet_funded, wallet_grace, wallet_low, webhook_disabled; accept words that are not listed.
+NotificationKind: TypeAlias = Literal["access_break_glass", "allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "budget_threshold", "invitation_received", "invoice_issued", "maintenance_planned", "payment_disputed", "payment_failed", "payment_succeeded", "refund_settled", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"] | str
+NotificationKindChoice: TypeAlias = Literal["access_break_glass", "allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "budget_threshold", "invitation_received", "invoice_issued", "maintenance_planned", "payment_disputed", "payment_failed", "payment_succeeded", "refund_settled", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"]
 # Identifies one Organization; opaque.
 OrganizationId: TypeAlias = str
 # One of active, suspended, closed; accept words that are not listed.
 OrganizationState: TypeAlias = Literal["active", "suspended", "closed"] | str
 OrganizationStateChoice: TypeAlias = Literal["active", "suspended", "closed"]
+# One of credit, adjustment, tax; accept words that are not listed.
+OtherChargeKind: TypeAlias = Literal["credit", "adjustment", "tax"] | str
 # Identifies one PaymentDrift; opaque.
 PaymentDriftId: TypeAlias = str
 # One of not_posted, amount_differs, unknown_here, missing_there; accept words that are not listed.
@@ -448,9 +516,9 @@ PaymentId: TypeAlias = str
 # One of created, pending, succeeded, failed, cancelled, disputed, charged_back; accept words that are not listed.
 PaymentState: TypeAlias = Literal["created", "pending", "succeeded", "failed", "cancelled", "disputed", "charged_back"] | str
 PaymentStateChoice: TypeAlias = Literal["created", "pending", "succeeded", "failed", "cancelled", "disputed", "charged_back"]
-# One of organization:read, organization:write, organization:close, members:read, members:write, projects:read, projects:write, service_accounts:read, service_accounts:write, policies:read, policies:write, audit:read, events:read, allocations:read, allocations:write, quotas:read, ledger:read, budgets:write, payments:read, payments:write, webhooks:read, webhooks:write, platform.organizations:read, platform.organizations:write, platform.users:read, platform.users:write, platform.policies:read, platform.policies:write, platform.audit:read, platform.dead_letters:read, platform.dead_letters:write, platform.work:read, platform.work:write, platform.fleet:read, platform.fleet:write, platform.allocations:read, platform.allocations:write, platform.quotas:write, platform.ledger:read, platform.ledger:write; accept words that are not listed.
-Permission: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "quotas:read", "ledger:read", "budgets:write", "payments:read", "payments:write", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write"] | str
-PermissionChoice: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "quotas:read", "ledger:read", "budgets:write", "payments:read", "payments:write", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write"]
+# One of organization:read, organization:write, organization:close, members:read, members:write, projects:read, projects:write, service_accounts:read, service_accounts:write, policies:read, policies:write, audit:read, events:read, allocations:read, allocations:write, access:read, access:write, recordings:read, quotas:read, ledger:read, budgets:write, billing_profile:write, payments:read, payments:write, webhooks:read, webhooks:write, platform.organizations:read, platform.organizations:write, platform.users:read, platform.users:write, platform.policies:read, platform.policies:write, platform.audit:read, platform.dead_letters:read, platform.dead_letters:write, platform.work:read, platform.work:write, platform.fleet:read, platform.fleet:write, platform.allocations:read, platform.allocations:write, platform.access:read, platform.access:write, platform.recordings:read, platform.quotas:write, platform.ledger:read, platform.ledger:write, platform.events:read; accept words that are not listed.
+Permission: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "access:read", "access:write", "recordings:read", "quotas:read", "ledger:read", "budgets:write", "billing_profile:write", "payments:read", "payments:write", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.access:read", "platform.access:write", "platform.recordings:read", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write", "platform.events:read"] | str
+PermissionChoice: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "access:read", "access:write", "recordings:read", "quotas:read", "ledger:read", "budgets:write", "billing_profile:write", "payments:read", "payments:write", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.access:read", "platform.access:write", "platform.recordings:read", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write", "platform.events:read"]
 PersonName: TypeAlias = str
 # One of operator, support, auditor; accept words that are not listed.
 PlatformRole: TypeAlias = Literal["operator", "support", "auditor"] | str
@@ -480,6 +548,11 @@ PublicKey: TypeAlias = str
 # Identifies one Quota; opaque.
 QuotaId: TypeAlias = str
 Reason: TypeAlias = str
+# Identifies one Recording; opaque.
+RecordingId: TypeAlias = str
+# One of recording, sealed, deleted; accept words that are not listed.
+RecordingState: TypeAlias = Literal["recording", "sealed", "deleted"] | str
+RecordingStateChoice: TypeAlias = Literal["recording", "sealed", "deleted"]
 # Identifies one Refund; opaque.
 RefundId: TypeAlias = str
 # One of requested, pending, succeeded, failed; accept words that are not listed.
@@ -513,6 +586,7 @@ SlotId: TypeAlias = str
 # Identifies one SshKey; opaque.
 SshKeyId: TypeAlias = str
 TagValue: TypeAlias = str
+TicketKindChoice: TypeAlias = Literal["terminal", "tcp", "http"]
 # One of project, sku, tag, day; accept words that are not listed.
 UsageBy: TypeAlias = Literal["project", "sku", "tag", "day"] | str
 UsageByChoice: TypeAlias = Literal["project", "sku", "tag", "day"]
@@ -532,6 +606,80 @@ WebhookId: TypeAlias = str
 WebhookState: TypeAlias = Literal["active", "disabled", "deleted"] | str
 WebhookStateChoice: TypeAlias = Literal["active", "disabled", "deleted"]
 WebhookUrl: TypeAlias = str
+
+
+@dataclass(kw_only=True)
+class AccessSession(Model):
+    """See the API's `AccessSession`."""
+
+    # Whence the person came.
+    address: str
+    allocation_id: AllocationId
+    bytes_in: int
+    bytes_out: int
+    created_at: datetime
+    # When it ends whatever happens.
+    ends_at: datetime
+    # The gateway that it goes through, or went through last.
+    gateway_id: GatewayId
+    id: AccessSessionId
+    # Whether other members may join it.
+    is_shared: bool
+    kind: AccessKind
+    node_id: NodeId
+    # Who: `user:` or `service_account:` and an id.
+    opened_by: str
+    organization_id: OrganizationId
+    project_id: ProjectId
+    # What was recorded of it.
+    recording_ids: list[RecordingId]
+    # How often its reader made it wait.
+    stalls: int
+    state: AccessSessionState
+    state_since: datetime
+    version: int
+    # Why an operator of the platform is here.
+    break_glass: str | None = None
+    ended_at: datetime | None = None
+    # What the shell exited with.
+    exit_code: int | None = None
+    port: int | None = None
+    # Why it ended, or lost its reader.
+    reason: str | None = None
+    user_id: UserId | None = None
+    # The session that it looks on at.
+    watches: AccessSessionId | None = None
+
+
+@dataclass(kw_only=True)
+class AccessSessionPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[AccessSession]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class AccessTicketSpec(Model):
+    """See the API's `AccessTicketSpec`."""
+
+    kind: TicketKindChoice
+    # Run this instead of a prompt.
+    command: Command | None = None
+    # Which of its nodes; the first when not said.
+    node_id: NodeId | None = None
+    # Without a terminal: output and errors come apart, nothing is echoed, and it
+    # cannot be resumed. For pipes.
+    plain: bool | None = None
+    # For `tcp` and `http`: the port on which the allocation listens.
+    port: int | None = None
+    # Come back to the shell of this session, or take it over.
+    resume: AccessSessionId | None = None
+    # Let other members with the same permission join the session.
+    share: bool | None = None
+    # Look on at the session in `resume` instead, without typing.
+    watch: bool | None = None
 
 
 @dataclass(kw_only=True)
@@ -605,6 +753,35 @@ class Allocation(Model):
     # What it waits for, or why it failed, ended or was stopped.
     reason: str | None = None
     region: Label | None = None
+
+
+@dataclass(kw_only=True)
+class AllocationCost(Model):
+    """What an allocation cost, to the millionth, at one moment."""
+
+    # What it has come to since `posted_to`; it is posted with the next journal of usage.
+    accrued_micros: int
+    # How long it was active.
+    active_seconds: int
+    allocation_id: AllocationId
+    # All of it: posted less taken back, and accrued.
+    amount_micros: int
+    # Up to when it is counted.
+    at: datetime
+    # What an hour costs at present; 0 when it is not active.
+    burn_micros_per_hour: int
+    currency: CurrencyCode
+    # GPUs times the seconds that they ran.
+    gpu_seconds: int
+    # What is held for it besides.
+    held_micros: int
+    # How often it became active.
+    intervals: int
+    # What is in the books, up to `posted_to`.
+    posted_micros: int
+    posted_to: datetime
+    # What of that was taken back by corrections.
+    taken_back_micros: int
 
 
 @dataclass(kw_only=True)
@@ -785,6 +962,16 @@ class BillingProfileSpec(Model):
     tax: TaxSpec | None = None
     # A tax or VAT number.
     tax_id: PrintedLine | None = None
+
+
+@dataclass(kw_only=True)
+class BreakGlassSpec(Model):
+    """See the API's `BreakGlassSpec`."""
+
+    # Told to the organization.
+    reason: Reason
+    # Which of its nodes; the first when not said.
+    node_id: NodeId | None = None
 
 
 @dataclass(kw_only=True)
@@ -1072,6 +1259,53 @@ class Explanation(Model):
 
 
 @dataclass(kw_only=True)
+class Gateway(Model):
+    """See the API's `Gateway`."""
+
+    agent_url: str
+    app_domain: str
+    created_at: datetime
+    id: GatewayId
+    name: Label
+    # How many hosts are connected to it.
+    nodes: int
+    public_url: str
+    region_id: RegionId
+    # How many sessions go through it.
+    sessions: int
+    status: GatewayStatus
+    last_seen_at: datetime | None = None
+    ssh_address: str | None = None
+    # What it runs.
+    version: str | None = None
+
+
+@dataclass(kw_only=True)
+class GatewayPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Gateway]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class GatewaySpec(Model):
+    """See the API's `GatewaySpec`."""
+
+    # Where hosts reach it.
+    agent_url: GatewayAgentUrl
+    # Below which every app has a name of its own; no other site may be there.
+    app_domain: Domain
+    name: Label
+    # Where people's programs reach it; several gateways may share one.
+    public_url: GatewayPublicUrl
+    region_id: RegionId
+    # Where SSH clients reach it, if it serves them.
+    ssh_address: HostAndPort | None = None
+
+
+@dataclass(kw_only=True)
 class GpuPoint(Model):
     """What a GPU was like from a moment on."""
 
@@ -1185,12 +1419,14 @@ class Invoice(Model):
     corrects: str | None = None
     # The journal that posted rounding and tax.
     journal: int | None = None
+    # The tag by whose values the lines are cut, as the policy `billing.invoice_tag` was when it was issued.
+    tag_key: Label | None = None
     tax: Tax | None = None
 
 
 @dataclass(kw_only=True)
 class InvoiceLine(Model):
-    """What was used in one project, of one SKU, at one price."""
+    """What was used in one project, of one SKU, at one price, with one value of the invoice's tag."""
 
     amount_micros: int
     # GPUs times the microseconds that they ran.
@@ -1200,6 +1436,9 @@ class InvoiceLine(Model):
     project_id: ProjectId
     sku: str
     sku_id: SkuId
+    # The value of the invoice's tag: empty for what has none, `(other)` for all beyond the largest 500
+    # together; absent when lines are not cut by a tag.
+    tag: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -1521,6 +1760,20 @@ class MetalProviderPage(Model):
 
 
 @dataclass(kw_only=True)
+class NewAccessTicket(Model):
+    """See the API's `NewAccessTicket`."""
+
+    expires_at: datetime
+    # The session that it opens or joins.
+    session_id: AccessSessionId
+    ticket: ShownSecret
+    # The gateway: `/v1/terminal` and `/v1/forward` are below it.
+    url: str
+    # For apps: where the app is. The ticket is posted to `/.gpuaas/enter` there.
+    app_url: str | None = None
+
+
+@dataclass(kw_only=True)
 class NewEnrolmentToken(Model):
     """See the API's `NewEnrolmentToken`."""
 
@@ -1530,6 +1783,19 @@ class NewEnrolmentToken(Model):
     node_url: str
     secret: ShownSecret
     token: EnrolmentToken
+
+
+@dataclass(kw_only=True)
+class NewGateway(Model):
+    """See the API's `NewGateway`."""
+
+    # SHA-256 of the root certificate that it must trust, in hex.
+    ca_fingerprint: str
+    # Where it joins and beats: the setting `gateway.control_url`.
+    control_url: str
+    gateway: Gateway
+    # The token that it joins with.
+    secret: ShownSecret
 
 
 @dataclass(kw_only=True)
@@ -1609,11 +1875,50 @@ class Node(Model):
 
 
 @dataclass(kw_only=True)
+class NodeCertificate(Model):
+    """See the API's `NodeCertificate`."""
+
+    expires_at: datetime
+    issued_at: datetime
+    serial: str
+    revoked_at: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class NodeChanges(Model):
+    """See the API's `NodeChanges`."""
+
+    # More changed than one answer holds: list the nodes anew.
+    is_cut: bool
+    # Send it as `after` the next time.
+    mark: ChangeMark
+    # As they are now, retired ones too. One that did not change may be among them.
+    nodes: list[Node]
+
+
+@dataclass(kw_only=True)
 class NodeDetail(Model):
     """See the API's `NodeDetail`."""
 
+    # What it is known by, the newest first.
+    certificates: list[NodeCertificate]
     node: Node
     slots: list[Slot]
+    # What it was last told to do, the newest first.
+    tasks: list[NodeTask]
+    # What the host said it is made of; absent until it did.
+    host: NodeHost | None = None
+
+
+@dataclass(kw_only=True)
+class NodeHost(Model):
+    """See the API's `NodeHost`."""
+
+    cpus: int
+    kernel: str
+    memory_bytes: int
+    os: str
+    driver_version: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -1623,6 +1928,23 @@ class NodePage(Model):
     items: list[Node]
     # Send it as `cursor` for the next page; absent on the last one.
     next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class NodeTask(Model):
+    """See the API's `NodeTask`."""
+
+    created_at: datetime
+    id: str
+    # The kind of what it is about, as in the work queue.
+    kind: str
+    state: NodeTaskState
+    subject_id: str
+    # What the node is to do.
+    verb: str
+    # Why it failed or was refused.
+    detail: str | None = None
+    reported_at: datetime | None = None
 
 
 @dataclass(kw_only=True)
@@ -1771,6 +2093,27 @@ class OrganizationSpec(Model):
     """See the API's `OrganizationSpec`."""
 
     name: Name
+
+
+@dataclass(kw_only=True)
+class OtherCharge(Model):
+    """What a journal adds to what the organization pays, besides usage. Payments,
+refunds and disputes are no charges."""
+
+    # Negative when the organization pays less.
+    amount_micros: int
+    currency: CurrencyCode
+    # What it is for: the window that is taken back, the invoice's month, or the day on which it was posted.
+    from_: datetime
+    # Whether it corrects a month that was invoiced before.
+    is_correction: bool
+    journal_id: JournalId
+    kind: OtherChargeKind
+    reason: str
+    # The end, which is not part of it.
+    to: datetime
+    # The number of the invoice or credit note that it belongs to.
+    invoice: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -2214,6 +2557,8 @@ class RecordedEvent(Model):
     message_id: str
     resource: str | None
     subject: str
+    # Whose event it is; absent when it is the platform's own.
+    organization_id: OrganizationId | None = None
 
 
 @dataclass(kw_only=True)
@@ -2223,6 +2568,87 @@ class RecordedEventPage(Model):
     items: list[RecordedEvent]
     # Send it as `cursor` for the next page; absent on the last one.
     next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class Recording(Model):
+    """See the API's `Recording`."""
+
+    allocation_id: AllocationId
+    created_at: datetime
+    # How long it is.
+    duration_ms: int
+    # Whether what was typed is kept as well.
+    has_input: bool
+    id: RecordingId
+    # Who was recorded: `user:` or `service_account:` and an id.
+    opened_by: str
+    organization_id: OrganizationId
+    project_id: ProjectId
+    session_id: AccessSessionId
+    # What is stored of it.
+    size_bytes: int
+    state: RecordingState
+    version: int
+    # SHA-256 over the hashes of all pieces, in hex; also in the audit log.
+    root: str | None = None
+    sealed_at: datetime | None = None
+    user_id: UserId | None = None
+
+
+@dataclass(kw_only=True)
+class RecordingDetail(Model):
+    """See the API's `RecordingDetail`."""
+
+    gaps: list[RecordingGap]
+    recording: Recording
+    segments: list[RecordingSegment]
+
+
+@dataclass(kw_only=True)
+class RecordingGap(Model):
+    """Output that no piece holds."""
+
+    after_segment: int
+    from_: int
+    to: int
+
+
+@dataclass(kw_only=True)
+class RecordingPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Recording]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class RecordingProof(Model):
+    """See the API's `RecordingProof`."""
+
+    is_intact: bool
+    # How many pieces were compared.
+    pieces: int
+    # What is wrong, piece by piece.
+    problems: list[str]
+    recording_id: RecordingId
+    root: str
+
+
+@dataclass(kw_only=True)
+class RecordingSegment(Model):
+    """What one gateway wrote in one go."""
+
+    began_ms: int
+    ended_ms: int
+    # Offsets of the output in it.
+    from_: int
+    # Whether its gateway finished it.
+    is_complete: bool
+    number: int
+    pieces: int
+    to: int
 
 
 @dataclass(kw_only=True)
@@ -2301,6 +2727,29 @@ class Rejection(Model):
 
     nodes: int
     reason: str
+
+
+@dataclass(kw_only=True)
+class Revenue(Model):
+    """See the API's `Revenue`."""
+
+    # In the order of days; days without any are left out.
+    lines: list[RevenueLine]
+    since: datetime
+    until: datetime
+
+
+@dataclass(kw_only=True)
+class RevenueLine(Model):
+    """See the API's `RevenueLine`."""
+
+    # Negative when more was taken back than earned.
+    amount_micros: int
+    currency: CurrencyCode
+    # Like `2026-11-15`.
+    day: str
+    sku: str
+    sku_id: SkuId
 
 
 @dataclass(kw_only=True)
@@ -2470,6 +2919,29 @@ class Slot(Model):
 
 
 @dataclass(kw_only=True)
+class SshCertificate(Model):
+    """See the API's `SshCertificate`."""
+
+    # Host and port of the gateways of the allocation's region.
+    address: str
+    # In OpenSSH's form: what `CertificateFile` names a file of.
+    certificate: str
+    expires_at: datetime
+    # The gateways' keys at that address, as lines of a `known_hosts` file.
+    known_hosts: list[str]
+    # What stands before the `@`.
+    login: str
+
+
+@dataclass(kw_only=True)
+class SshCertificateSpec(Model):
+    """See the API's `SshCertificateSpec`."""
+
+    # The key that is certified; its private half stays with the caller.
+    public_key: PublicKey
+
+
+@dataclass(kw_only=True)
 class SshKey(Model):
     """See the API's `SshKey`."""
 
@@ -2557,6 +3029,8 @@ class UsageExport(Model):
     charges: list[Charge]
     organization: str
     organization_id: OrganizationId
+    # What costs or gives something besides usage; after the last of the charges.
+    other_charges: list[OtherCharge]
     # The end of the month, which is not part of it.
     period_end: datetime
     period_start: datetime
@@ -2600,6 +3074,28 @@ class UserPage(Model):
     items: list[User]
     # Send it as `cursor` for the next page; absent on the last one.
     next_cursor: str | None = None
+
+
+@dataclass(kw_only=True)
+class Utilisation(Model):
+    """See the API's `Utilisation`."""
+
+    # Every day, in order.
+    lines: list[UtilisationLine]
+    since: datetime
+    until: datetime
+
+
+@dataclass(kw_only=True)
+class UtilisationLine(Model):
+    """See the API's `UtilisationLine`."""
+
+    # Like `2026-11-15`.
+    day: str
+    # GPUs times the seconds that they ran for somebody.
+    sold_gpu_seconds: int
+    # GPUs times the seconds that their nodes were part of the fleet.
+    there_gpu_seconds: int
 
 
 @dataclass(kw_only=True)

@@ -71,6 +71,13 @@ class OrganizationSuspendedError(ProblemError):
     """
 
 
+class AccessRefusedError(ProblemError):
+    """Policy does not let this way in (`access_refused`, 403).
+
+    Use a way that policy allows: the detail names the policy, and `policies explain` shows who set it.
+    """
+
+
 class SelfServiceOffError(ProblemError):
     """This platform does not offer it without an invitation (`self_service_off`, 403).
 
@@ -117,6 +124,13 @@ class PaymentsOffError(ProblemError):
     """This installation takes no payments (`payments_off`, 409).
 
     Ask its operators for credit, or to set up a payment provider as `docs/guides/payments.md` says.
+    """
+
+
+class NotPricedError(ProblemError):
+    """It has no price in the currency that is charged (`not_priced`, 409).
+
+    Ask for another SKU, or ask an operator to add a price in that currency: `gpuaas prices set`.
     """
 
 
@@ -207,6 +221,7 @@ BY_CODE: dict[str, type[ProblemError]] = {
     "sign_in_needed": SignInNeededError,
     "scope_exceeded": ScopeExceededError,
     "organization_suspended": OrganizationSuspendedError,
+    "access_refused": AccessRefusedError,
     "self_service_off": SelfServiceOffError,
     "not_found": NotFoundError,
     "method_not_allowed": MethodNotAllowedError,
@@ -214,6 +229,7 @@ BY_CODE: dict[str, type[ProblemError]] = {
     "name_taken": NameTakenError,
     "last_owner": LastOwnerError,
     "payments_off": PaymentsOffError,
+    "not_priced": NotPricedError,
     "request_in_progress": RequestInProgressError,
     "payload_too_large": PayloadTooLargeError,
     "unsupported_media_type": UnsupportedMediaTypeError,

@@ -21,6 +21,139 @@ if TYPE_CHECKING:
     from gpuaas.client import Client
 
 
+class AccessSessions(Resource):
+    """The endpoints of `access_sessions`."""
+
+    def list(self, *, organization: str | None = None, allocation_id: m.AllocationId | None = None, page_size: int | None = None, since: datetime | str | None = None, state: m.AccessSessionStateChoice | None = None, until: datetime | str | None = None, user_id: m.UserId | None = None) -> Pages[m.AccessSession]:
+        """List the sessions of an organization.
+
+        Who may call: members of the organization with the permission `access:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `allocation_id`: Only those of this allocation.
+        - `page_size`: Items per page.
+        - `since`: Only those that began at this time or later.
+        - `state`: Only sessions in this state; those that are not over when not said.
+        - `until`: Only those that began before this time.
+        - `user_id`: Only those of this person.
+        """
+        call = Call(
+            "ListAccessSessions", "GET", "/v1/organizations/{organization_id}/access-sessions",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"allocation_id": allocation_id, "limit": page_size, "since": since, "state": state, "until": until, "user_id": user_id}),
+        )
+        return Pages(self._client, call, m.AccessSession)
+
+    def get(self, access_session_id: m.AccessSessionId, *, organization: str | None = None) -> m.AccessSession:
+        """Read one session.
+
+        Who may call: members of the organization with the permission `access:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetAccessSession", "GET", "/v1/organizations/{organization_id}/access-sessions/{access_session_id}",
+            path={"organization_id": InOrganization(organization), "access_session_id": access_session_id},
+        )
+        return self._client.send(call, m.AccessSession)
+
+    def end(self, access_session_id: m.AccessSessionId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.AccessSession:
+        """End a session: one's own, or anybody's for administrators.
+
+        A shell that nobody is connected to hangs up when its grace is over.
+
+        Who may call: members of the organization with the permission `access:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "EndAccessSession", "POST", "/v1/organizations/{organization_id}/access-sessions/{access_session_id}/end",
+            path={"organization_id": InOrganization(organization), "access_session_id": access_session_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.AccessSession)
+
+    def list_all(self, *, allocation_id: m.AllocationId | None = None, gateway_id: m.GatewayId | None = None, page_size: int | None = None, organization_id: m.OrganizationId | None = None, since: datetime | str | None = None, state: m.AccessSessionStateChoice | None = None, until: datetime | str | None = None, user_id: m.UserId | None = None) -> Pages[m.AccessSession]:
+        """List the sessions of every organization.
+
+        Who may call: platform staff with the permission `platform.access:read`.
+
+        - `allocation_id`: Only those of this allocation.
+        - `gateway_id`: Only those through this gateway.
+        - `page_size`: Items per page.
+        - `organization_id`: Only those of this organization.
+        - `since`: Only those that began at this time or later.
+        - `state`: Only sessions in this state; those that are not over when not said.
+        - `until`: Only those that began before this time.
+        - `user_id`: Only those of this person.
+        """
+        call = Call(
+            "ListAllAccessSessions", "GET", "/v1/platform/access-sessions",
+            query=given({"allocation_id": allocation_id, "gateway_id": gateway_id, "limit": page_size, "organization_id": organization_id, "since": since, "state": state, "until": until, "user_id": user_id}),
+        )
+        return Pages(self._client, call, m.AccessSession)
+
+    def end_any(self, access_session_id: m.AccessSessionId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.AccessSession:
+        """End anybody's session.
+
+        Who may call: platform staff with the permission `platform.access:write`.
+        """
+        call = Call(
+            "EndAnyAccessSession", "POST", "/v1/platform/access-sessions/{access_session_id}/end",
+            path={"access_session_id": access_session_id},
+            body={"reason": reason},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.AccessSession)
+
+
+class AccessTickets(Resource):
+    """The endpoints of `access_tickets`."""
+
+    def break_glass(self, allocation_id: m.AllocationId, *, reason: m.Reason, node_id: m.NodeId | None = None, idempotency_key: str | None = None) -> m.NewAccessTicket:
+        """Get a ticket for a terminal of anybody's allocation, for a reason.
+
+        It is recorded where recordings are kept, and the owners and administrators of the organization are told at once.
+
+        Who may call: platform staff with the permission `platform.access:write`.
+
+        - `node_id`: Which of its nodes; the first when not said.
+        - `reason`: Told to the organization.
+        """
+        call = Call(
+            "BreakGlass", "POST", "/v1/platform/allocations/{allocation_id}/break-glass",
+            path={"allocation_id": allocation_id},
+            body={"reason": reason, **given({"node_id": node_id})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.NewAccessTicket)
+
+    def create(self, allocation_id: m.AllocationId, *, kind: m.TicketKindChoice, project: str | None = None, command: m.Command | None = None, node_id: m.NodeId | None = None, plain: bool | None = None, port: int | None = None, resume: m.AccessSessionId | None = None, share: bool | None = None, watch: bool | None = None, idempotency_key: str | None = None) -> m.NewAccessTicket:
+        """Get a ticket for a terminal, a port or an app of an allocation.
+
+        The ticket is shown once, in this answer, works once, and goes to the gateway in `Sec-WebSocket-Protocol`, never in an address.
+
+        Who may call: members of the project's organization with the permission `access:write`.
+
+        - `project`: By id or name; the client's own when not said.
+        - `command`: Run this instead of a prompt.
+        - `node_id`: Which of its nodes; the first when not said.
+        - `plain`: Without a terminal: output and errors come apart, nothing is echoed, and it
+        cannot be resumed. For pipes.
+        - `port`: For `tcp` and `http`: the port on which the allocation listens.
+        - `resume`: Come back to the shell of this session, or take it over.
+        - `share`: Let other members with the same permission join the session.
+        - `watch`: Look on at the session in `resume` instead, without typing.
+        """
+        call = Call(
+            "CreateAccessTicket", "POST", "/v1/projects/{project_id}/allocations/{allocation_id}/access-tickets",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+            body={"kind": kind, **given({"command": command, "node_id": node_id, "plain": plain, "port": port, "resume": resume, "share": share, "watch": watch})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.NewAccessTicket)
+
+
 class Agents(Resource):
     """The endpoints of `agents`."""
 
@@ -339,7 +472,7 @@ class BillingProfiles(Resource):
     def set(self, *, address: Sequence[m.PrintedLine], legal_name: m.PrintedLine, organization: str | None = None, email: m.Email | None = None, tax_id: m.PrintedLine | None = None) -> m.BillingProfile:
         """Set what is printed about the organization on its invoices from now on.
 
-        Who may call: members of the organization with the permission `organization:write`.
+        Who may call: members of the organization with the permission `billing_profile:write`.
 
         - `organization`: By id or name; the client's own when not said.
         - `address`: Lines of the postal address, the country last.
@@ -752,6 +885,86 @@ class Events(EventFollowing, Resource):
             query=given({"limit": page_size, "resource": resource, "subject": subject}),
         )
         return Pages(self._client, call, m.RecordedEvent)
+
+    def list_platform(self, *, page_size: int | None = None, organization_id: m.OrganizationId | None = None, resource: str | None = None, subject: str | None = None) -> Pages[m.RecordedEvent]:
+        """List the events of the whole platform.
+
+        Each event also asks for the permission to read what it tells of; the others are left out.
+
+        Who may call: platform staff with the permission `platform.events:read`.
+
+        - `page_size`: Items per page.
+        - `organization_id`: Only events of this organization.
+        - `resource`: Only events of this resource, by its id.
+        - `subject`: Only events whose subject starts so, as in `node.`.
+        """
+        call = Call(
+            "ListPlatformEvents", "GET", "/v1/platform/events",
+            query=given({"limit": page_size, "organization_id": organization_id, "resource": resource, "subject": subject}),
+        )
+        return Pages(self._client, call, m.RecordedEvent)
+
+
+class Gateways(Resource):
+    """The endpoints of `gateways`."""
+
+    def list(self, *, page_size: int | None = None, region_id: m.RegionId | None = None, status: m.GatewayStatusChoice | None = None) -> Pages[m.Gateway]:
+        """List gateways.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `page_size`: Items per page.
+        - `region_id`: Only gateways of this region.
+        - `status`: Only gateways in this condition; all but removed ones when not said.
+        """
+        call = Call(
+            "ListGateways", "GET", "/v1/platform/gateways",
+            query=given({"limit": page_size, "region_id": region_id, "status": status}),
+        )
+        return Pages(self._client, call, m.Gateway)
+
+    def create(self, *, agent_url: m.GatewayAgentUrl, app_domain: m.Domain, name: m.Label, public_url: m.GatewayPublicUrl, region_id: m.RegionId, ssh_address: m.HostAndPort | None = None, idempotency_key: str | None = None) -> m.NewGateway:
+        """Add a gateway to a region.
+
+        The secret lets one process become this gateway. It is shown once, in this answer.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `agent_url`: Where hosts reach it.
+        - `app_domain`: Below which every app has a name of its own; no other site may be there.
+        - `public_url`: Where people's programs reach it; several gateways may share one.
+        - `ssh_address`: Where SSH clients reach it, if it serves them.
+        """
+        call = Call(
+            "CreateGateway", "POST", "/v1/platform/gateways",
+            body={"agent_url": agent_url, "app_domain": app_domain, "name": name, "public_url": public_url, "region_id": region_id, **given({"ssh_address": ssh_address})},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.NewGateway)
+
+    def remove(self, gateway_id: m.GatewayId) -> None:
+        """Remove a gateway: its certificate stops working, and hosts leave it.
+
+        Shells that went through it wait for their people at other gateways.
+
+        Who may call: platform staff with the permission `platform.fleet:write`.
+        """
+        call = Call(
+            "RemoveGateway", "DELETE", "/v1/platform/gateways/{gateway_id}",
+            path={"gateway_id": gateway_id},
+        )
+        self._client.send(call, None)
+
+    def get(self, gateway_id: m.GatewayId) -> m.Gateway:
+        """Read one gateway.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+        """
+        call = Call(
+            "GetGateway", "GET", "/v1/platform/gateways/{gateway_id}",
+            path={"gateway_id": gateway_id},
+        )
+        return self._client.send(call, m.Gateway)
 
 
 class Invitations(Resource):
@@ -1294,6 +1507,21 @@ class Members(Resource):
 
 class Nodes(Resource):
     """The endpoints of `nodes`."""
+
+    def list_changes(self, *, after: m.ChangeMark | None = None) -> m.NodeChanges:
+        """Read the nodes that changed since a mark, to keep a picture of the fleet up to date.
+
+        Ask without a mark for one, list the nodes, and from then on ask for what changed.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `after`: The mark of the answer before; without one nothing but a mark is answered.
+        """
+        call = Call(
+            "ListNodeChanges", "GET", "/v1/platform/node-changes",
+            query=given({"after": after}),
+        )
+        return self._client.send(call, m.NodeChanges)
 
     def list(self, *, health: m.NodeHealthChoice | None = None, page_size: int | None = None, name: m.HostName | None = None, pool_id: m.PoolId | None = None, region_id: m.RegionId | None = None, state: m.NodeStateChoice | None = None) -> Pages[m.Node]:
         """List the nodes of the fleet.
@@ -2146,6 +2374,21 @@ class Quotas(Resource):
         )
         return Pages(self._client, call, m.Quota)
 
+    def list_any(self, organization_id: m.OrganizationId, *, page_size: int | None = None, sku: m.Label | None = None) -> Pages[m.Quota]:
+        """List the quotas of any organization and how much of each is taken.
+
+        Who may call: platform staff with the permission `platform.allocations:read`.
+
+        - `page_size`: Items per page.
+        - `sku`: Only the quota for this SKU.
+        """
+        call = Call(
+            "ListAnyQuotas", "GET", "/v1/platform/organizations/{organization_id}/quotas",
+            path={"organization_id": organization_id},
+            query=given({"limit": page_size, "sku": sku}),
+        )
+        return Pages(self._client, call, m.Quota)
+
     def unset(self, organization_id: m.OrganizationId, sku_id: m.SkuId) -> None:
         """Remove a quota: the policy `allocations.max_gpus` alone applies again.
 
@@ -2168,6 +2411,121 @@ class Quotas(Resource):
             body={"gpus": gpus},
         )
         return self._client.send(call, m.Quota)
+
+
+class Recordings(Resource):
+    """The endpoints of `recordings`."""
+
+    def list(self, *, organization: str | None = None, allocation_id: m.AllocationId | None = None, page_size: int | None = None, since: datetime | str | None = None, state: m.RecordingStateChoice | None = None, until: datetime | str | None = None, user_id: m.UserId | None = None) -> Pages[m.Recording]:
+        """List the recordings of an organization.
+
+        Who may call: members of the organization with the permission `recordings:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `allocation_id`: Only those of this allocation.
+        - `page_size`: Items per page.
+        - `since`: Only those that began at this time or later.
+        - `state`: Only recordings in this state; those that are kept when not said.
+        - `until`: Only those that began before this time.
+        - `user_id`: Only those of this person.
+        """
+        call = Call(
+            "ListRecordings", "GET", "/v1/organizations/{organization_id}/recordings",
+            path={"organization_id": InOrganization(organization)},
+            query=given({"allocation_id": allocation_id, "limit": page_size, "since": since, "state": state, "until": until, "user_id": user_id}),
+        )
+        return Pages(self._client, call, m.Recording)
+
+    def get(self, recording_id: m.RecordingId, *, organization: str | None = None) -> m.RecordingDetail:
+        """Read what a recording consists of: its segments, gaps and seal.
+
+        Who may call: members of the organization with the permission `recordings:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetRecording", "GET", "/v1/organizations/{organization_id}/recordings/{recording_id}",
+            path={"organization_id": InOrganization(organization), "recording_id": recording_id},
+        )
+        return self._client.send(call, m.RecordingDetail)
+
+    def download(self, recording_id: m.RecordingId, *, organization: str | None = None, from_s: int | None = None, to_s: int | None = None) -> bytes:
+        """Download a recording as one asciicast, version 2.
+
+        Times run on across segments; a gap is a marker.
+
+        Who may call: members of the organization with the permission `recordings:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        - `from_s`: Pieces that end before this moment are left out; in seconds since it began.
+        - `to_s`: Pieces that begin after this moment are left out.
+        """
+        call = Call(
+            "DownloadRecording", "GET", "/v1/organizations/{organization_id}/recordings/{recording_id}/asciicast",
+            path={"organization_id": InOrganization(organization), "recording_id": recording_id},
+            query=given({"from_s": from_s, "to_s": to_s}),
+            accept="application/octet-stream",
+        )
+        return self._client.send(call, bytes)
+
+    def verify(self, recording_id: m.RecordingId, *, organization: str | None = None) -> m.RecordingProof:
+        """Compare what is stored of a recording with the hashes that were registered.
+
+        Who may call: members of the organization with the permission `recordings:read`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "VerifyRecording", "GET", "/v1/organizations/{organization_id}/recordings/{recording_id}/verify",
+            path={"organization_id": InOrganization(organization), "recording_id": recording_id},
+        )
+        return self._client.send(call, m.RecordingProof)
+
+    def list_all(self, *, allocation_id: m.AllocationId | None = None, page_size: int | None = None, organization_id: m.OrganizationId | None = None, since: datetime | str | None = None, state: m.RecordingStateChoice | None = None, until: datetime | str | None = None, user_id: m.UserId | None = None) -> Pages[m.Recording]:
+        """List the recordings of every organization.
+
+        Who may call: platform staff with the permission `platform.recordings:read`.
+
+        - `allocation_id`: Only those of this allocation.
+        - `page_size`: Items per page.
+        - `organization_id`: Only those of this organization.
+        - `since`: Only those that began at this time or later.
+        - `state`: Only recordings in this state; those that are kept when not said.
+        - `until`: Only those that began before this time.
+        - `user_id`: Only those of this person.
+        """
+        call = Call(
+            "ListAllRecordings", "GET", "/v1/platform/recordings",
+            query=given({"allocation_id": allocation_id, "limit": page_size, "organization_id": organization_id, "since": since, "state": state, "until": until, "user_id": user_id}),
+        )
+        return Pages(self._client, call, m.Recording)
+
+    def download_any(self, recording_id: m.RecordingId, *, from_s: int | None = None, to_s: int | None = None) -> bytes:
+        """Download anybody's recording as one asciicast, version 2.
+
+        Who may call: platform staff with the permission `platform.recordings:read`.
+
+        - `from_s`: Pieces that end before this moment are left out; in seconds since it began.
+        - `to_s`: Pieces that begin after this moment are left out.
+        """
+        call = Call(
+            "DownloadAnyRecording", "GET", "/v1/platform/recordings/{recording_id}/asciicast",
+            path={"recording_id": recording_id},
+            query=given({"from_s": from_s, "to_s": to_s}),
+            accept="application/octet-stream",
+        )
+        return self._client.send(call, bytes)
+
+    def verify_any(self, recording_id: m.RecordingId) -> m.RecordingProof:
+        """Compare what is stored of anybody's recording with the hashes that were registered.
+
+        Who may call: platform staff with the permission `platform.recordings:read`.
+        """
+        call = Call(
+            "VerifyAnyRecording", "GET", "/v1/platform/recordings/{recording_id}/verify",
+            path={"recording_id": recording_id},
+        )
+        return self._client.send(call, m.RecordingProof)
 
 
 class Refunds(Resource):
@@ -2234,6 +2592,40 @@ class Regions(Resource):
             query=given({"limit": page_size, "name": name}),
         )
         return Pages(self._client, call, m.Region)
+
+
+class Revenue(Resource):
+    """The endpoints of `revenue`."""
+
+    def get(self, *, since: datetime | str | None = None, until: datetime | str | None = None) -> m.Revenue:
+        """Show what was earned from usage, by day and SKU, as the books have it.
+
+        A day is that of UTC on which it was posted. What was taken back counts against the day on which it was.
+
+        Who may call: platform staff with the permission `platform.ledger:read`.
+
+        - `since`: From when on; the beginning of the day 30 days ago when not said.
+        - `until`: Until when, without that moment itself; until now when not said.
+        """
+        call = Call(
+            "GetRevenue", "GET", "/v1/platform/revenue",
+            query=given({"since": since, "until": until}),
+        )
+        return self._client.send(call, m.Revenue)
+
+    def get_utilisation(self, *, since: datetime | str | None = None, until: datetime | str | None = None) -> m.Utilisation:
+        """Show how long GPUs were sold and how long they were there, day by day.
+
+        Who may call: platform staff with the permission `platform.fleet:read`.
+
+        - `since`: From when on; the beginning of the day 30 days ago when not said.
+        - `until`: Until when, without that moment itself; until now when not said.
+        """
+        call = Call(
+            "GetUtilisation", "GET", "/v1/platform/utilisation",
+            query=given({"since": since, "until": until}),
+        )
+        return self._client.send(call, m.Utilisation)
 
 
 class ServiceAccounts(Resource):
@@ -2508,6 +2900,39 @@ class Skus(Resource):
         return Pages(self._client, call, m.Sku)
 
 
+class SshCertificates(Resource):
+    """The endpoints of `ssh_certificates`."""
+
+    def create(self, allocation_id: m.AllocationId, *, public_key: m.PublicKey, project: str | None = None, idempotency_key: str | None = None) -> m.SshCertificate:
+        """Get a certificate with which `ssh` lets the caller into an allocation.
+
+        It names the allocation and the caller, and what the caller may do is looked at again when it is used.
+
+        Who may call: members of the project's organization with the permission `access:write`.
+
+        - `project`: By id or name; the client's own when not said.
+        - `public_key`: The key that is certified; its private half stays with the caller.
+        """
+        call = Call(
+            "CreateSshCertificate", "POST", "/v1/projects/{project_id}/allocations/{allocation_id}/ssh-certificates",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+            body={"public_key": public_key},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.SshCertificate)
+
+    def get_ssh_known_hosts(self) -> str:
+        """The keys by which SSH clients know the gateways, as lines of a `known_hosts` file.
+
+        Who may call: anyone, because who connects compares it before anything is said.
+        """
+        call = Call(
+            "GetSshKnownHosts", "GET", "/v1/ssh-known-hosts",
+            accept="text/plain",
+        )
+        return self._client.send(call, str)
+
+
 class SshKeys(Resource):
     """The endpoints of `ssh_keys`."""
 
@@ -2661,6 +3086,19 @@ class Usage(Resource):
             query=given({"after": after, "month": month}),
         )
         return self._client.send(call, m.UsageExport)
+
+    def get_allocation_cost(self, allocation_id: m.AllocationId, *, project: str | None = None) -> m.AllocationCost:
+        """Show what an allocation has cost so far: what is in the books, and what it has come to since.
+
+        Who may call: members of the project's organization with the permission `ledger:read`.
+
+        - `project`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "GetAllocationCost", "GET", "/v1/projects/{project_id}/allocations/{allocation_id}/cost",
+            path={"project_id": InProject(project), "allocation_id": allocation_id},
+        )
+        return self._client.send(call, m.AllocationCost)
 
 
 class Users(Resource):
@@ -2881,6 +3319,22 @@ class Webhooks(Resource):
         )
         return self._client.send(call, m.Webhook)
 
+    def disable(self, webhook_id: m.WebhookId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.Webhook:
+        """Send nothing to a webhook until it is enabled again.
+
+        Events that happen meanwhile are not sent; list them instead.
+
+        Who may call: members of the organization with the permission `webhooks:write`.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "DisableWebhook", "POST", "/v1/organizations/{organization_id}/webhooks/{webhook_id}/disable",
+            path={"organization_id": InOrganization(organization), "webhook_id": webhook_id},
+            key=key_or_new(idempotency_key),
+        )
+        return self._client.send(call, m.Webhook)
+
     def enable(self, webhook_id: m.WebhookId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.Webhook:
         """Send to a webhook again that was disabled.
 
@@ -2963,6 +3417,8 @@ class Resources:
     """Everything that a client offers."""
 
     def __init__(self, client: Client) -> None:
+        self.access_sessions = AccessSessions(client)
+        self.access_tickets = AccessTickets(client)
         self.agents = Agents(client)
         self.allocations = Allocations(client)
         self.audit = Audit(client)
@@ -2973,6 +3429,7 @@ class Resources:
         self.dead_letters = DeadLetters(client)
         self.enrolment_tokens = EnrolmentTokens(client)
         self.events = Events(client)
+        self.gateways = Gateways(client)
         self.invitations = Invitations(client)
         self.invoices = Invoices(client)
         self.keys = Keys(client)
@@ -2992,11 +3449,14 @@ class Resources:
         self.projects = Projects(client)
         self.providers = Providers(client)
         self.quotas = Quotas(client)
+        self.recordings = Recordings(client)
         self.refunds = Refunds(client)
         self.regions = Regions(client)
+        self.revenue = Revenue(client)
         self.service_accounts = ServiceAccounts(client)
         self.sessions = Sessions(client)
         self.skus = Skus(client)
+        self.ssh_certificates = SshCertificates(client)
         self.ssh_keys = SshKeys(client)
         self.telemetry = Telemetry(client)
         self.usage = Usage(client)

@@ -1,0 +1,241 @@
+/** What staff set up and put right: a door at the edge, quotas, profiles, refunds, journals, proofs and exports. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launch } from './browser';
+import { credit, tenant, type Tenant, visit } from './people';
+import { freePort, program, Server } from './server';
+import { pay } from './stripe';
+
+const NAME = 'Looked after';
+let server: Server;
+let browser: Browser;
+let theirs: Tenant;
+let project: string;
+let operator: Page;
+let member: Page;
+let gateway: ChildProcess | undefined;
+/** Where the gateway keeps its certificate. */
+let folder: string;
+const complaints: string[][] = [];
+
+async function come(who: 'owner' | 'operator'): Promise<Page> {
+  const { page, watch } = await visit(browser, server, who);
+  complaints.push(watch.complaints);
+  return page;
+}
+
+beforeAll(async () => {
+  server = Server.shared();
+  folder = mkdtempSync(join(tmpdir(), 'gpuaas-e2e-gateway-'));
+  browser = await launch();
+  theirs = await tenant(server, NAME);
+  ({ id: project } = await theirs.call('POST', `/v1/organizations/${theirs.org}/projects`, {
+    name: 'vision',
+  }));
+  await credit(server, theirs.org, 100);
+  [operator, member] = [await come('operator'), await come('owner')];
+});
+
+afterAll(async () => {
+  gateway?.kill('SIGKILL');
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const card = (page: Page, title: string): Locator =>
+  page.locator('section', { has: page.getByRole('heading', { name: title, exact: true }) });
+
+const theirPage = async () => {
+  await operator.goto(`/platform/organizations/${theirs.org}`);
+  await operator.getByRole('heading', { name: NAME }).waitFor();
+};
+
+test('a gateway is made, started with the lines that are shown, and removed', async () => {
+  await operator.goto('/platform/gateways');
+  await operator.getByRole('button', { name: 'New gateway' }).first().click();
+  const dialog = operator.getByRole('dialog');
+  const [hosts, people] = [await freePort(), await freePort()];
+  await dialog.getByLabel('Name').fill('edge-1');
+  await dialog.getByLabel('Address for hosts').fill(`https://127.0.0.1:${hosts}`);
+  await dialog.getByLabel('Address for people').fill(`ws://127.0.0.1:${people}`);
+  await dialog.getByLabel('Domain of apps').fill('edge.localhost');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  const lines = (await operator.getByText(/^GPUAAS_GATEWAY_JOIN_TOKEN=/).textContent()) ?? '';
+  await operator.getByRole('button', { name: 'I have kept it' }).click();
+  const settings = Object.fromEntries(
+    lines.split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+  const row = operator.getByRole('row', { name: /edge-1/ });
+  await row.waitFor();
+  expect(await operator.getByText(settings.GPUAAS_GATEWAY_JOIN_TOKEN ?? '').count()).toBe(0);
+  gateway = spawn(program('gpuaasd'), ['serve', '--roles', 'gateway'], {
+    cwd: folder,
+    stdio: 'ignore',
+    env: { PATH: process.env.PATH, RUST_LOG: 'warn', ...settings },
+  });
+  await row.getByText('Live').waitFor();
+  const ended = new Promise((resolve) => gateway?.once('exit', resolve));
+  gateway.kill('SIGINT');
+  await ended;
+  await row.getByRole('button', { name: 'Remove' }).click();
+  await operator.getByRole('dialog').getByLabel(/Type/).fill('edge-1');
+  await operator.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await row.waitFor({ state: 'detached' });
+});
+
+test('a quota holds members back until it is removed', async () => {
+  const ask = () =>
+    theirs.call('POST', `/v1/projects/${project}/allocations`, { sku: 'h200-slice', gpus: 2, name: 'two' });
+  await theirPage();
+  const quotas = card(operator, 'Quotas');
+  const row = quotas.getByRole('row', { name: /h200-slice/ });
+  await row.getByRole('button', { name: 'Set quota' }).click();
+  await operator.getByRole('dialog').getByLabel('GPUs at most').fill('1');
+  await operator.getByRole('dialog').getByRole('button', { name: 'Set quota' }).click();
+  await row.getByText('0 of 1').waitFor();
+  await member.goto(`/o/${theirs.org}/limits`);
+  await member
+    .getByRole('row', { name: /h200-slice/ })
+    .getByText('0 of 1')
+    .waitFor();
+  await expect(ask()).rejects.toThrow(/quota/);
+  await row.getByRole('button', { name: 'Remove' }).click();
+  await operator.getByRole('dialog').getByLabel(/Type/).fill('h200-slice');
+  await operator.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await row.getByText('No quota').waitFor();
+  const { id } = (await ask()) as { id: string };
+  await theirs.call('POST', `/v1/projects/${project}/allocations/${id}/release`);
+});
+
+test('who sells and who buys is set once, and members see their own', async () => {
+  await operator.goto('/platform/invoices');
+  const seller = card(operator, 'Seller');
+  await seller.getByLabel('Legal name').fill('GPU Cloud Ltd');
+  await seller.getByLabel('Address').fill('1 Main St\nReykjavik');
+  await seller.getByLabel(/^Tax ?optional/).fill('VAT');
+  await seller.getByLabel('Percent').fill('24');
+  await seller.getByRole('button', { name: 'Save' }).click();
+  await seller.getByText(/^Set/).waitFor();
+  await theirPage();
+  const buyer = card(operator, 'Billing profile');
+  await buyer.getByLabel('Legal name').fill('Looked After AG');
+  await buyer.getByLabel('Address').fill('Hauptstrasse 1');
+  await buyer.getByLabel('Percent').fill('8.1');
+  // A tax has a name.
+  expect(await buyer.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+  await buyer.getByLabel(/^Tax ?optional/).fill('MWST');
+  await buyer.getByRole('button', { name: 'Save' }).click();
+  await buyer.getByText(/^Set/).waitFor();
+  await member.goto(`/o/${theirs.org}/settings`);
+  await expect
+    .poll(() => member.getByLabel('Legal name').inputValue(), { timeout: 10_000 })
+    .toBe('Looked After AG');
+});
+
+test('a payment is given back in part, and the wallet gives it up', async () => {
+  const payments = `/v1/organizations/${theirs.org}/payments`;
+  const { id } = await theirs.call('POST', payments, {
+    amount_micros: 50_000_000,
+    currency: 'USD',
+  });
+  // The provider is told of it first.
+  await expect
+    .poll(async () => (await theirs.call<{ state: string }>('GET', `${payments}/${id}`)).state, {
+      timeout: 20_000,
+    })
+    .toBe('pending');
+  await pay(id, server.base);
+  await member.goto(`/o/${theirs.org}/billing`);
+  await member.getByRole('region', { name: 'Payments' }).getByText('Succeeded').waitFor();
+  await operator.goto('/platform/payments');
+  const row = operator.getByRole('row', { name: new RegExp(id.slice(-6)) });
+  await row.getByRole('button', { name: 'Give back' }).click();
+  const dialog = operator.getByRole('dialog');
+  await dialog.getByLabel('Amount (USD)').fill('20');
+  await dialog.getByLabel('Reason').fill('charged twice');
+  await dialog.getByRole('button', { name: 'Give back' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await row.getByRole('button', { name: 'Refunds' }).click();
+  const refund = operator.getByRole('dialog').getByRole('row', { name: /charged twice/ });
+  await refund.getByText('$20.00 USD').waitFor();
+  await operator.keyboard.press('Escape');
+  // Nobody clicks anything at the member's page.
+  const statement = member.getByRole('region', { name: 'Statement' });
+  await statement.getByRole('row', { name: /-\$20\.00 USD/ }).waitFor();
+});
+
+test('a journal is taken back by its name, once', async () => {
+  await credit(server, theirs.org, 40);
+  await theirPage();
+  const statement = card(operator, 'Statement');
+  const credits = statement.getByRole('row', { name: /Credit.*\$40\.00 USD/ });
+  await credits.first().getByRole('button', { name: 'Take back' }).click();
+  const dialog = operator.getByRole('dialog');
+  const confirm = dialog.getByRole('button', { name: 'Take back' });
+  await dialog.getByLabel('Reason').fill('entered twice');
+  expect(await confirm.isDisabled()).toBe(true);
+  const word = /“(.+)”/.exec((await dialog.getByText(/^Type/).textContent()) ?? '')?.[1] ?? '';
+  await dialog.getByLabel(/^Type/).fill(word);
+  await confirm.click();
+  await operator.getByText(/^Journal \d+ was taken back\.$/).waitFor();
+  await statement.getByRole('row', { name: /-\$40\.00 USD/ }).waitFor();
+  await expect.poll(() => credits.first().getByRole('button').count(), { timeout: 10_000 }).toBe(0);
+});
+
+test('the books of a month prove', async () => {
+  await operator.goto('/platform/ledger');
+  await operator.getByRole('button', { name: 'Prove a month' }).click();
+  await operator.getByText('The books prove.').waitFor();
+  await member.goto(`/o/${theirs.org}/billing`);
+  await member.getByRole('button', { name: 'Prove', exact: true }).click();
+  await member.getByText('Every journal follows from usage and prices, to the millionth.').waitFor();
+});
+
+test('a month of charges is exported in the columns of FOCUS', async () => {
+  await theirPage();
+  const categories = async (): Promise<string[]> => {
+    await operator.getByRole('button', { name: 'Export a month' }).click();
+    const dialog = operator.getByRole('dialog');
+    const [file] = await Promise.all([
+      operator.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'Download CSV' }).click(),
+    ]);
+    await dialog.waitFor({ state: 'detached' });
+    expect(file.suggestedFilename()).toMatch(/^usage-Looked-after-\d{4}-\d\d\.csv$/);
+    const [head = '', ...rows] = readFileSync(await file.path(), 'utf8')
+      .trim()
+      .split('\r\n');
+    const at = (name: string) => head.split(',').indexOf(name);
+    for (const name of ['BilledCost', 'BillingCurrency', 'ChargePeriodStart'])
+      expect(at(name), name).toBeGreaterThanOrEqual(0);
+    return rows.map((it) => it.split(',')[at('ChargeCategory')] ?? '');
+  };
+  // What was given is in it as soon as the books are posted so far.
+  await expect.poll(categories, { timeout: 45_000, interval: 3_000 }).toContain('Credit');
+});
+
+test('the audit log of the platform is narrowed by an id that was copied out of it', async () => {
+  await operator.goto('/platform/audit');
+  const who =
+    (await operator
+      .getByTitle(/^user:user-/)
+      .first()
+      .getAttribute('title')) ?? '';
+  await operator.getByLabel('Who').fill(who.replace('user:', ''));
+  await operator.getByLabel('Action').fill('platform.audit.list');
+  await operator.getByRole('button', { name: 'Filter' }).click();
+  await operator.waitForURL(/actor=user/);
+  await operator.getByRole('button', { name: 'Details: platform.audit.list' }).first().click();
+  await operator.getByRole('dialog').getByTitle(who).waitFor();
+  await operator.keyboard.press('Escape');
+  expect(await operator.getByRole('button', { name: /^Details: (?!platform\.audit\.list)/ }).count()).toBe(0);
+});
+
+test('pages did nothing that their policy forbids', () => {
+  expect(complaints.flat()).toEqual([]);
+});

@@ -1,0 +1,313 @@
+/** Inside an allocation: a shell in the page, its recording, and an operator who looks after it. */
+
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launch, open, signIn, violations, Watch } from './browser';
+import { Server } from './server';
+import { screen, showsLine, typeLine } from './shells';
+
+let server: Server;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let watch: Watch;
+let home: string;
+let allocation: string;
+
+beforeAll(async () => {
+  [server, browser] = await Promise.all([Server.start(), launch()]);
+  context = await open(browser, server.base);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.base });
+  // So that a test can break a line; the page's own policy still applies to each.
+  await context.addInitScript(() => {
+    const sockets: WebSocket[] = [];
+    const Real = window.WebSocket;
+    window.WebSocket = class extends Real {
+      constructor(url: string | URL, protocols?: string | string[]) {
+        super(url, protocols);
+        sockets.push(this);
+      }
+    };
+    Object.assign(window, { sockets });
+  });
+  page = await context.newPage();
+  watch = new Watch(page, server.base);
+  page.setDefaultTimeout(20_000);
+  const org = server.setting('GPUAAS_ORGANIZATION');
+  const project = server.setting('GPUAAS_PROJECT');
+  // The tests open more shells in a minute than people do.
+  const policies = { 'access.recording': 'on', 'rate_limit.terminal_ticket_per_minute': '1000' };
+  for (const [key, value] of Object.entries(policies)) {
+    await server.asOperator('PUT', `/v1/platform/policies/${key}`, { value });
+  }
+  const made = (await server.call('POST', `/v1/projects/${project}/allocations`, {
+    sku: 'h200-slice',
+    gpus: 1,
+    name: 'shellbox',
+  })) as { id: string };
+  allocation = made.id;
+  home = `/o/${org}/allocations/${project}/${made.id}`;
+  await page.goto(home);
+  await signIn(page, 'owner@demo.localhost', server.setting('GPUAAS_OWNER_PASSWORD'));
+  await page.locator('[aria-current=step]', { hasText: 'Active' }).waitFor();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+test('nothing of the terminal is loaded before one is opened', async () => {
+  const loaded = await page.evaluate(() => performance.getEntriesByType('resource').map((it) => it.name));
+  expect(loaded.filter((it) => /Panel|xterm/.test(it))).toEqual([]);
+});
+
+test('a shell opens in the page, and what is typed is run', async () => {
+  await page.getByRole('button', { name: 'Open a terminal' }).click();
+  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await typeLine(page, 'mark=kept-$((40+2)); echo "<$mark>"');
+  await showsLine(page, '<kept-42>');
+});
+
+test('no ticket is in any address, and none stays in the page', async () => {
+  const kept = await page.evaluate(() =>
+    JSON.stringify([
+      location.href,
+      { ...localStorage },
+      { ...sessionStorage },
+      performance.getEntries().map((it) => it.name),
+    ]),
+  );
+  expect(kept).toContain('access-');
+  expect(kept).not.toMatch(/gpt_|gpuaas\.ticket/);
+});
+
+test('colours are shown although the page may have no styles inside', async () => {
+  await typeLine(page, `printf '\\033[38;2;1;119;110mtrue-colour\\033[0m\\n'`);
+  await showsLine(page, 'true-colour');
+  const colour = await screen(page)
+    .locator('span')
+    .filter({ hasText: /^true-colour/ })
+    .first()
+    .evaluate((it) => getComputedStyle(it).color);
+  expect(colour).toBe('rgb(1, 119, 110)');
+});
+
+test('the window is as large as the shell believes', async () => {
+  await page.setViewportSize({ width: 1000, height: 860 });
+  await typeLine(page, 'echo "size $(stty size | tr " " x)"');
+  await screen(page)
+    .getByText(/^size \d+x\d+/)
+    .first()
+    .waitFor();
+  const said = await screen(page)
+    .getByText(/^size \d+x\d+/)
+    .last()
+    .textContent();
+  const rows = await screen(page).locator('> div').count();
+  expect(Number(/size (\d+)x/.exec(said ?? '')?.[1])).toBe(rows);
+  await page.setViewportSize({ width: 1280, height: 860 });
+});
+
+test('keys of the shell stay its own, and one leads out', async () => {
+  await page.keyboard.type('echo tabbed');
+  await page.keyboard.press('Control+k');
+  expect(await page.getByRole('combobox', { name: 'Command palette' }).count()).toBe(0);
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(() => document.activeElement?.className)).toContain('xterm-helper-textarea');
+  await page.keyboard.press('Control+Shift+X');
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('tab');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate(() => document.activeElement?.className)).toContain('xterm-helper-textarea');
+  await page.keyboard.press('Enter');
+  await showsLine(page, 'tabbed');
+});
+
+test('what is selected is copied, and what is copied is pasted', async () => {
+  // As the browser tells of it, whatever key or menu somebody used.
+  await page.locator('[role=tabpanel]:not(.invisible) .xterm-helper-textarea').evaluate((it) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', 'echo pasted-$((1+1))');
+    it.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+    (it as HTMLElement).focus();
+  });
+  await page.keyboard.press('Enter');
+  await showsLine(page, 'pasted-2');
+  await screen(page)
+    .getByText(/^pasted-2/)
+    .first()
+    .dblclick({ force: true });
+  await page.keyboard.press('Control+Shift+C');
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain('pasted');
+});
+
+test('a second shell is beside the first', async () => {
+  await page.getByRole('button', { name: 'New shell' }).click();
+  await page.getByRole('tab', { name: 'Shell 2', selected: true }).waitFor();
+  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await typeLine(page, 'echo "second:$mark:"');
+  await showsLine(page, 'second::');
+  await page.getByRole('tab', { name: 'Shell 1' }).click();
+  await typeLine(page, 'echo "first:$mark:"');
+  await showsLine(page, 'first:kept-42:');
+});
+
+test('a reload finds the same shells', async () => {
+  await page.reload();
+  await page.getByRole('tab', { name: 'Shell 2' }).waitFor();
+  await page.getByRole('tab', { name: 'Shell 1' }).click();
+  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await typeLine(page, 'echo "again:$mark:"');
+  await showsLine(page, 'again:kept-42:');
+});
+
+test('full screen shows the same shell, and has an address of its own', async () => {
+  await page.getByRole('link', { name: 'Full screen' }).click();
+  await page.waitForURL(`**${home}/terminal`);
+  await page.getByRole('heading', { name: 'shellbox' }).waitFor();
+  await typeLine(page, 'echo "full:$mark:"');
+  await showsLine(page, 'full:kept-42:');
+  expect(await violations(page)).toEqual([]);
+  await page.reload();
+  await page.getByRole('tab', { name: 'Shell 1' }).click();
+  await typeLine(page, 'echo "deep:$mark:"');
+  await showsLine(page, 'deep:kept-42:');
+});
+
+test('a shell that is opened elsewhere says so here, and can be taken back', async () => {
+  const other = await context.newPage();
+  const state = await page.evaluate(() => ({ ...sessionStorage }));
+  await other.addInitScript((kept) => {
+    for (const [name, value] of Object.entries(kept)) sessionStorage.setItem(name, value);
+  }, state);
+  await other.goto(`${home}/terminal`);
+  await other.getByRole('tab', { name: 'Shell 1' }).click();
+  await other.getByText('Connected', { exact: true }).first().waitFor();
+  await page.getByText('It goes on elsewhere').waitFor();
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await other.getByText('It goes on elsewhere').waitFor();
+  await typeLine(page, 'echo "back:$mark:"');
+  await showsLine(page, 'back:kept-42:');
+  await other.close();
+  await page.getByRole('tab', { name: 'Shell 2' }).click();
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await page.getByRole('tab', { name: 'Shell 1' }).click();
+});
+
+test('a line that breaks is picked up where it stopped', async () => {
+  await typeLine(page, 'clear; for i in 1 2 3 4 5 6 7 8; do echo "count-$i"; sleep 0.4; done');
+  await showsLine(page, 'count-2');
+  const broken = await page.evaluate(() => {
+    const all = (window as unknown as { sockets: WebSocket[] }).sockets;
+    const open = all.filter((it) => it.url.endsWith('/v1/terminal') && it.readyState === WebSocket.OPEN);
+    open.forEach((it) => it.close(4999));
+    return open.length;
+  });
+  expect(broken).toBeGreaterThan(0);
+  await page.getByText('The connection is lost; coming back.').waitFor();
+  await showsLine(page, 'count-8');
+  const lines = await screen(page)
+    .locator('> div', { hasText: /^count-/ })
+    .allTextContents();
+  expect(lines.map((it) => it.trim())).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((it) => `count-${it}`));
+});
+
+test('the end of a shell is told with its code', async () => {
+  await page.getByRole('tab', { name: 'Shell 2' }).click();
+  await typeLine(page, 'exit 3');
+  await page.getByText('The shell ended with code 3.').waitFor();
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await page.getByRole('link', { name: 'Back to the allocation' }).click();
+  await page.waitForURL(`**${home}`);
+});
+
+test('an app of the allocation opens at its own origin, without a ticket in its address', async () => {
+  await typeLine(
+    page,
+    `mkdir -p /tmp/w && cd /tmp/w && echo hello-from-inside > index.html && (python3 -m http.server 8123 >/dev/null 2>&1 &) ; sleep 1; echo served`,
+  );
+  await showsLine(page, 'served');
+  await page.getByLabel('Port', { exact: true }).fill('8123');
+  const [app] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('button', { name: 'Open in a new tab' }).click(),
+  ]);
+  await app.getByText('hello-from-inside').waitFor();
+  expect(app.url()).toMatch(new RegExp(`^http://8123--${allocation}\\.apps\\.localhost:\\d+/$`));
+  await app.close();
+});
+
+test('an operator ends a session, and enters with a reason that the owner sees', async () => {
+  const theirs = await open(browser, server.base);
+  const operator = await theirs.newPage();
+  operator.setDefaultTimeout(20_000);
+  await operator.goto('/platform/sessions');
+  await signIn(operator, 'operator@demo.localhost', server.setting('GPUAAS_OPERATOR_PASSWORD'));
+  await operator.getByRole('heading', { name: 'Live sessions' }).waitFor();
+  const rows = operator.getByRole('row', { name: /Terminal/ });
+  const row = rows.first();
+  await row.waitFor();
+  await row.getByRole('button', { name: 'End' }).click();
+  const dialog = operator.getByRole('dialog');
+  const confirm = dialog.getByRole('button', { name: 'End' });
+  expect(await confirm.isDisabled()).toBe(true);
+  await dialog.getByLabel('Reason').fill('the host is needed');
+  const word = /“(.+)”/.exec((await dialog.getByText(/^Type/).textContent()) ?? '')?.[1] ?? '';
+  await dialog.getByLabel(/^Type/).fill(word);
+  await confirm.click();
+  await page.getByText('The session was ended.').waitFor();
+  // Who comes and goes is told here: nothing is clicked.
+  await operator.getByText('Live', { exact: true }).first().waitFor();
+  await dialog.waitFor({ state: 'detached' });
+  const left = await rows.count();
+  await page.getByRole('button', { name: 'New shell' }).first().click();
+  await typeLine(page, 'echo back-$((1+1))');
+  await expect.poll(() => rows.count(), { timeout: 20_000 }).toBe(left + 1);
+  await typeLine(page, 'exit');
+  await expect.poll(() => rows.count(), { timeout: 20_000 }).toBe(left);
+
+  await operator.goto(`/platform/allocations/${allocation}/terminal`);
+  await operator.getByLabel('Why').fill('checking a stuck driver');
+  await operator.getByRole('button', { name: 'Enter' }).click();
+  await operator.getByText('You are here because: checking a stuck driver').waitFor();
+  await typeLine(operator, 'echo glass-$((1+1))');
+  await showsLine(operator, 'glass-2');
+  expect(await violations(operator)).toEqual([]);
+  // The owner sees who is inside.
+  await page.getByRole('row', { name: /Operator/ }).waitFor();
+  await operator.getByRole('link', { name: 'Leave' }).click();
+  await theirs.close();
+});
+
+test('the recording plays what was shown, and proves itself', async () => {
+  await page.getByRole('link', { name: 'Recordings' }).first().click();
+  await page
+    .getByRole('row', { name: /Sealed/ })
+    .first()
+    .waitFor();
+  const rows = page.getByRole('row', { name: /You/ });
+  await rows.last().getByRole('link').click();
+  await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
+  await page.getByRole('slider', { name: 'Position' }).focus();
+  await page.keyboard.press('End');
+  await page
+    .locator('.xterm-rows')
+    .getByText(/kept-42/)
+    .first()
+    .waitFor();
+  await page.keyboard.press('Home');
+  await page.getByRole('button', { name: 'Verify' }).click();
+  await page.getByText(/^Intact: /).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toMatch(/^recording-.+\.cast$/);
+  expect(await violations(page)).toEqual([]);
+});
+
+test('pages did nothing that their policy forbids', () => {
+  expect(watch.complaints).toEqual([]);
+});

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import lifecycles from '../../../../docs/generated/lifecycles.md?raw';
+import { MOVES, movesMade } from './moves';
+
+test('the diagram is that of the lifecycle', () => {
+  const diagram = /## allocation\n[\s\S]*?```\n\n/.exec(lifecycles)?.[0] ?? '';
+  const pairs = [...diagram.matchAll(/^ {2}(\w+) --> (\w+):/gm)].map((it) => `${it[1]} ${it[2]}`);
+  const expected = new Set(pairs.filter((it) => it.split(' ')[0] !== it.split(' ')[1]));
+  const drawn = Object.entries(MOVES).flatMap(([from, all]) => all.map((to) => `${from} ${to}`));
+  expect(drawn.sort()).toEqual([...expected].sort());
+});
+
+test('moves that were made are told by their events', () => {
+  const events = [{ data: { from: 'requested', to: 'provisioning' } }, { data: { count: 1 } }, {}];
+  expect([...movesMade(events)]).toEqual(['requested provisioning']);
+});

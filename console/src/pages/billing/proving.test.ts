@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { NOTHING, prove, type Proven } from './proving';
+
+const part = { organizations: 0, journals: 2, entries: 4, intervals: 1 };
+
+async function proven(parts: object[], most?: number): Promise<Proven> {
+  let last = NOTHING;
+  const answers = parts.map((it) => ({ ...part, ...it }));
+  const tell = (told: Proven) => {
+    last = told;
+  };
+  await prove(NOTHING, () => Promise.resolve(answers.shift() ?? part), tell, most);
+  return last;
+}
+
+test('parts add up to the end', async () => {
+  expect(await proven([{ next_after: 'a' }, { next_after: 'b' }, {}])).toEqual({
+    journals: 6,
+    entries: 12,
+    intervals: 3,
+  });
+});
+
+test('a difference ends it, and nothing is said to be left', async () => {
+  const difference = { organization_id: 'org', what: 'edited', journal: 9 };
+  const found = await proven([{ next_after: 'a' }, { difference, next_after: 'b' }, {}]);
+  expect(found).toMatchObject({ journals: 4, difference });
+  expect(found.after).toBeUndefined();
+});
+
+test('what is not finished says where to go on', async () => {
+  expect(await proven([{ next_after: 'a' }, { next_after: 'b' }, {}], 2)).toMatchObject({ after: 'b' });
+});
+
+test('the same part again is no proof', async () => {
+  await expect(proven([{ next_after: 'a' }, { next_after: 'a' }])).rejects.toThrow('again');
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { whyApplies } from './why';
+
+const level = (name: string, value: string | null, overridden = false) => ({
+  level: name,
+  value,
+  set_at: null,
+  overridden,
+});
+
+test('the level that wins is named, and why', () => {
+  const above = [level('default', '50'), level('organization', '20')];
+  expect(whyApplies({ source: 'default', levels: [level('default', '50'), level('project', null)] })).toMatch(
+    /default applies/,
+  );
+  expect(whyApplies({ source: 'project', levels: [...above, level('project', '5')] })).toMatch(/itself/);
+  expect(whyApplies({ source: 'organization', levels: [...above, level('project', null)] })).toMatch(
+    /organization is the closest/,
+  );
+  expect(whyApplies({ source: 'organization', levels: [...above, level('project', '90', true)] })).toMatch(
+    /organization is tighter than that of project/,
+  );
+});

@@ -1,0 +1,21 @@
+/** Every word that people read. Another language is another set of these files. */
+
+export { common } from './common';
+export { shell, signIn } from './shell';
+export { allocations, launch, overview } from './compute';
+export { billing, budgetWhy, charges, invoices, limits, proof, usage } from './money';
+export {
+  account,
+  audit,
+  events,
+  members,
+  project,
+  projects,
+  serviceAccounts,
+  settings,
+  sshKeys,
+  webhooks,
+} from './people';
+export { operations } from './operations';
+export { platform } from './platform';
+export { access } from './access';

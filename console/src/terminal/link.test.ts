@@ -1,0 +1,203 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type ProblemBody, ProblemError } from '@/api/problem';
+import { Link } from './link';
+
+/** The gateway's end of a socket, as a test plays it. */
+class Socket {
+  static readonly OPEN = 1;
+  readyState = 1;
+  binaryType = '';
+  sent: Uint8Array[] = [];
+  onmessage: ((event: { data: ArrayBuffer }) => void) | undefined;
+  onclose: ((event: { code: number; reason: string }) => void) | undefined;
+
+  constructor(readonly protocols: string[]) {}
+
+  send(bytes: Uint8Array) {
+    this.sent.push(bytes);
+  }
+
+  close() {
+    this.readyState = 3;
+  }
+
+  say(kind: number, body: Uint8Array) {
+    const bytes = new Uint8Array(5 + body.length);
+    bytes[0] = kind;
+    new DataView(bytes.buffer).setUint32(1, body.length);
+    bytes.set(body, 5);
+    this.onmessage?.({ data: bytes.buffer });
+  }
+
+  opened() {
+    this.say(16, text('{"offset":0,"resumed":false,"size":{"columns":80,"rows":24}}'));
+  }
+
+  output(offset: number, words: string, kind = 17) {
+    const body = new Uint8Array(8 + words.length);
+    new DataView(body.buffer).setBigUint64(0, BigInt(offset));
+    body.set(text(words), 8);
+    this.say(kind, body);
+  }
+
+  leave(code: number, reason = '') {
+    this.onclose?.({ code, reason });
+  }
+}
+
+const text = (value: string) => new TextEncoder().encode(value);
+
+function begin(ticket = vi.fn(async () => ({ ticket: 't-1', url: 'ws://gw', session_id: 'access-1' }))) {
+  const sockets: Socket[] = [];
+  let shown = '';
+  const link = new Link({
+    ticket,
+    size: () => ({ columns: 80, rows: 24 }),
+    show: (bytes, isWhole, done) => {
+      shown = (isWhole ? '' : shown) + new TextDecoder().decode(bytes);
+      done();
+    },
+    notice: () => undefined,
+    named: () => undefined,
+    open: (_, protocols) => {
+      const socket = new Socket(protocols);
+      sockets.push(socket);
+      return socket as unknown as WebSocket;
+    },
+  });
+  link.start();
+  return { link, ticket, sockets, last: () => sockets.at(-1) as Socket, shown: () => shown };
+}
+
+const settle = () => vi.advanceTimersByTimeAsync(20_000);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal('window', new EventTarget());
+  vi.stubGlobal('document', new EventTarget());
+  vi.stubGlobal('WebSocket', Socket);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test('a line that breaks is picked up where it stopped', async () => {
+  const { link, ticket, last, shown } = begin();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(last().protocols).toEqual(['gpuaas.v1', 'gpuaas.ticket.t-1', 'gpuaas.size.80x24']);
+  last().opened();
+  last().output(0, 'abc');
+  last().leave(1006);
+  expect(link.state.get()).toEqual({ at: 'away', tries: 0 });
+  await settle();
+  expect(ticket).toHaveBeenLastCalledWith('access-1');
+  expect(last().protocols).toContain('gpuaas.seen.3');
+  last().opened();
+  last().output(1, 'bcdef');
+  expect(shown()).toBe('abcdef');
+  expect(link.state.get()).toEqual({ at: 'open' });
+});
+
+test('whoever was away for long gets the screen instead', async () => {
+  const { last, shown } = begin();
+  await vi.advanceTimersByTimeAsync(0);
+  last().opened();
+  last().output(0, 'old');
+  last().leave(4503);
+  await settle();
+  last().opened();
+  last().output(900, 'the screen', 18);
+  last().output(900, '!');
+  expect(shown()).toBe('the screen!');
+});
+
+test('a shell that ended, or was taken over, is not come back to', async () => {
+  const { link, sockets, last } = begin();
+  await vi.advanceTimersByTimeAsync(0);
+  last().opened();
+  last().say(20, text('{"code":3}'));
+  last().leave(1000);
+  expect(link.state.get()).toEqual({ at: 'over', end: 'exit', code: 3 });
+  await link.renew();
+  last().opened();
+  last().leave(4409, 'the session was taken over from elsewhere');
+  expect(link.state.get()).toMatchObject({ at: 'over', end: 'taken_over' });
+  await settle();
+  expect(sockets.length).toBe(2);
+});
+
+test('a new shell does not say that it has seen the old one', async () => {
+  const { link, ticket, last } = begin();
+  await vi.advanceTimersByTimeAsync(0);
+  last().opened();
+  last().output(0, 'abc');
+  last().leave(4410);
+  await link.renew();
+  expect(ticket).toHaveBeenLastCalledWith(undefined);
+  expect(last().protocols.join()).not.toContain('seen');
+});
+
+test('a shell that ended while nobody was connected is told of', async () => {
+  const gone = new ProblemError({
+    title: 'Conflict',
+    status: 409,
+    code: 'conflict',
+    detail: 'the session is over; open a new one',
+    advice: '',
+    correlation_id: 'c',
+  });
+  const ticket = vi.fn(async () => ({ ticket: 't', url: 'ws://gw', session_id: 'access-1' }));
+  const { link, last } = begin(ticket);
+  await vi.advanceTimersByTimeAsync(0);
+  last().opened();
+  ticket.mockRejectedValue(gone);
+  last().leave(1006);
+  await settle();
+  expect(link.state.get()).toMatchObject({ at: 'over', end: 'ended', error: gone });
+});
+
+test('a gateway that never comes back is given up, and trying has an end', async () => {
+  const { link, ticket, last, sockets } = begin();
+  await vi.advanceTimersByTimeAsync(0);
+  for (let round = 0; round < 200 && link.state.get().at !== 'over'; round += 1) {
+    last().leave(1006);
+    await settle();
+  }
+  expect(link.state.get()).toMatchObject({ at: 'over', end: 'lost' });
+  expect(sockets.length).toBe(121);
+  expect(ticket).toHaveBeenCalledTimes(121);
+});
+
+test('a ticket that has to wait is asked for again', async () => {
+  const problem = { status: 429, title: 'Too many requests', code: 'too_many_requests' } as ProblemBody;
+  const ticket = vi.fn(async () => ({ ticket: 't-1', url: 'ws://gw', session_id: 'access-1' }));
+  ticket.mockRejectedValueOnce(new ProblemError(problem));
+  const { link, last } = begin(ticket);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(link.state.get()).toEqual({ at: 'away', tries: 0 });
+  await settle();
+  last().opened();
+  expect(link.state.get()).toEqual({ at: 'open' });
+});
+
+test('somebody who leaves is not brought back', async () => {
+  const { link, last, sockets } = begin();
+  await vi.advanceTimersByTimeAsync(0);
+  last().opened();
+  link.stop();
+  last().leave(1006);
+  await settle();
+  expect(sockets.length).toBe(1);
+});
+
+test('what is typed goes to the shell, and nowhere while there is none', async () => {
+  const { link, last } = begin();
+  link.type(text('early'));
+  await vi.advanceTimersByTimeAsync(0);
+  last().opened();
+  link.type(text('id\n'));
+  link.resize(120, 40);
+  expect(last().sent.map((it) => it[0])).toEqual([1, 2]);
+});

@@ -1,0 +1,125 @@
+//! `kind: price`, for platform staff: what a GPU of a SKU costs from a time on.
+//! A change is a new version; none is ever taken back.
+
+use contract::{
+    Label, Timestamp,
+    prices::{self, CurrencyCode, ListPrices, PriceFilter, PriceSpec, SetPrice},
+    skus::SkuPath,
+};
+
+use crate::{
+    declare::{
+        fields::{Fields, amount, moment, text},
+        kind::{Found, Kind, Made, Removal},
+        plan::Difference,
+        thing::Reference,
+        world::World,
+    },
+    exact,
+    failure::Failure,
+    table::money,
+};
+
+#[derive(Debug)]
+pub struct Price {
+    sku: Label,
+    currency: CurrencyCode,
+    micros_per_gpu_hour: i64,
+    effective_at: Option<Timestamp>,
+}
+
+impl Price {
+    pub fn read(fields: &mut Fields) -> Option<Self> {
+        let sku = fields.required("sku", text);
+        let currency = fields.required("currency", text);
+        let per_gpu_hour = fields.required("per_gpu_hour", amount);
+        let effective_at = fields.optional("effective_at", moment);
+        Some(Self { sku: sku?, currency: currency?, micros_per_gpu_hour: per_gpu_hour?, effective_at })
+    }
+
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.sku, self.currency)
+    }
+
+    pub fn references(&self) -> Vec<Reference<'_>> {
+        vec![Reference::Sku(&self.sku)]
+    }
+
+    /// From when on, where that is still to come.
+    fn later(&self) -> Option<Timestamp> {
+        self.effective_at.filter(|it| *it > Timestamp::now())
+    }
+
+    async fn set(&self, world: &World<'_>, path: SkuPath, after: &str) -> Result<Made, Failure> {
+        let spec = PriceSpec {
+            currency: self.currency.clone(),
+            price_micros_per_gpu_hour: self.micros_per_gpu_hour,
+            effective_at: self.later(),
+        };
+        let made: prices::Price = exact::read(&world.send_once::<SetPrice>(path, spec, after).await?)?;
+        Ok(Made { id: made.id.to_string(), secret: None })
+    }
+}
+
+/// The price that applies at a time, as the server chooses it.
+fn in_force(all: &[prices::Price], at: Timestamp) -> Option<&prices::Price> {
+    all.iter().filter(|it| it.effective_at <= at).max_by_key(|it| (it.effective_at, it.version))
+}
+
+impl Kind for Price {
+    /// With the newest version that there is, which a new one follows.
+    type Handle = (SkuPath, String);
+
+    async fn look(&self, world: &World<'_>) -> Result<Found<Self::Handle>, Failure> {
+        let Some(sku) = world.sku(&self.sku).await? else { return Ok(Found::absent()) };
+        let path = SkuPath { sku_id: sku.id };
+        let query = PriceFilter { currency: Some(self.currency.clone()), ..PriceFilter::default() };
+        let all = world.context.all::<ListPrices>(path.clone(), query).await?;
+        let newest = all.iter().max_by_key(|it| it.version).map(|it| it.id.to_string()).unwrap_or_default();
+        let at = self.later().unwrap_or_else(Timestamp::now);
+        let Some(price) = in_force(&all, at) else { return Ok(Found::Absent { after: newest }) };
+        let (before, after) = (money(price.price_micros_per_gpu_hour), money(self.micros_per_gpu_hour));
+        let differences = Difference::between("per_gpu_hour", before, after, true).into_iter().collect();
+        let removal = Removal::Never("a price is never taken back");
+        Ok(Found::Present { handle: (path, newest), differences, note: None, removal })
+    }
+
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+        let sku_id = world.sku_needed(&self.sku).await?.id;
+        self.set(world, SkuPath { sku_id }, salt).await
+    }
+
+    async fn change(&self, world: &World<'_>, (path, newest): Self::Handle) -> Result<(), Failure> {
+        self.set(world, path, &newest).await?;
+        Ok(())
+    }
+
+    async fn remove(&self, _: &World<'_>, _: Self::Handle) -> Result<(), Failure> {
+        unreachable!("a price is never taken back")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::id::{PriceId, SkuId};
+
+    use super::*;
+
+    #[test]
+    fn the_price_that_took_effect_last_applies() {
+        let price = |version, at: &str, micros| prices::Price {
+            id: PriceId::generate(),
+            sku_id: SkuId::generate(),
+            version,
+            currency: "USD".parse().unwrap(),
+            price_micros_per_gpu_hour: micros,
+            effective_at: at.parse().unwrap(),
+            created_at: at.parse().unwrap(),
+        };
+        let (early, late) = ("2026-01-01T00:00:00Z", "2026-06-01T00:00:00Z");
+        let all = [price(2, late, 20), price(1, early, 10), price(3, early, 30)];
+        let at = |text: &str| in_force(&all, text.parse().unwrap()).map(|it| it.price_micros_per_gpu_hour);
+        assert_eq!(at("2025-12-31T00:00:00Z"), None);
+        assert_eq!((at("2026-02-01T00:00:00Z"), at("2026-07-01T00:00:00Z")), (Some(30), Some(20)));
+    }
+}

@@ -1,0 +1,95 @@
+//! `kind: sku`, for platform staff. Nothing of a SKU changes, and its name is
+//! never given to another.
+
+use contract::{
+    Label, Nothing, Within,
+    skus::{self, CreateSku, GpuModel, RetireSku, Shape, SkuPath, SkuSpec},
+};
+
+use super::{joined, or_none, said};
+use crate::{
+    declare::{
+        fields::{Fields, flag, list, number, text, word},
+        kind::{Found, Kind, Made, Removal},
+        thing::Reference,
+        world::World,
+    },
+    exact,
+    failure::Failure,
+};
+
+#[derive(Debug)]
+pub struct Sku {
+    name: Label,
+    shape: Shape,
+    gpu_model: Option<GpuModel>,
+    gpu_counts: Vec<u16>,
+    numa_bound: Option<bool>,
+}
+
+impl Sku {
+    pub fn read(fields: &mut Fields) -> Option<Self> {
+        let name = fields.required("name", text);
+        let shape = fields.required("shape", word);
+        let gpu_model = fields.optional("gpu_model", text);
+        let gpu_counts = fields.required("gpu_counts", list(number::<Within<1, 64>>));
+        let numa_bound = fields.optional("numa_bound", flag);
+        let mut gpu_counts: Vec<u16> = gpu_counts?.into_iter().map(Within::to).collect();
+        gpu_counts.sort_unstable();
+        Some(Self { name: name?, shape: shape?, gpu_model, gpu_counts, numa_bound })
+    }
+
+    pub fn name(&self) -> String {
+        self.name.to_string()
+    }
+
+    pub fn references(&self) -> Vec<Reference<'_>> {
+        Vec::new()
+    }
+}
+
+impl Kind for Sku {
+    type Handle = SkuPath;
+
+    async fn look(&self, world: &World<'_>) -> Result<Found<SkuPath>, Failure> {
+        let Some(there) = world.sku(&self.name).await? else { return Ok(Found::absent()) };
+        if there.retired_at.is_some() {
+            return Ok(Found::InTheWay("was taken off offer for good; choose another name".into()));
+        }
+        let differences = [
+            said("shape", there.shape.as_str(), Some(&self.shape.to_string()), false),
+            said("gpu_model", or_none(there.gpu_model.as_ref()), self.gpu_model.as_ref(), false),
+            said("gpu_counts", joined(&there.gpu_counts), Some(&joined(&self.gpu_counts)), false),
+            said("numa_bound", there.numa_bound, self.numa_bound.as_ref(), false),
+        ];
+        let differences: Vec<_> = differences.into_iter().flatten().collect();
+        // Its name would be lost with it, so a changed one cannot be replaced.
+        let removal = if differences.is_empty() {
+            Removal::Also("is taken off offer for good; allocations of it go on".into())
+        } else {
+            Removal::Never("a SKU is never changed; give the new one another name")
+        };
+        Ok(Found::Present { handle: SkuPath { sku_id: there.id }, differences, note: None, removal })
+    }
+
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+        let spec = SkuSpec {
+            name: self.name.clone(),
+            shape: self.shape,
+            gpu_model: self.gpu_model.clone(),
+            gpu_counts: self.gpu_counts.clone(),
+            numa_bound: self.numa_bound.unwrap_or_default(),
+        };
+        let made: skus::Sku = exact::read(&world.send_once::<CreateSku>(Nothing {}, spec, salt).await?)?;
+        Ok(Made { id: made.id.to_string(), secret: None })
+    }
+
+    async fn change(&self, _: &World<'_>, _: SkuPath) -> Result<(), Failure> {
+        unreachable!("nothing of a SKU changes in place")
+    }
+
+    async fn remove(&self, world: &World<'_>, path: SkuPath) -> Result<(), Failure> {
+        world.context.ask::<RetireSku>(path).await?;
+        Ok(())
+    }
+}

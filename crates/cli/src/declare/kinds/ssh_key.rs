@@ -1,0 +1,87 @@
+//! `kind: ssh_key`: one of the caller's own public keys.
+
+use contract::{
+    Name, Nothing,
+    ssh_keys::{self, AddSshKey, PublicKey, RemoveSshKey, SshKeyPath, SshKeySpec},
+};
+
+use crate::{
+    declare::{
+        fields::{Fields, text},
+        kind::{Found, Kind, Made},
+        plan::Difference,
+        thing::Reference,
+        world::World,
+    },
+    exact,
+    failure::Failure,
+};
+
+#[derive(Debug)]
+pub struct SshKey {
+    name: Name,
+    public_key: PublicKey,
+}
+
+impl SshKey {
+    pub fn read(fields: &mut Fields) -> Option<Self> {
+        let name = fields.required("name", text);
+        let public_key = fields.required("public_key", text);
+        Some(Self { name: name?, public_key: public_key? })
+    }
+
+    pub fn name(&self) -> String {
+        self.name.to_string()
+    }
+
+    pub fn references(&self) -> Vec<Reference<'_>> {
+        Vec::new()
+    }
+}
+
+/// Kind and body: the comment behind them does not make it another key.
+fn essence(key: &PublicKey) -> (&str, &str) {
+    let mut parts = key.as_str().split(' ');
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}
+
+/// Its kind and the end of its body, which differs from key to key.
+fn short(key: &PublicKey) -> String {
+    let (kind, body) = essence(key);
+    format!("{kind} …{}", body.get(body.len().saturating_sub(12)..).unwrap_or(body))
+}
+
+impl Kind for SshKey {
+    type Handle = SshKeyPath;
+    const LEAVES_NO_TRACE: bool = true;
+
+    async fn look(&self, world: &World<'_>) -> Result<Found<SshKeyPath>, Failure> {
+        let all = world.ssh_keys().await?;
+        let is_named = |it: &&ssh_keys::SshKey| it.name.as_str().eq_ignore_ascii_case(self.name.as_str());
+        let is_this = |it: &&ssh_keys::SshKey| essence(&it.public_key) == essence(&self.public_key);
+        let Some(there) = all.iter().find(is_named) else {
+            return Ok(match all.iter().find(is_this) {
+                Some(other) => Found::InTheWay(format!("you have this key already, as `{}`", other.name)),
+                None => Found::absent(),
+            });
+        };
+        let differs = Difference::between("public_key", short(&there.public_key), short(&self.public_key), false);
+        let differences = if is_this(&there) { Vec::new() } else { differs.into_iter().collect() };
+        Ok(Found::present(SshKeyPath { ssh_key_id: there.id }, differences))
+    }
+
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+        let spec = SshKeySpec { name: self.name.clone(), public_key: self.public_key.clone() };
+        let made: ssh_keys::SshKey = exact::read(&world.send_once::<AddSshKey>(Nothing {}, spec, salt).await?)?;
+        Ok(Made { id: made.id.to_string(), secret: None })
+    }
+
+    async fn change(&self, _: &World<'_>, _: SshKeyPath) -> Result<(), Failure> {
+        unreachable!("nothing of a key changes in place")
+    }
+
+    async fn remove(&self, world: &World<'_>, path: SshKeyPath) -> Result<(), Failure> {
+        world.context.ask::<RemoveSshKey>(path).await?;
+        Ok(())
+    }
+}

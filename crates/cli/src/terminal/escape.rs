@@ -1,0 +1,104 @@
+//! What is typed into a remote shell, and the few keys that are meant for this
+//! program: after a new line, a tilde and a letter, as ssh has it.
+
+/// What to do with typed bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Typed {
+    /// For the shell.
+    Bytes(Vec<u8>),
+    /// Leave; the shell stays for a while and can be joined again.
+    Leave,
+    /// End the shell.
+    End,
+    Help,
+}
+
+pub const HELP: &str = "\r\n~.  leave; the shell waits a while and can be joined again\r\n~x  end the shell\r\n~~  a tilde\r\n~?  this help\r\n";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    LineStart,
+    Tilde,
+    Within,
+}
+
+pub struct Escape {
+    state: State,
+}
+
+impl Default for Escape {
+    fn default() -> Self {
+        Self { state: State::LineStart }
+    }
+}
+
+impl Escape {
+    /// Splits what was typed.
+    pub fn take(&mut self, typed: &[u8]) -> Vec<Typed> {
+        let (mut out, mut plain) = (Vec::new(), Vec::with_capacity(typed.len()));
+        for &byte in typed {
+            let order = match (self.state, byte) {
+                (State::LineStart, b'~') => {
+                    self.state = State::Tilde;
+                    continue;
+                }
+                (State::Tilde, b'.') => Some(Typed::Leave),
+                (State::Tilde, b'x') => Some(Typed::End),
+                (State::Tilde, b'?') => Some(Typed::Help),
+                (State::Tilde, b'~') => None,
+                (State::Tilde, _) => {
+                    plain.push(b'~');
+                    None
+                }
+                (State::LineStart | State::Within, _) => None,
+            };
+            self.state =
+                if matches!(byte, b'\r' | b'\n') || order.is_some() { State::LineStart } else { State::Within };
+            match order {
+                None => plain.push(byte),
+                Some(order) => {
+                    push(&mut out, &mut plain);
+                    out.push(order);
+                }
+            }
+        }
+        push(&mut out, &mut plain);
+        out
+    }
+}
+
+fn push(out: &mut Vec<Typed>, plain: &mut Vec<u8>) {
+    if !plain.is_empty() {
+        out.push(Typed::Bytes(std::mem::take(plain)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(pieces: &[&str]) -> Vec<Typed> {
+        let mut escape = Escape::default();
+        pieces.iter().flat_map(|it| escape.take(it.as_bytes())).collect()
+    }
+
+    fn bytes(text: &str) -> Typed {
+        Typed::Bytes(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn a_tilde_after_a_new_line_is_for_us_and_elsewhere_for_the_shell() {
+        assert_eq!(typed(&["~."]), [Typed::Leave]);
+        assert_eq!(typed(&["ls ~.\r"]), [bytes("ls ~.\r")]);
+        assert_eq!(typed(&["ls\r~."]), [bytes("ls\r"), Typed::Leave]);
+        assert_eq!(typed(&["\r~", "x"]), [bytes("\r"), Typed::End]);
+        assert_eq!(typed(&["~?id\r"]), [Typed::Help, bytes("id\r")]);
+    }
+
+    #[test]
+    fn two_tildes_are_one_and_a_tilde_before_something_else_stays() {
+        assert_eq!(typed(&["~~/x"]), [bytes("~/x")]);
+        assert_eq!(typed(&["~/x"]), [bytes("~/x")]);
+        assert_eq!(typed(&["~", "~", "."]), [bytes("~"), bytes(".")]);
+    }
+}

@@ -1,0 +1,34 @@
+//! Access tickets: leave to open one way into an allocation, once and soon.
+//! Only their hashes are kept; a gateway has them exchanged.
+
+mod routes;
+mod store;
+
+pub use store::{Ticket, Unspent, forget_old, spend, why_not};
+
+use contract::{
+    Timestamp,
+    id::{AccessSessionId, AccessTicketId},
+};
+use kernel::{
+    Tx,
+    secrets::{hash_token, random_token},
+};
+
+/// What tickets begin with.
+const PREFIX: &str = "gpt";
+
+/// Makes a ticket; its secret is given away once, here.
+async fn mint(tx: &mut Tx, ticket: &Ticket, expires_at: Timestamp) -> sqlx::Result<(AccessTicketId, String)> {
+    let secret = random_token(PREFIX);
+    let text = secret.expose_text().expect("tokens are text").to_owned();
+    let id = store::insert(tx, ticket, &hash_token(&text), expires_at).await?;
+    Ok((id, text))
+}
+
+impl Ticket {
+    /// The session that it opens or joins.
+    pub fn session(&self) -> AccessSessionId {
+        self.session_id.into()
+    }
+}

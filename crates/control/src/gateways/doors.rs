@@ -1,0 +1,77 @@
+//! Where browsers meet gateways, for the policy of the console's pages. Read when
+//! a page is shown, and no more often than every few seconds: nobody has to sign
+//! in to be shown one.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Mutex;
+
+use super::store;
+
+/// The front of one gateway, or of several that share a name.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Door {
+    pub public_url: String,
+    /// Apps are below it, each at a name of its own.
+    pub app_domain: String,
+}
+
+impl Door {
+    /// Where its apps are: scheme and what follows the domain are the gateway's own.
+    pub fn app_origin(&self, name: &str) -> String {
+        let (scheme, rest) = match self.public_url.strip_prefix("wss://") {
+            Some(rest) => ("https", rest),
+            None => ("http", self.public_url.trim_start_matches("ws://")),
+        };
+        let port = rest.rsplit_once(':').map(|(_, port)| format!(":{port}")).unwrap_or_default();
+        format!("{scheme}://{name}.{}{port}", self.app_domain)
+    }
+}
+
+#[derive(Clone, Default)]
+pub struct Doors(Arc<Mutex<Known>>);
+
+#[derive(Default)]
+struct Known {
+    read_at: Option<Instant>,
+    doors: Vec<Door>,
+}
+
+// bound: how late a page allows a gateway that is new
+const FRESH: Duration = Duration::from_secs(2);
+// bound: a page is shown without the newest list rather than not at all
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Doors {
+    /// Every gateway that was not removed, each front once; the last known ones
+    /// while the database is away.
+    pub async fn all(&self, db: &kernel::Db) -> Vec<Door> {
+        let mut known = self.0.lock().await;
+        if known.read_at.is_some_and(|at| at.elapsed() < FRESH) {
+            return known.doors.clone();
+        }
+        match tokio::time::timeout(PATIENCE, store::doors(db)).await {
+            Ok(Ok(doors)) => known.doors = doors,
+            Ok(Err(error)) => tracing::warn!(%error, "the fronts of gateways could not be read; the last known apply"),
+            Err(_) => tracing::warn!("the fronts of gateways could not be read in time; the last known apply"),
+        }
+        known.read_at = Some(Instant::now());
+        known.doors.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apps_are_where_their_gateway_is() {
+        let door = |url: &str| Door { public_url: url.into(), app_domain: "apps.example.net".into() };
+        assert_eq!(door("wss://gw.example.com").app_origin("*"), "https://*.apps.example.net");
+        assert_eq!(door("wss://gw.example.com:8443").app_origin("80--a"), "https://80--a.apps.example.net:8443");
+        assert_eq!(door("ws://127.0.0.1:9443").app_origin("*"), "http://*.apps.example.net:9443");
+    }
+}

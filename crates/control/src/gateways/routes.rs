@@ -1,0 +1,73 @@
+//! Adding gateways, reading them, taking them away.
+
+use std::time::Duration;
+
+use contract::{
+    Code, Nothing, Page, ShownSecret,
+    gateways::{
+        CreateGateway, Gateway, GatewayCreated, GatewayRemoved, GetGateway, ListGateways, NewGateway, RemoveGateway,
+    },
+};
+use kernel::clock;
+
+use super::{NotAdded, store};
+use crate::{
+    app::App,
+    events::emit,
+    http::{Call, Failure, Handle, Request},
+    policies::keys,
+};
+
+impl App {
+    fn gateway_silence(&self) -> Duration {
+        keys::seconds(self.policies.number(keys::ACCESS_GATEWAY_SECONDS))
+    }
+}
+
+impl Handle<CreateGateway> for App {
+    async fn handle(&self, call: &mut Call, request: Request<CreateGateway>) -> Result<NewGateway, Failure> {
+        let spec = &request.body;
+        let minutes = self.policies.number(keys::NODE_ENROLMENT_MINUTES);
+        let expires_at = clock::now(&mut call.tx).await? + keys::minutes(minutes);
+        let added = super::add(&mut call.tx, spec, expires_at).await?.map_err(|why| match why {
+            NotAdded::NameTaken => Failure::new(Code::NameTaken, "another gateway has this name"),
+            NotAdded::NoSuchRegion => Failure::new(Code::InvalidValue, "`region_id` names no region"),
+        })?;
+        call.about(added.id);
+        let event = GatewayCreated { id: added.id, name: spec.name.clone(), region_id: spec.region_id };
+        emit(&mut call.tx, None, added.id, &event);
+        let gateway = store::get(&mut call.tx, added.id, self.gateway_silence()).await?;
+        Ok(NewGateway {
+            gateway: gateway.ok_or_else(|| Failure::not_found("gateway"))?,
+            secret: ShownSecret::new(added.token),
+            control_url: self.config.node.url.clone(),
+            ca_fingerprint: self.ca.authority().root_fingerprint().to_owned(),
+        })
+    }
+}
+
+impl Handle<ListGateways> for App {
+    async fn handle(&self, call: &mut Call, request: Request<ListGateways>) -> Result<Page<Gateway>, Failure> {
+        let rows = store::list(&mut call.tx, &request.query, self.gateway_silence()).await?;
+        Ok(Page::cut(rows, request.query.limit, |it| it.id.uuid()))
+    }
+}
+
+impl Handle<GetGateway> for App {
+    async fn handle(&self, call: &mut Call, request: Request<GetGateway>) -> Result<Gateway, Failure> {
+        let found = store::get(&mut call.tx, request.path.gateway_id, self.gateway_silence()).await?;
+        found.ok_or_else(|| Failure::not_found("gateway"))
+    }
+}
+
+impl Handle<RemoveGateway> for App {
+    async fn handle(&self, call: &mut Call, request: Request<RemoveGateway>) -> Result<Nothing, Failure> {
+        let id = request.path.gateway_id;
+        let is_news = store::remove(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("gateway"))?;
+        // Removing again changes nothing and tells nobody.
+        if is_news {
+            emit(&mut call.tx, None, id, &GatewayRemoved { id });
+        }
+        Ok(Nothing {})
+    }
+}

@@ -1,0 +1,104 @@
+//! HTTP apps: what listens in an allocation, reached by a browser at a host name
+//! of its own, `<port>--<allocation>.<domain>`. One origin for each allocation and
+//! port: a path would be no boundary between them.
+
+mod cookies;
+pub mod name;
+mod origin;
+mod pages;
+mod proxy;
+mod visits;
+
+pub use name::{AppName, Named};
+pub use visits::Visits;
+
+use crate::public::{Body, Visitor, exchange_for_app, refused};
+use crate::{Gateway, secret};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use protocol::agent_binary::sha256_hex;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Paths below it are the gateway's own, in every app.
+const OWN: &str = "/.gpuaas/";
+const ENTER: &str = "/.gpuaas/enter";
+const MAX_FORM: usize = 4 * 1024; // bound: one field with a ticket
+const FORM_TIME: Duration = Duration::from_secs(10); // bound: a form of one field comes at once
+
+/// Answers a request whose host name is an app's.
+pub async fn answer(
+    gateway: Arc<Gateway>,
+    visitor: Visitor,
+    app: AppName,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let path = request.uri().path();
+    if path == ENTER && request.method() == Method::POST {
+        return enter(&gateway, &visitor, &app, request).await;
+    }
+    if path.starts_with(OWN) || path == OWN.trim_end_matches('/') {
+        return pages::not_found();
+    }
+    if origin::is_foreign(&request, &app, gateway.settings.is_app_secure) {
+        refused("foreign_origin");
+        return pages::foreign();
+    }
+    let Some(cookie) = cookies::find(request.headers(), gateway.settings.is_app_secure) else {
+        refused("no_cookie");
+        return pages::sign_in(&app);
+    };
+    let visit = match visits::find(&gateway, &visitor, &app, &sha256_hex(cookie.as_bytes())).await {
+        Ok(visit) => visit,
+        Err(visits::Refused::Unknown) => {
+            refused("cookie");
+            return pages::sign_in(&app);
+        }
+        Err(visits::Refused::Away) => {
+            refused("control_away");
+            return pages::away();
+        }
+        Err(visits::Refused::TooMany) => {
+            refused("too_many");
+            return pages::too_many();
+        }
+    };
+    proxy::pass(&gateway, &visitor, &app, &visit, request).await
+}
+
+/// Spends a ticket and gives the browser a cookie for it.
+async fn enter(gateway: &Arc<Gateway>, visitor: &Visitor, app: &AppName, request: Request<Incoming>) -> Response<Body> {
+    let body = Limited::new(request.into_body(), MAX_FORM).collect();
+    let Ok(Ok(body)) = tokio::time::timeout(FORM_TIME, body).await else { return pages::bad_request() };
+    let body = body.to_bytes();
+    let ticket = url::form_urlencoded::parse(&body).find(|(name, _)| name == "ticket").map(|(_, value)| value);
+    let Some(ticket) = ticket else { return pages::bad_request() };
+    let cookie = secret();
+    let hash = sha256_hex(cookie.as_bytes());
+    if let Err(farewell) = exchange_for_app(gateway, visitor, &ticket, &hash).await {
+        refused(farewell.reason);
+        return match farewell.code {
+            4503 => pages::away(),
+            4429 => pages::too_many(),
+            _ => pages::sign_in(app),
+        };
+    }
+    // The ticket may have been for another app: its cookie is of no use here.
+    match visits::find(gateway, visitor, app, &hash).await {
+        Ok(_) => {
+            let mut response = pages::moved("/");
+            if let Ok(value) = HeaderValue::from_str(&cookies::set(&cookie, gateway.settings.is_app_secure)) {
+                response.headers_mut().insert(header::SET_COOKIE, value);
+            }
+            *response.status_mut() = StatusCode::SEE_OTHER;
+            response
+        }
+        Err(visits::Refused::Unknown) => {
+            refused("other_app");
+            pages::sign_in(app)
+        }
+        Err(visits::Refused::Away) => pages::away(),
+        Err(visits::Refused::TooMany) => pages::too_many(),
+    }
+}

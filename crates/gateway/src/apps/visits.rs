@@ -1,0 +1,132 @@
+//! Who a cookie belongs to, remembered for seconds, and the connections to the app
+//! that are kept for the next request.
+
+use super::AppName;
+use crate::control::ControlError;
+use crate::public::Visitor;
+use crate::sessions::{Session, Surface};
+use crate::{Gateway, locked};
+use http::StatusCode;
+use hyper::client::conn::http1::SendRequest;
+use protocol::PROTOCOL;
+use protocol::gateway::AppRequest;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+use super::proxy::UpBody;
+
+const TRUSTED: Duration = Duration::from_secs(15); // bound: how late a revoked cookie stops working
+const KEPT: Duration = Duration::from_secs(300); // bound: then the browser has left
+const MOST: usize = 10_000; // bound: browsers at apps of this gateway
+const MOST_IDLE: usize = 6; // bound: what a browser opens at once
+const IDLE_TIME: Duration = Duration::from_secs(20); // bound: below what servers usually keep
+const MOST_REQUESTS: usize = 64; // bound: at once, by one browser at one app
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    Unknown,
+    Away,
+    TooMany,
+}
+
+/// A browser at an app.
+pub struct Visit {
+    pub session: Arc<Session>,
+    pub places: Arc<Semaphore>,
+    idle: Mutex<Vec<(SendRequest<UpBody>, Instant)>>,
+}
+
+impl Visit {
+    /// A connection to the app that is free.
+    pub fn take(&self) -> Option<SendRequest<UpBody>> {
+        let mut idle = locked(&self.idle);
+        idle.retain(|(line, since)| since.elapsed() < IDLE_TIME && line.is_ready());
+        idle.pop().map(|(line, _)| line)
+    }
+
+    pub fn keep(&self, line: SendRequest<UpBody>) {
+        let mut idle = locked(&self.idle);
+        if idle.len() < MOST_IDLE && !line.is_closed() {
+            idle.push((line, Instant::now()));
+        }
+    }
+}
+
+/// By app and hash of the cookie.
+#[derive(Default)]
+pub struct Visits(Mutex<HashMap<(String, u16, String), Known>>);
+
+struct Known {
+    visit: Arc<Visit>,
+    asked: Instant,
+    used: Instant,
+}
+
+impl Visits {
+    /// Forgets browsers that have left; their sessions end with it.
+    pub fn sweep(&self) {
+        let gone: Vec<Known> = {
+            let mut known = locked(&self.0);
+            known.extract_if(|_, it| it.used.elapsed() > KEPT).map(|(_, it)| it).collect()
+        };
+        drop(gone);
+    }
+
+    /// Forgets everybody, when the gateway stops.
+    pub fn clear(&self) {
+        let gone = std::mem::take(&mut *locked(&self.0));
+        drop(gone);
+    }
+}
+
+/// Who the cookie belongs to. The control plane is asked when it was not of late.
+pub async fn find(gateway: &Arc<Gateway>, visitor: &Visitor, app: &AppName, hash: &str) -> Result<Arc<Visit>, Refused> {
+    let key = (app.allocation.clone(), app.port, hash.to_owned());
+    if let Some(known) = locked(&gateway.visits.0).get_mut(&key)
+        && known.asked.elapsed() < TRUSTED
+    {
+        known.used = Instant::now();
+        return Ok(known.visit.clone());
+    }
+    let request = AppRequest {
+        protocol: PROTOCOL,
+        cookie_sha256: hash.to_owned(),
+        allocation: app.allocation.clone(),
+        port: app.port,
+        address: visitor.address.to_string(),
+    };
+    let answer = match gateway.control.app(&request).await {
+        Ok(answer) => answer,
+        Err(error) => {
+            if error.is_refusal() {
+                locked(&gateway.visits.0).remove(&key);
+            }
+            tracing::info!(address = %visitor.address, %error, "a browser is not let into an app");
+            return Err(match error {
+                ControlError::Refused { status: StatusCode::TOO_MANY_REQUESTS, .. } => Refused::TooMany,
+                ControlError::Refused { status, .. } if status.is_client_error() => Refused::Unknown,
+                _ => Refused::Away,
+            });
+        }
+    };
+    let now = Instant::now();
+    let mut known = locked(&gateway.visits.0);
+    if let Some(known) = known.get_mut(&key)
+        && known.visit.session.id == answer.session
+    {
+        (known.asked, known.used) = (now, now);
+        return Ok(known.visit.clone());
+    }
+    if known.len() >= MOST {
+        return Err(Refused::TooMany);
+    }
+    let session = Session::begin(gateway, Surface::App, &answer);
+    let places = Arc::new(Semaphore::new(MOST_REQUESTS));
+    let visit = Arc::new(Visit { session, places, idle: Mutex::default() });
+    let replaced = known.insert(key, Known { visit: visit.clone(), asked: now, used: now });
+    drop(known);
+    drop(replaced);
+    Ok(visit)
+}

@@ -1,0 +1,139 @@
+//! With which code a WebSocket is closed, and what a person reads there.
+
+use crate::agents::codes;
+use crate::control::ControlError;
+use crate::sessions::OpenError;
+use http::StatusCode;
+use protocol::stream::{Closing, refusals};
+use protocol::{Problem, gateway};
+
+/// A close code, the words beside it, and under what it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Farewell {
+    pub code: u16,
+    pub text: &'static str,
+    pub reason: &'static str,
+}
+
+const fn farewell(code: u16, reason: &'static str, text: &'static str) -> Farewell {
+    Farewell { code, text, reason }
+}
+
+pub const NORMAL: Farewell = farewell(1000, "exit", "");
+pub const BAD_FRAME: Farewell = farewell(4400, "bad_frame", "that is no message of this protocol");
+pub const TICKET: Farewell = farewell(4401, "ticket", "the ticket is not good (any more); ask for a new one");
+pub const POLICY: Farewell = farewell(4403, "policy", "a policy does not allow it");
+pub const HOST_REFUSED: Farewell = farewell(4403, "host_refused", "the host refused it; ask for a new ticket");
+pub const UNRECORDED: Farewell = farewell(4403, "unrecorded", "it cannot be recorded, and must be");
+pub const GONE: Farewell = farewell(4404, "gone", "the allocation or its session is gone");
+pub const HOST_GONE: Farewell = farewell(4404, "host_gone", "the host cannot be reached; try again in a moment");
+pub const TIME_LIMIT: Farewell = farewell(4408, "time_limit", "the session reached its time limit");
+pub const IDLE: Farewell = farewell(4408, "idle", "nothing happened for too long");
+pub const TAKEN_OVER: Farewell = farewell(4409, "taken_over", "the session was taken over from elsewhere");
+pub const ENDED: Farewell = farewell(4410, "ended", "the session was ended");
+pub const TOO_MANY: Farewell = farewell(4429, "too_many", "too many; wait a minute or close another one");
+pub const TOO_MANY_SESSIONS: Farewell = farewell(
+    4429,
+    "too_many_sessions",
+    "the allocation has as many sessions as it may; end one (gpuaas access-sessions list)",
+);
+pub const TOO_MANY_STREAMS: Farewell = farewell(
+    4429,
+    "too_many_streams",
+    "the host carries as many connections through this gateway as it may; close one, or try again in a moment",
+);
+pub const AWAY: Farewell = farewell(4503, "going_away", "this gateway stops; connect again");
+pub const CONTROL_AWAY: Farewell = farewell(4503, "control_away", "the control plane is away; try again in a moment");
+
+/// For a session that closes.
+pub fn of(closing: Closing) -> Farewell {
+    match closing {
+        Closing::TakenOver => TAKEN_OVER,
+        Closing::TimeLimit => TIME_LIMIT,
+        Closing::Idle => IDLE,
+        Closing::AllocationEnded => GONE,
+        Closing::Ended => ENDED,
+        Closing::BadFrame => BAD_FRAME,
+        Closing::GoingAway => AWAY,
+        Closing::HostGone => HOST_GONE,
+        Closing::Unrecorded => UNRECORDED,
+    }
+}
+
+/// For a ticket that the control plane did not take. What is wrong with a ticket
+/// is not told: who has a good one needs no help, and who guesses gets none.
+pub fn of_control(error: &ControlError) -> Farewell {
+    match error {
+        ControlError::Refused { status, problem } => match *status {
+            StatusCode::FORBIDDEN => POLICY,
+            StatusCode::NOT_FOUND | StatusCode::CONFLICT => GONE,
+            StatusCode::TOO_MANY_REQUESTS if problem.code == gateway::refusals::TOO_MANY => TOO_MANY_SESSIONS,
+            StatusCode::TOO_MANY_REQUESTS => TOO_MANY,
+            status if status.is_server_error() => CONTROL_AWAY,
+            _ => TICKET,
+        },
+        _ => CONTROL_AWAY,
+    }
+}
+
+/// For a stream that a host did not open.
+pub fn of_host(problem: &Problem) -> Farewell {
+    match problem.code.as_str() {
+        codes::HOST_GONE | codes::HOST_SILENT => HOST_GONE,
+        refusals::NO_ALLOCATION | refusals::NO_SESSION => GONE,
+        refusals::TOO_MANY => TOO_MANY_SESSIONS,
+        refusals::TOO_MANY_STREAMS => TOO_MANY_STREAMS,
+        _ => HOST_REFUSED,
+    }
+}
+
+pub fn of_open(error: &OpenError) -> Farewell {
+    match error {
+        OpenError::Control(error) => of_control(error),
+        OpenError::Host(problem) => of_host(problem),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(status: u16) -> Farewell {
+        let status = StatusCode::from_u16(status).unwrap();
+        of_control(&ControlError::Refused { status, problem: Box::default() })
+    }
+
+    #[test]
+    fn every_bad_ticket_gets_the_same_answer() {
+        for status in [400, 401, 410, 422] {
+            assert_eq!(refused(status), TICKET);
+        }
+        assert_eq!(
+            (refused(403).code, refused(404).code, refused(429).code, refused(503).code),
+            (4403, 4404, 4429, 4503)
+        );
+        assert_eq!(of_control(&ControlError::Unreachable(String::new())).code, 4503);
+        let problem = Box::new(Problem { code: gateway::refusals::TOO_MANY.into(), ..Problem::default() });
+        let full = ControlError::Refused { status: StatusCode::TOO_MANY_REQUESTS, problem };
+        assert_eq!(of_control(&full), TOO_MANY_SESSIONS);
+    }
+
+    #[test]
+    fn a_reason_fits_into_a_close_frame() {
+        for farewell in [
+            BAD_FRAME,
+            TICKET,
+            POLICY,
+            HOST_REFUSED,
+            UNRECORDED,
+            GONE,
+            HOST_GONE,
+            TOO_MANY,
+            TOO_MANY_SESSIONS,
+            TOO_MANY_STREAMS,
+            CONTROL_AWAY,
+        ] {
+            assert!(farewell.text.len() <= 123 && !farewell.text.is_empty());
+        }
+    }
+}

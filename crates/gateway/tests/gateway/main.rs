@@ -1,0 +1,13 @@
+//! A gateway between a scripted control plane and scripted hosts, over real sockets.
+
+#![allow(clippy::unwrap_used)]
+
+mod apps;
+mod burdens;
+mod forwards;
+mod hosts;
+mod listeners;
+mod recordings;
+mod ssh;
+mod stage;
+mod terminals;

@@ -1,0 +1,1 @@
+DROP INDEX ssh_keys_by_fingerprint;
