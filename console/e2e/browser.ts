@@ -70,8 +70,11 @@ interface Look {
   theme?: 'light' | 'dark';
 }
 
+/** Those of this file. */
+export const opened: BrowserContext[] = [];
+
 export async function open(browser: Browser, base: string, look: Look = {}): Promise<BrowserContext> {
-  return browser.newContext({
+  const context = await browser.newContext({
     baseURL: base,
     viewport: look.size ?? { width: 1280, height: 860 },
     colorScheme: look.theme ?? 'light',
@@ -79,6 +82,8 @@ export async function open(browser: Browser, base: string, look: Look = {}): Pro
     locale: 'en-US',
     timezoneId: 'Europe/Berlin',
   });
+  opened.push(context);
+  return context;
 }
 
 export async function signIn(page: Page, email: string, password: string): Promise<void> {

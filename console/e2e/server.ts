@@ -42,9 +42,16 @@ export function freePort(): Promise<number> {
   });
 }
 
+/** Those of this file. */
+export const started: Server[] = [];
+
+// bound: what is kept of a server's words
+const MOST_WORDS = 64 * 1024;
+
 export class Server {
   private readonly settings: Map<string, string>;
   private process: ChildProcess | undefined;
+  private words = '';
 
   private constructor(
     private readonly place: Place,
@@ -64,10 +71,25 @@ export class Server {
     // Root lends PostgreSQL to another account, which must get at its folder.
     chmodSync(folder, 0o711);
     const place = { folder, base: `http://127.0.0.1:${port ?? (await freePort())}` };
-    const process = await run(place, environment);
+    const child = await run(place, environment);
     const server = new Server(place, environment);
-    server.process = process;
+    server.follow(child);
+    started.push(server);
     return server;
+  }
+
+  private follow(child: ChildProcess): void {
+    this.process = child;
+    const hear = (chunk: Buffer) => {
+      this.words = (this.words + chunk.toString()).slice(-MOST_WORDS);
+    };
+    child.stdout?.on('data', hear);
+    child.stderr?.on('data', hear);
+  }
+
+  /** What it said since it was ready. */
+  warnings(): string {
+    return this.words;
   }
 
   /** The one that spec files share; each makes its own organizations there. */
@@ -141,7 +163,7 @@ export class Server {
 
   /** Starts it where it was. */
   async comeBack(): Promise<void> {
-    this.process = await run(this.place, this.environment);
+    this.follow(await run(this.place, this.environment));
   }
 
   async stop(): Promise<void> {

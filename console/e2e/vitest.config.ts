@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['*.spec.ts'],
     globalSetup: ['shared.ts'],
+    setupFiles: ['story.ts'],
     // One line for each thing that was proven.
     reporters: ['verbose'],
     // One browser at a time; the tests of a file tell one story, in order.

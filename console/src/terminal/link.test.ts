@@ -47,7 +47,10 @@ class Socket {
 
 const text = (value: string) => new TextEncoder().encode(value);
 
-function begin(ticket = vi.fn(async () => ({ ticket: 't-1', url: 'ws://gw', session_id: 'access-1' }))) {
+function begin(
+  ticket = vi.fn(async () => ({ ticket: 't-1', url: 'ws://gw', session_id: 'access-1' })),
+  named: (session: string) => void = () => undefined,
+) {
   const sockets: Socket[] = [];
   let shown = '';
   const link = new Link({
@@ -58,7 +61,7 @@ function begin(ticket = vi.fn(async () => ({ ticket: 't-1', url: 'ws://gw', sess
       done();
     },
     notice: () => undefined,
-    named: () => undefined,
+    named,
     open: (_, protocols) => {
       const socket = new Socket(protocols);
       sockets.push(socket);
@@ -98,6 +101,21 @@ test('a line that breaks is picked up where it stopped', async () => {
   last().output(1, 'bcdef');
   expect(shown()).toBe('abcdef');
   expect(link.state.get()).toEqual({ at: 'open' });
+});
+
+test('a shell that never began is not come back to: a new one is begun', async () => {
+  const named = vi.fn();
+  const { link, ticket, last } = begin(undefined, named);
+  await vi.advanceTimersByTimeAsync(0);
+  last().leave(4404, 'the host cannot be reached; try again in a moment');
+  expect(link.state.get()).toEqual({ at: 'away', tries: 0 });
+  await settle();
+  expect(ticket).toHaveBeenCalledTimes(2);
+  expect(ticket).toHaveBeenLastCalledWith(undefined);
+  expect(named).not.toHaveBeenCalled();
+  last().opened();
+  expect(link.state.get()).toEqual({ at: 'open' });
+  expect(named).toHaveBeenCalledExactlyOnceWith('access-1');
 });
 
 test('whoever was away for long gets the screen instead', async () => {

@@ -82,10 +82,7 @@ export class Link {
     } catch (error) {
       return this.refused(error);
     }
-    if (this.isStopped) return;
-    this.session = ticket.session_id;
-    this.ports.named(ticket.session_id);
-    this.talk(ticket);
+    if (!this.isStopped) this.talk(ticket);
   }
 
   /** Begins a new shell in the place of one that is over. */
@@ -131,7 +128,7 @@ export class Link {
     socket?.close();
   }
 
-  private talk({ url, ticket }: Ticket): void {
+  private talk({ url, ticket, session_id }: Ticket): void {
     const { columns, rows } = this.ports.size();
     const protocols = ['gpuaas.v1', `gpuaas.ticket.${ticket}`, `gpuaas.size.${columns}x${rows}`];
     if (this.seen !== undefined) protocols.push(`gpuaas.seen.${this.seen}`);
@@ -148,7 +145,7 @@ export class Link {
     socket.onmessage = (message) => {
       if (this.socket !== socket) return;
       try {
-        this.hear(read(message.data as ArrayBuffer));
+        this.hear(read(message.data as ArrayBuffer), session_id);
       } catch {
         this.part();
         this.state.set({ at: 'over', end: 'not_understood' });
@@ -163,9 +160,12 @@ export class Link {
     };
   }
 
-  private hear(heard: Heard): void {
+  private hear(heard: Heard, session: string): void {
     switch (heard.kind) {
       case 'opened':
+        // Only now is there something to come back to.
+        this.session = session;
+        this.ports.named(session);
         this.tries = 0;
         this.seen ??= heard.offset;
         this.state.set({ at: 'open' });

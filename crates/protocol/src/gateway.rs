@@ -189,6 +189,9 @@ pub struct SessionAnswer {
     /// What the client had seen, as the gateway told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<u64>,
+    /// Nothing of it runs anywhere yet.
+    #[serde(default)]
+    pub is_new: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -40,6 +40,9 @@ const SILENCE: Duration = Duration::from_secs(60); // bound: four pings without 
 const FIRST_PAUSE: Duration = Duration::from_millis(300);
 const LONGEST_PAUSE: Duration = Duration::from_secs(7); // bound: stays below the tickets of a minute
 const COME_BACK: Duration = Duration::from_secs(300); // bound: a shell waits no longer by default
+const FIRST_TRIES: u32 = 4; // bound: a host that was away for a moment is there by then
+const TRIES: u32 = 60; // bound: with the pauses between them, longer than a shell waits
+const STEADY: Duration = Duration::from_secs(10); // bound: a conversation that lasted was no failed try
 
 /// How a conversation ended.
 enum Over {
@@ -55,22 +58,32 @@ pub async fn run(mint: impl AsyncFn(Option<&str>) -> Result<Ticket, Failure>) ->
     let mut ticket = mint(None).await?;
     let raw = Raw::start().map_err(Failure::from)?;
     let is_raw = raw.is_some();
-    let mut seen = None;
+    let (mut seen, mut tries) = (None, 0);
     let mut keys =
         Keys { input: tokio::io::stdin(), escape: is_raw.then(Escape::default), is_over: false, has_ended: false };
     let over = loop {
+        let began = Instant::now();
         let over = match connect(&ticket, seen).await {
             Ok((to, from)) => converse(to, from, &mut keys, &mut seen).await,
             Err(error) if seen.is_none() => return Err(error.into()),
             Err(_) => Over::Lost,
         };
-        let reason = match over {
+        let reason = match &over {
             Over::Lost => "the connection broke",
             Over::Closed(1001 | BROKEN | 4503, _) => "the gateway went away",
-            other => break other,
+            Over::Closed(4404, _) if seen.is_none() => "the host is not there yet",
+            _ => break over,
         };
-        notice(is_raw, &format!("{reason}; coming back to the shell …"));
-        ticket = come_back(&mint, &ticket.session).await?;
+        tries = if began.elapsed() < STEADY { tries + 1 } else { 1 };
+        if tries > if seen.is_some() { TRIES } else { FIRST_TRIES } {
+            break over;
+        }
+        // A shell that never began is not come back to: a new one is begun.
+        let begun = seen.map(|_| ticket.session.as_str());
+        let doing = if begun.is_some() { "coming back to the shell" } else { "trying again" };
+        notice(is_raw, &format!("{reason}; {doing} …"));
+        let pause = FIRST_PAUSE * 2_u32.pow(tries.min(5) - 1);
+        ticket = come_back(&mint, begun, pause).await?;
     };
     drop(raw);
     match over {
@@ -93,13 +106,13 @@ async fn connect(ticket: &Ticket, seen: Option<u64>) -> Result<(Sender, Receiver
 /// A ticket for the session that was lost, as soon as one is given.
 async fn come_back(
     mint: &impl AsyncFn(Option<&str>) -> Result<Ticket, Failure>,
-    session: &str,
+    session: Option<&str>,
+    mut pause: Duration,
 ) -> Result<Ticket, Failure> {
     let began = Instant::now();
-    let mut pause = FIRST_PAUSE;
     loop {
         sleep(pause).await;
-        match mint(Some(session)).await {
+        match mint(session).await {
             Err(failure) if passes(failure.class) && began.elapsed() < COME_BACK => (),
             other => return other,
         }

@@ -219,6 +219,7 @@ async fn answer(
         until: limits.until,
         title: judged.title,
         seen: request.seen,
+        is_new: ticket.resumes.is_none() || ticket.is_watching,
     })
 }
 

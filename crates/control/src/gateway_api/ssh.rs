@@ -75,6 +75,7 @@ pub async fn ssh(app: &App, gateway: GatewayId, request: SshRequest) -> Result<S
         until: session.until,
         title: entrant.judged.title,
         seen: None,
+        is_new: true,
     })
 }
 

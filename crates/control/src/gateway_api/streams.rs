@@ -86,6 +86,7 @@ pub async fn app(app: &App, gateway: GatewayId, request: AppRequest) -> Result<S
         until: session.until,
         title: judged.title,
         seen: None,
+        is_new: false,
     })
 }
 

@@ -104,7 +104,10 @@ async fn open(
         Ok(stream) => Ok((session, answer.recording, stream.framed())),
         Err(error) => {
             tracing::info!(session = %session.id, node = %session.node, %error, "a terminal could not be opened");
-            let is_over = matches!(&error, OpenError::Host(problem) if closing::of_host(problem) != closing::HOST_GONE);
+            // A shell that never began is not waited for; one that runs may be there when its host is back.
+            let is_refused =
+                matches!(&error, OpenError::Host(problem) if closing::of_host(problem) != closing::HOST_GONE);
+            let is_over = is_refused || answer.is_new;
             session.part(Parting { is_over, reason: closing::of_open(&error).reason.into(), exit_code: None });
             Err(closing::of_open(&error))
         }

@@ -149,6 +149,11 @@ async fn what_the_host_refuses_is_told() {
     let session = stage.plane.terminal("late", "echo");
     assert_eq!(stage.terminal("late").await.closed().await, 4404);
     eventually("the control plane hears it", || stage.plane.left(session).is_some()).await;
+    assert!(stage.plane.left(session).unwrap().is_over, "nothing of it ever began");
+    let session = uuid::Uuid::now_v7();
+    stage.plane.resume("again", session, "echo");
+    assert_eq!(stage.terminal("again").await.closed().await, 4404);
+    eventually("the control plane hears it", || stage.plane.left(session).is_some()).await;
     assert!(!stage.plane.left(session).unwrap().is_over, "the shell may still be there when the host is back");
 }
 

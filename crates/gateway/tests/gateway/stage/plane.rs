@@ -127,7 +127,11 @@ impl Plane {
 
     /// One more ticket for a session that is there.
     pub fn resume(&self, ticket: &str, session: Uuid, script: &str) {
-        let made = Ticket { session, kind: shell(script), recording: None, allocation: "alloc_1".into() };
+        let mut kind = shell(script);
+        if let Kind::Terminal { resume, .. } = &mut kind {
+            *resume = true;
+        }
+        let made = Ticket { session, kind, recording: None, allocation: "alloc_1".into() };
         self.memory().tickets.insert(ticket.into(), made);
     }
 
@@ -321,6 +325,7 @@ fn session(ticket: &Ticket, seen: Option<u64>) -> SessionAnswer {
         until: Timestamp::now() + SignedDuration::from_hours(1),
         title: "ada in alloc_1".into(),
         seen,
+        is_new: !matches!(ticket.kind, Kind::Terminal { resume: true, .. }),
     }
 }
 
