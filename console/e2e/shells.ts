@@ -9,8 +9,16 @@ export function screen(page: Page): Locator {
   return page.locator('[role=tabpanel]:not(.invisible) .xterm-rows');
 }
 
+/** Waits until the shell that is seen is there; a table beside it may say so of others. */
+export function connected(page: Page): Promise<void> {
+  return page
+    .locator('[data-terminal] [role=status]')
+    .filter({ hasText: /^Connected$/ })
+    .waitFor();
+}
+
 export async function typeLine(page: Page, words: string): Promise<void> {
-  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await connected(page);
   await page.locator('[role=tabpanel]:not(.invisible) .xterm-helper-textarea').focus();
   await page.keyboard.type(words);
   await page.keyboard.press('Enter');

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launch, open, signIn, violations, Watch } from './browser';
 import { Server } from './server';
-import { screen, showsLine, typeLine } from './shells';
+import { connected, screen, showsLine, typeLine } from './shells';
 
 let server: Server;
 let browser: Browser;
@@ -64,7 +64,7 @@ test('nothing of the terminal is loaded before one is opened', async () => {
 
 test('a shell opens in the page, and what is typed is run', async () => {
   await page.getByRole('button', { name: 'Open a terminal' }).click();
-  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await connected(page);
   await typeLine(page, 'mark=kept-$((40+2)); echo "<$mark>"');
   await showsLine(page, '<kept-42>');
 });
@@ -144,7 +144,7 @@ test('what is selected is copied, and what is copied is pasted', async () => {
 test('a second shell is beside the first', async () => {
   await page.getByRole('button', { name: 'New shell' }).click();
   await page.getByRole('tab', { name: 'Shell 2', selected: true }).waitFor();
-  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await connected(page);
   await typeLine(page, 'echo "second:$mark:"');
   await showsLine(page, 'second::');
   await page.getByRole('tab', { name: 'Shell 1' }).click();
@@ -156,7 +156,7 @@ test('a reload finds the same shells', async () => {
   await page.reload();
   await page.getByRole('tab', { name: 'Shell 2' }).waitFor();
   await page.getByRole('tab', { name: 'Shell 1' }).click();
-  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await connected(page);
   await typeLine(page, 'echo "again:$mark:"');
   await showsLine(page, 'again:kept-42:');
 });
@@ -182,17 +182,17 @@ test('a shell that is opened elsewhere says so here, and can be taken back', asy
   }, state);
   await other.goto(`${home}/terminal`);
   await other.getByRole('tab', { name: 'Shell 1' }).click();
-  await other.getByText('Connected', { exact: true }).first().waitFor();
+  await connected(other);
   await page.getByText('It goes on elsewhere').waitFor();
   await page.getByRole('button', { name: 'Take it back' }).click();
-  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await connected(page);
   await other.getByText('It goes on elsewhere').waitFor();
   await typeLine(page, 'echo "back:$mark:"');
   await showsLine(page, 'back:kept-42:');
   await other.close();
   await page.getByRole('tab', { name: 'Shell 2' }).click();
   await page.getByRole('button', { name: 'Take it back' }).click();
-  await page.getByText('Connected', { exact: true }).first().waitFor();
+  await connected(page);
   await page.getByRole('tab', { name: 'Shell 1' }).click();
 });
 

@@ -210,12 +210,25 @@ test('somebody who leaves is not brought back', async () => {
   expect(sockets.length).toBe(1);
 });
 
-test('what is typed goes to the shell, and nowhere while there is none', async () => {
+test('what is typed goes to the shell, also while it begins, and nowhere while there is none', async () => {
   const { link, last } = begin();
-  link.type(text('early'));
+  link.type(text('early '));
   await vi.advanceTimersByTimeAsync(0);
-  last().opened();
   link.type(text('id\n'));
+  expect(last().sent).toEqual([]);
+  last().opened();
+  link.type(text('now\n'));
   link.resize(120, 40);
-  expect(last().sent.map((it) => it[0])).toEqual([1, 2]);
+  const sent = last().sent.map((it) => [it[0], new TextDecoder().decode(it.slice(5))]);
+  expect(sent.slice(0, 3)).toEqual([
+    [1, 'early '],
+    [1, 'id\n'],
+    [1, 'now\n'],
+  ]);
+  expect(sent[3]?.[0]).toBe(2);
+  last().leave(1006);
+  link.type(text('lost'));
+  await settle();
+  last().opened();
+  expect(last().sent).toEqual([]);
 });

@@ -35,6 +35,8 @@ interface Ports {
 
 // bound: output that waits to be drawn; past it the page parts and gets the screen later
 const MOST_WAITING_BYTES = 8 * 1024 * 1024;
+// bound: what somebody types while a shell begins
+const MOST_EARLY_BYTES = 4096;
 // bound: proxies close silent connections after a minute
 const PING_MS = 25_000;
 // bound: a page that cannot keep up asks for the screen this often
@@ -47,6 +49,7 @@ export class Link {
   private exit: { code: number } | undefined;
   private said: Closing | undefined;
   private tries = 0;
+  private early: Uint8Array[] = [];
   private waiting = 0;
   private isBehind = false;
   private isStarted = false;
@@ -75,7 +78,10 @@ export class Link {
     this.timer = undefined;
     this.said = undefined;
     this.exit = undefined;
-    if (this.state.get().at === 'over') this.state.set({ at: 'connecting' });
+    if (this.state.get().at === 'over') {
+      this.early = [];
+      this.state.set({ at: 'connecting' });
+    }
     let ticket: Ticket;
     try {
       ticket = await this.ports.ticket(this.session);
@@ -100,8 +106,15 @@ export class Link {
   }
 
   type(bytes: Uint8Array): void {
+    // Who opens a shell may type before it is there; who was cut off sees it, and waits.
+    if (this.state.get().at === 'connecting') return this.hold(bytes);
     if (this.socket?.readyState !== WebSocket.OPEN) return;
     for (const frame of input(bytes)) this.socket.send(frame);
+  }
+
+  private hold(bytes: Uint8Array): void {
+    const held = this.early.reduce((sum, it) => sum + it.length, 0);
+    if (held + bytes.length <= MOST_EARLY_BYTES) this.early.push(bytes);
   }
 
   resize(columns: number, rows: number): void {
@@ -169,6 +182,7 @@ export class Link {
         this.tries = 0;
         this.seen ??= heard.offset;
         this.state.set({ at: 'open' });
+        this.early.splice(0).forEach((it) => this.type(it));
         this.pinger = setInterval(() => this.socket?.send(ping()), PING_MS);
         return;
       case 'output': {

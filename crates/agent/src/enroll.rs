@@ -6,7 +6,7 @@ use crate::identity::Identity;
 use crate::link::{Endpoint, Link, LinkError};
 use protocol::{EnrollAnswer, EnrollRequest, Inventory, PROTOCOL, is_supported, paths};
 use std::time::Duration;
-use trust::{ControlClock, PairError, Trust, TrustError, key_and_request};
+use trust::{Asked, ControlClock, PairError, Trust, TrustError};
 
 const LIMIT: Duration = Duration::from_secs(60); // bound: thousands may enrol at the same moment
 
@@ -22,9 +22,16 @@ pub enum EnrollError {
     Protocol(u16),
 }
 
-/// Spends the token. The key never leaves this host.
-pub async fn enroll(url: &str, token: &str, trust: &Trust, inventory: Inventory) -> Result<Identity, EnrollError> {
-    let (key, csr) = key_and_request()?;
+/// Spends the token. The key never leaves this host. With the same token and key
+/// again, an answer that got lost is given once more.
+pub async fn enroll(
+    url: &str,
+    token: &str,
+    trust: &Trust,
+    inventory: Inventory,
+    asked: Asked,
+) -> Result<Identity, EnrollError> {
+    let Asked { key, csr } = asked;
     let request = EnrollRequest {
         protocol: PROTOCOL,
         token: token.to_owned(),

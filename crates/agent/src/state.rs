@@ -8,6 +8,7 @@ use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use trust::{Asked, PairError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
@@ -17,7 +18,11 @@ pub enum StateError {
     Damaged { path: PathBuf, source: serde_json::Error },
     #[error("this host is not enrolled; run gpuaas-node enroll first")]
     NotEnrolled,
+    #[error(transparent)]
+    Pair(#[from] PairError),
 }
+
+const ASKED: &str = "asked.json";
 
 /// What `gpuaas-node status` prints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +75,18 @@ impl StateFolder {
 
     /// Key, certificate and all: one file, so that they cannot disagree.
     pub fn save_identity(&self, identity: &Identity) -> Result<(), StateError> {
-        self.save("identity.json", identity)
+        self.save("identity.json", identity)?;
+        self.remove(ASKED)
+    }
+
+    /// What this host asks to be certified with: the same until it was answered.
+    pub fn asked(&self) -> Result<Asked, StateError> {
+        if let Some(asked) = self.load(ASKED)? {
+            return Ok(asked);
+        }
+        let asked = Asked::new()?;
+        self.save(ASKED, &asked)?;
+        Ok(asked)
     }
 
     pub fn identity(&self) -> Result<Identity, StateError> {

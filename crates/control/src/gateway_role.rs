@@ -67,7 +67,7 @@ async fn become_somebody(config: &Config, folder: &Folder, stop: &CancellationTo
     let token = config.gateway.token()?.ok_or(RoleError::NoToken)?;
     let trust = trust(config)?;
     loop {
-        match join(url, &token, &trust, env!("CARGO_PKG_VERSION")).await {
+        match join(url, &token, &trust, env!("CARGO_PKG_VERSION"), folder.asked()?).await {
             Ok(identity) => {
                 folder.save_identity(&identity)?;
                 tracing::info!(gateway = identity.gateway_id, "joined");

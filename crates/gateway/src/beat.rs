@@ -8,7 +8,7 @@ use protocol::gateway::{BeatAnswer, BeatRequest, SessionBeat, limits::SESSIONS_P
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use trust::{Pair, key_and_request};
+use trust::{Asked, Pair};
 
 const SOONEST: Duration = Duration::from_millis(200); // bound: whatever the control plane asks for
 const LATEST: Duration = Duration::from_secs(30); // bound: whatever the control plane asks for
@@ -51,12 +51,12 @@ pub async fn run(gateway: Arc<Gateway>) {
 }
 
 async fn beat(gateway: &Gateway, sessions: Vec<SessionBeat>) -> Result<BeatAnswer, GatewayError> {
-    let wanted = if is_ageing(gateway)? { Some(key_and_request()?) } else { None };
+    let wanted = if is_ageing(gateway)? { Some(Asked::new()?) } else { None };
     let request = BeatRequest {
         protocol: PROTOCOL,
         version: gateway.settings.version.clone(),
         generation: gateway.generation,
-        csr: wanted.as_ref().map(|(_, csr)| csr.clone()),
+        csr: wanted.as_ref().map(|it| it.csr.clone()),
         nodes: gateway.hub.count().try_into().unwrap_or(u32::MAX),
         sessions,
     };
@@ -69,7 +69,7 @@ async fn beat(gateway: &Gateway, sessions: Vec<SessionBeat>) -> Result<BeatAnswe
     for node in &answer.cut {
         gateway.hub.cut(node);
     }
-    if let Some(renewed) = renewed(gateway.identity(), &answer, wanted.map(|(key, _)| key)) {
+    if let Some(renewed) = renewed(gateway.identity(), &answer, wanted.map(|it| it.key)) {
         match gateway.become_renewed(renewed) {
             Ok(()) => tracing::info!("the certificate or the roots were renewed"),
             Err(error) => {

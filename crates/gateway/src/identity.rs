@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
-use trust::{ControlClock, Pair, PairError, Trust, TrustError, key_and_request};
+use trust::{Asked, ControlClock, Pair, PairError, Trust, TrustError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
@@ -18,6 +18,8 @@ pub enum IdentityError {
     Io { path: PathBuf, source: io::Error },
     #[error("{path} is not what a gateway wrote; remove it and join anew")]
     Damaged { path: PathBuf, source: serde_json::Error },
+    #[error(transparent)]
+    Pair(#[from] PairError),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -51,9 +53,10 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// Spends the token. The key never leaves this machine.
-pub async fn join(url: &str, token: &str, trust: &Trust, version: &str) -> Result<Identity, JoinError> {
-    let (key, csr) = key_and_request()?;
+/// Spends the token. The key never leaves this machine. With the same token and
+/// key again, an answer that got lost is given once more.
+pub async fn join(url: &str, token: &str, trust: &Trust, version: &str, asked: Asked) -> Result<Identity, JoinError> {
+    let Asked { key, csr } = asked;
     let request = JoinRequest { protocol: PROTOCOL, token: token.to_owned(), csr, version: version.to_owned() };
     let clock = ControlClock::default();
     let control = Control::new(url, trust.anonymous(&clock)?)?;
@@ -68,6 +71,8 @@ pub async fn join(url: &str, token: &str, trust: &Trust, version: &str) -> Resul
     Trust::in_roots(&identity.roots)?.identified(&identity.pair, &clock)?;
     Ok(identity)
 }
+
+const ASKED: &str = "asked.json";
 
 /// Where a gateway keeps who it is and what it has not yet handed on.
 #[derive(Clone, Debug)]
@@ -96,7 +101,22 @@ impl Folder {
 
     /// Key, certificate and all: one file, so that they cannot disagree.
     pub fn save_identity(&self, identity: &Identity) -> Result<(), IdentityError> {
-        self.save("identity.json", identity)
+        self.save("identity.json", identity)?;
+        let path = self.path.join(ASKED);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(IdentityError::Io { path, source }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What this gateway asks to be certified with: the same until it was answered.
+    pub fn asked(&self) -> Result<Asked, IdentityError> {
+        if let Some(asked) = self.load(ASKED)? {
+            return Ok(asked);
+        }
+        let asked = Asked::new()?;
+        self.save(ASKED, &asked)?;
+        Ok(asked)
     }
 
     /// Counts this start of the gateway.

@@ -140,9 +140,10 @@ pub async fn joined(
     let added = operator.call::<CreateGateway>(Nothing {}, Nothing {}, spec).await.unwrap();
     let url = format!("https://{}", server.node_address.unwrap());
     let trust = Trust::in_fingerprint(&added.ca_fingerprint).unwrap();
-    let identity = join(&url, added.secret.expose(), &trust, "test").await.unwrap();
     let folder = tempfile::tempdir().unwrap();
-    Folder::open(folder.path()).unwrap().save_identity(&identity).unwrap();
+    let kept = Folder::open(folder.path()).unwrap();
+    let identity = join(&url, added.secret.expose(), &trust, "test", kept.asked().unwrap()).await.unwrap();
+    kept.save_identity(&identity).unwrap();
     (identity, folder)
 }
 

@@ -184,12 +184,35 @@ async fn a_host_recognises_the_control_plane_by_the_fingerprint_that_came_with_i
     let token = fleet.token_for(fleet.pool).await;
     let enrol = async |fingerprint: &str, secret: &str| {
         let trust = trust::Trust::in_fingerprint(fingerprint).unwrap();
-        ::agent::enroll::enroll(&token.node_url, secret, &trust, agent::inventory("a", 1)).await
+        let asked = trust::Asked::new().unwrap();
+        ::agent::enroll::enroll(&token.node_url, secret, &trust, agent::inventory("a", 1), asked).await
     };
     let other = "ab".repeat(32);
     assert!(enrol(&other, token.secret.expose()).await.is_err(), "another control plane gets no token to see");
     let identity = enrol(&token.ca_fingerprint, token.secret.expose()).await.unwrap();
     assert_eq!(fleet.state(identity.node_id.parse().unwrap()).await.0, "enrolling");
+}
+
+/// As a host does whose first answer got lost: the token is spent, and it has nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
+    let fleet = Fleet::new().await;
+    let token = fleet.token_for(fleet.pool).await;
+    let trust = trust::Trust::in_fingerprint(&token.ca_fingerprint).unwrap();
+    let enrol = async |asked: &trust::Asked| {
+        let inventory = agent::inventory("a", 1);
+        ::agent::enroll::enroll(&token.node_url, token.secret.expose(), &trust, inventory, asked.clone()).await
+    };
+    let (own, other) = (trust::Asked::new().unwrap(), trust::Asked::new().unwrap());
+    let lost = enrol(&own).await.unwrap();
+    let refused = enrol(&other).await.unwrap_err().to_string();
+    assert!(refused.contains("replayed_token"), "{refused}");
+    let again = enrol(&own).await.unwrap();
+    assert_eq!(again.node_id, lost.node_id);
+    assert_ne!(again.pair.certificate, lost.pair.certificate);
+    fleet.advance(Duration::from_secs(2 * 3600));
+    let late = enrol(&own).await.unwrap_err().to_string();
+    assert!(late.contains("replayed_token"), "{late}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

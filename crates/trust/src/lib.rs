@@ -6,5 +6,5 @@ mod pair;
 mod roots;
 
 pub use clock::ControlClock;
-pub use pair::{Pair, PairError, key_and_request};
+pub use pair::{Asked, Pair, PairError};
 pub use roots::{Trust, TrustError, roots};

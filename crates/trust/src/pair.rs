@@ -62,14 +62,31 @@ impl Pair {
     }
 }
 
-/// A new private key and the request to certify it, both in PEM. The request names
-/// nobody: the control plane decides who its sender is.
-pub fn key_and_request() -> Result<(String, String), PairError> {
-    let key = KeyPair::generate().map_err(PairError::Request)?;
-    let mut params = CertificateParams::default();
-    params.distinguished_name = DistinguishedName::new();
-    let request = params.serialize_request(&key).and_then(|request| request.pem()).map_err(PairError::Request)?;
-    Ok((key.serialize_pem(), request))
+/// A private key and the request to certify it. The request names nobody: the
+/// control plane decides who its sender is. Kept until it was answered: an answer
+/// that got lost is given again to the same key alone.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Asked {
+    /// PEM, secret.
+    pub key: String,
+    /// PEM.
+    pub csr: String,
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asked")
+    }
+}
+
+impl Asked {
+    pub fn new() -> Result<Self, PairError> {
+        let key = KeyPair::generate().map_err(PairError::Request)?;
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        let csr = params.serialize_request(&key).and_then(|request| request.pem()).map_err(PairError::Request)?;
+        Ok(Self { key: key.serialize_pem(), csr })
+    }
 }
 
 #[cfg(test)]
@@ -78,10 +95,11 @@ mod tests {
 
     #[test]
     fn a_request_names_nobody() {
-        let (key, request) = key_and_request().unwrap();
-        assert!(key.contains("PRIVATE KEY") && request.contains("CERTIFICATE REQUEST"));
-        let parsed = rcgen::CertificateSigningRequestParams::from_pem(&request).unwrap();
+        let asked = Asked::new().unwrap();
+        assert!(asked.key.contains("PRIVATE KEY") && asked.csr.contains("CERTIFICATE REQUEST"));
+        let parsed = rcgen::CertificateSigningRequestParams::from_pem(&asked.csr).unwrap();
         assert!(parsed.params.subject_alt_names.is_empty());
+        assert_eq!(format!("{asked:?}"), "Asked", "a key is never printed");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::{Outcome, Place};
 use agent::config::Config;
 use agent::driver::Driver;
-use agent::enroll::enroll;
+use agent::enroll::{EnrollError, enroll};
+use agent::link::LinkError;
 use agent::linux::LinuxDriver;
 use agent::state::StateFolder;
 use clap::Args;
@@ -43,7 +44,13 @@ pub async fn run(options: Options) -> Outcome {
         (None, None) => return Err("give --ca-file or --ca-fingerprint".into()),
     };
     let driver = LinuxDriver::new(Config::load(&folder.config())?, None);
-    let identity = enroll(&options.url, &options.token, &trust, driver.inventory().await).await?;
+    let enrolled = enroll(&options.url, &options.token, &trust, driver.inventory().await, folder.asked()?).await;
+    let identity = enrolled.map_err(|error| match &error {
+        EnrollError::Link(LinkError::Unreachable(_) | LinkError::Silent(_) | LinkError::Garbled(_)) => {
+            format!("{error}; run the same command again: its token still works for this host").into()
+        }
+        _ => Box::<dyn std::error::Error>::from(error),
+    })?;
     folder.save_identity(&identity)?;
     println!("enrolled as {}; start it with: gpuaas-node run", identity.node_id);
     Ok(ExitCode::SUCCESS)

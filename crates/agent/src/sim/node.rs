@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use trust::Trust;
+use trust::{Asked, Trust};
 
 pub(super) struct Node {
     pub name: String,
@@ -81,7 +81,11 @@ impl Node {
                     super::Tokens::Each(make) => make(at).await.map_err(FleetError::Token),
                 }?;
                 let inventory = self.driver.inventory().await;
-                enroll(&config.url, &token, trust, inventory)
+                let asked = match &self.folder {
+                    Some(folder) => folder.asked()?,
+                    None => Asked::new().map_err(StateError::from)?,
+                };
+                enroll(&config.url, &token, trust, inventory, asked)
                     .await
                     .map_err(|source| FleetError::Enroll { node: self.name.clone(), source: Box::new(source) })?
             }

@@ -11,7 +11,7 @@ mod upkeep;
 
 pub use authority::{Authority, CaError, Issued, Validity};
 pub use identity::{Peer, Who, gateway_uri, node_uri};
-pub use request::{CsrError, read_request};
+pub use request::{CsrError, key_hash, read_request};
 pub use turnover::Turnover;
 pub use upkeep::{Overview, UpkeepError, export_root, overview, rotate, rotate_root};
 

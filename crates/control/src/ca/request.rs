@@ -1,9 +1,10 @@
 //! Certificate signing requests of hosts. Only the key is taken from them; one
 //! that asks for a name which is not the host's own is an attempt to be another.
 
+use protocol::agent_binary::sha256_hex;
 use rcgen::{
     CertificateSigningRequestParams, IsCa, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519, PublicKey,
-    SanType,
+    PublicKeyData, SanType,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +37,11 @@ pub fn read_request(pem: &str, own: Option<&str>) -> Result<PublicKey, CsrError>
         return Err(CsrError::Key);
     }
     Ok(read.public_key)
+}
+
+/// What a public key is remembered by.
+pub fn key_hash(key: &PublicKey) -> String {
+    sha256_hex(key.der_bytes())
 }
 
 #[cfg(test)]

@@ -89,19 +89,32 @@ pub enum Spent {
     Expired,
 }
 
-/// Spends a token. Of two hosts that show it at once, one waits for the other.
-pub async fn spend(tx: &mut Tx, hash: &TokenHash) -> sqlx::Result<Spent> {
-    let statement = format!("SELECT id, pool_id, {STATUS} FROM enrolment_tokens WHERE hash = $1 FOR UPDATE");
-    let row: Option<(Uuid, Uuid, String)> =
-        sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(&hash.as_bytes()[..]).fetch_optional(tx.conn()).await?;
-    let Some((id, pool, status)) = row else { return Ok(Spent::Unknown) };
+/// Spends a token with a key. Of two hosts that show it at once, one waits for the
+/// other. Who shows it again with the same key, as long as it would work, lost the
+/// answer.
+pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spent> {
+    let statement = format!(
+        "SELECT id, pool_id, {STATUS}, coalesce(used_with = $2 AND expires_at > app_now(), false)
+         FROM enrolment_tokens WHERE hash = $1 FOR UPDATE"
+    );
+    let row: Option<(Uuid, Uuid, String, bool)> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
+        .bind(&hash.as_bytes()[..])
+        .bind(key)
+        .fetch_optional(tx.conn())
+        .await?;
+    let Some((id, pool, status, is_same)) = row else { return Ok(Spent::Unknown) };
     match crate::rows::known(&status)? {
+        EnrolmentTokenStatus::Used if is_same => return Ok(Spent::On { id: id.into(), pool: pool.into() }),
         EnrolmentTokenStatus::Used => return Ok(Spent::Before),
         EnrolmentTokenStatus::Revoked => return Ok(Spent::Revoked),
         EnrolmentTokenStatus::Expired => return Ok(Spent::Expired),
         EnrolmentTokenStatus::Unused => (),
     }
-    sqlx::query("UPDATE enrolment_tokens SET used_at = app_now() WHERE id = $1").bind(id).execute(tx.conn()).await?;
+    sqlx::query("UPDATE enrolment_tokens SET used_at = app_now(), used_with = $2 WHERE id = $1")
+        .bind(id)
+        .bind(key)
+        .execute(tx.conn())
+        .await?;
     Ok(Spent::On { id: id.into(), pool: pool.into() })
 }
 

@@ -24,7 +24,7 @@ pub async fn join(app: &App, request: JoinRequest) -> Result<JoinAnswer, Refusal
     // Before the token: who sends a bad request may try again with it.
     let key = ca::read_request(&request.csr, None)?;
     let mut tx = Tx::system(&app.db, "gateways", Access::Write).await?;
-    let spent = gateways::spend(&mut tx, &hash_token(&request.token)).await?;
+    let spent = gateways::spend(&mut tx, &hash_token(&request.token), &ca::key_hash(&key)).await?;
     let refused = |reason| {
         count(reason);
         Err(Refusal::JoinToken)

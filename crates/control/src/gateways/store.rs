@@ -161,13 +161,17 @@ pub enum Spent {
     Expired,
 }
 
-/// Spends a token. Of two processes that show it at once, one waits for the other.
-pub async fn spend(tx: &mut Tx, hash: &TokenHash) -> sqlx::Result<Spent> {
+/// Spends a token with a key. Of two processes that show it at once, one waits for
+/// the other. Who shows it again with the same key, as long as it would work, lost
+/// the answer.
+pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spent> {
     let row: Option<(Uuid, String, bool, bool, bool)> = sqlx::query_as(
-        "SELECT id, agent_url, joined_at IS NOT NULL, removed_at IS NOT NULL, token_expires_at <= app_now()
+        "SELECT id, agent_url, joined_at IS NOT NULL AND joined_with IS DISTINCT FROM $2, removed_at IS NOT NULL,
+                token_expires_at <= app_now()
          FROM gateways WHERE token_hash = $1 FOR UPDATE",
     )
     .bind(&hash.as_bytes()[..])
+    .bind(key)
     .fetch_optional(tx.conn())
     .await?;
     let (id, agent_url) = match row {
@@ -177,7 +181,11 @@ pub async fn spend(tx: &mut Tx, hash: &TokenHash) -> sqlx::Result<Spent> {
         Some((_, _, _, _, true)) => return Ok(Spent::Expired),
         Some((id, agent_url, false, false, false)) => (id, agent_url),
     };
-    sqlx::query("UPDATE gateways SET joined_at = app_now() WHERE id = $1").bind(id).execute(tx.conn()).await?;
+    sqlx::query("UPDATE gateways SET joined_at = coalesce(joined_at, app_now()), joined_with = $2 WHERE id = $1")
+        .bind(id)
+        .bind(key)
+        .execute(tx.conn())
+        .await?;
     Ok(Spent::On { id: id.into(), agent_url })
 }
 

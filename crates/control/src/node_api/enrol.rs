@@ -34,7 +34,8 @@ async fn try_enrol(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnswe
     let name = name.map_err(|_| Refusal::Malformed("the host's name is not one".into()))?;
     let cause = format!("enrol:{}", uuid::Uuid::now_v7());
     let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, Actor::system("enrolment"), cause.into()).await?;
-    let (token, pool) = match enrolment_tokens::spend(&mut tx, &hash_token(&request.token)).await? {
+    let (token, pool) = match enrolment_tokens::spend(&mut tx, &hash_token(&request.token), &ca::key_hash(&key)).await?
+    {
         Spent::On { id, pool } => (id, pool),
         Spent::Unknown => return Err(Refusal::WrongToken),
         Spent::Before => return Err(Refusal::ReplayedToken),

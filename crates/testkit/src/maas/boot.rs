@@ -19,7 +19,7 @@ use ::agent::{
 };
 use protocol::{Done, DriverKind, GpuRef, HealthEvent, Inventory, Isolation, Task};
 use tokio_util::sync::CancellationToken;
-use trust::Trust;
+use trust::{Asked, Trust};
 
 /// What user-data tells a machine to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,8 @@ pub async fn boot(hostname: &str, user_data: &str, life: CancellationToken) -> R
     let host = SimHost { name: hostname.to_owned(), gpus: 2, model: "NVIDIA H200".into(), gpu_memory_bytes: 141 << 30 };
     let driver = Arc::new(Metal(SimDriver::new(host)));
     let trust = Trust::in_fingerprint(&told.ca_fingerprint).map_err(|it| it.to_string())?;
-    let enrolled = enroll(&told.node_url, &told.token, &trust, driver.inventory().await).await;
+    let asked = Asked::new().map_err(|it| it.to_string())?;
+    let enrolled = enroll(&told.node_url, &told.token, &trust, driver.inventory().await, asked).await;
     let identity = enrolled.map_err(|it| it.to_string())?;
     let timing = Timing { heartbeat: Duration::from_millis(200), ..Timing::default() };
     let agent = Agent::new(Start {

@@ -1,7 +1,11 @@
 //! Tickets that are shown twice, late, by the wrong people or at the wrong place.
 
-use contract::{Code, Role, Within, access_tickets::TicketKind};
-use gateway::control::ControlError;
+use contract::{
+    Code, Nothing, Role, Within,
+    access_tickets::TicketKind,
+    gateways::{CreateGateway, GatewaySpec},
+};
+use gateway::{control::ControlError, identity::join};
 use protocol::{
     PROTOCOL,
     gateway::{ExchangeRequest, GrantRequest},
@@ -13,7 +17,9 @@ use testkit::{
     world::set_policy,
 };
 
-use crate::stand::{Stand, code, refused, terminal};
+use trust::{Asked, Trust};
+
+use crate::stand::{Stand, code, refused, region, terminal};
 
 fn shown(ticket: &str) -> ExchangeRequest {
     ExchangeRequest {
@@ -31,6 +37,31 @@ fn said(error: ControlError) -> (u16, String) {
         ControlError::Refused { status, problem } => (status.as_u16(), problem.code),
         other => panic!("no refusal: {other}"),
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
+    let stand = Stand::new().await;
+    let spec = GatewaySpec {
+        name: "gw-2".parse().unwrap(),
+        region_id: region(stand.operator()).await,
+        agent_url: "https://127.0.0.1:1".parse().unwrap(),
+        public_url: "ws://127.0.0.1:2".parse().unwrap(),
+        ssh_address: None,
+        app_domain: "apps.localhost".parse().unwrap(),
+    };
+    let made = stand.operator().call::<CreateGateway>(Nothing {}, Nothing {}, spec).await.unwrap();
+    let trust = Trust::in_fingerprint(&made.ca_fingerprint).unwrap();
+    let url = format!("https://{}", stand.cloud.world().server.node_address.unwrap());
+    let join = async |asked: &Asked| join(&url, made.secret.expose(), &trust, "test", asked.clone()).await;
+    let (own, other) = (Asked::new().unwrap(), Asked::new().unwrap());
+    let lost = join(&own).await.unwrap();
+    let before = refused("used_join_token");
+    assert!(join(&other).await.is_err(), "whoever found the token has not the key");
+    assert!(refused("used_join_token") > before);
+    let again = join(&own).await.unwrap();
+    assert_eq!(again.gateway_id, lost.gateway_id);
+    assert_ne!(again.pair.certificate, lost.pair.certificate);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -88,6 +88,20 @@ async fn a_released_allocation_ends_its_sessions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_shell_whose_host_is_away_is_not_waited_for() {
+    let stand = Stand::new().await;
+    stand.cloud.hosts.stop();
+    stand.gateway.has_hosts(stand.operator(), 0).await;
+    let ticket = stand.ticket(terminal()).await;
+    let mut shell = Terminal::open(stand.gateway.public, ticket.ticket.expose()).await;
+    assert_eq!(shell.ends().await, Ending::Closed(4404));
+    eventually("the session to be over", || async {
+        stand.sessions(Some(AccessSessionState::Ended)).await.iter().any(|it| it.id == ticket.session_id)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_removed_gateway_is_refused_and_left_by_hosts() {
     let stand = Stand::new().await;
     let control = stand.gateway.control();

@@ -115,8 +115,10 @@ pub fn settings(folder: &Path) -> Settings {
 
 pub async fn join(plane: &Plane, ca: &Ca, folder: &Path) {
     let trust = Trust::in_roots(&ca.roots()).unwrap();
-    let joined = identity::join(&plane.url(), "token", &trust, "0.0.0-test").await.unwrap();
-    identity::Folder::open(folder).unwrap().save_identity(&joined).unwrap();
+    let folder = identity::Folder::open(folder).unwrap();
+    let asked = folder.asked().unwrap();
+    let joined = identity::join(&plane.url(), "token", &trust, "0.0.0-test", asked).await.unwrap();
+    folder.save_identity(&joined).unwrap();
 }
 
 /// What a listener answers to a GET.
