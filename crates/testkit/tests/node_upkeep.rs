@@ -199,19 +199,21 @@ async fn a_host_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
     let fleet = Fleet::new().await;
     let token = fleet.token_for(fleet.pool).await;
     let trust = trust::Trust::in_fingerprint(&token.ca_fingerprint).unwrap();
-    let enrol = async |asked: &trust::Asked| {
-        let inventory = agent::inventory("a", 1);
+    let enrol = async |name: &str, asked: &trust::Asked| {
+        let inventory = agent::inventory(name, 1);
         ::agent::enroll::enroll(&token.node_url, token.secret.expose(), &trust, inventory, asked.clone()).await
     };
     let (own, other) = (trust::Asked::new().unwrap(), trust::Asked::new().unwrap());
-    let lost = enrol(&own).await.unwrap();
-    let refused = enrol(&other).await.unwrap_err().to_string();
+    let lost = enrol("a", &own).await.unwrap();
+    let refused = enrol("a", &other).await.unwrap_err().to_string();
     assert!(refused.contains("replayed_token"), "{refused}");
-    let again = enrol(&own).await.unwrap();
+    let second = enrol("b", &own).await.unwrap_err().to_string();
+    assert!(second.contains("replayed_token"), "one token makes one node: {second}");
+    let again = enrol("a", &own).await.unwrap();
     assert_eq!(again.node_id, lost.node_id);
     assert_ne!(again.pair.certificate, lost.pair.certificate);
     fleet.advance(Duration::from_secs(2 * 3600));
-    let late = enrol(&own).await.unwrap_err().to_string();
+    let late = enrol("a", &own).await.unwrap_err().to_string();
     assert!(late.contains("replayed_token"), "{late}");
 }
 

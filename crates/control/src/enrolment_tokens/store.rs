@@ -82,6 +82,8 @@ pub enum Spent {
     On {
         id: EnrolmentTokenId,
         pool: PoolId,
+        /// The node that it made already: somebody asks again.
+        made: Option<NodeId>,
     },
     Unknown,
     Before,
@@ -94,17 +96,19 @@ pub enum Spent {
 /// answer.
 pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spent> {
     let statement = format!(
-        "SELECT id, pool_id, {STATUS}, coalesce(used_with = $2 AND expires_at > app_now(), false)
+        "SELECT id, pool_id, {STATUS}, CASE WHEN used_with = $2 AND expires_at > app_now() THEN node_id END
          FROM enrolment_tokens WHERE hash = $1 FOR UPDATE"
     );
-    let row: Option<(Uuid, Uuid, String, bool)> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
+    let row: Option<(Uuid, Uuid, String, Option<Uuid>)> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(&hash.as_bytes()[..])
         .bind(key)
         .fetch_optional(tx.conn())
         .await?;
-    let Some((id, pool, status, is_same)) = row else { return Ok(Spent::Unknown) };
+    let Some((id, pool, status, made)) = row else { return Ok(Spent::Unknown) };
     match crate::rows::known(&status)? {
-        EnrolmentTokenStatus::Used if is_same => return Ok(Spent::On { id: id.into(), pool: pool.into() }),
+        EnrolmentTokenStatus::Used if made.is_some() => {
+            return Ok(Spent::On { id: id.into(), pool: pool.into(), made: made.map(Into::into) });
+        }
         EnrolmentTokenStatus::Used => return Ok(Spent::Before),
         EnrolmentTokenStatus::Revoked => return Ok(Spent::Revoked),
         EnrolmentTokenStatus::Expired => return Ok(Spent::Expired),
@@ -115,7 +119,7 @@ pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spe
         .bind(key)
         .execute(tx.conn())
         .await?;
-    Ok(Spent::On { id: id.into(), pool: pool.into() })
+    Ok(Spent::On { id: id.into(), pool: pool.into(), made: None })
 }
 
 /// Notes which node a token made.

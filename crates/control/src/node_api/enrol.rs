@@ -34,16 +34,20 @@ async fn try_enrol(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnswe
     let name = name.map_err(|_| Refusal::Malformed("the host's name is not one".into()))?;
     let cause = format!("enrol:{}", uuid::Uuid::now_v7());
     let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, Actor::system("enrolment"), cause.into()).await?;
-    let (token, pool) = match enrolment_tokens::spend(&mut tx, &hash_token(&request.token), &ca::key_hash(&key)).await?
-    {
-        Spent::On { id, pool } => (id, pool),
-        Spent::Unknown => return Err(Refusal::WrongToken),
-        Spent::Before => return Err(Refusal::ReplayedToken),
-        Spent::Revoked => return Err(Refusal::RevokedToken),
-        Spent::Expired => return Err(Refusal::ExpiredToken),
-    };
+    let (token, pool, made) =
+        match enrolment_tokens::spend(&mut tx, &hash_token(&request.token), &ca::key_hash(&key)).await? {
+            Spent::On { id, pool, made } => (id, pool, made),
+            Spent::Unknown => return Err(Refusal::WrongToken),
+            Spent::Before => return Err(Refusal::ReplayedToken),
+            Spent::Revoked => return Err(Refusal::RevokedToken),
+            Spent::Expired => return Err(Refusal::ExpiredToken),
+        };
     let pool = pools::get(&mut tx, pool).await?.ok_or(Refusal::WrongToken)?;
     let enrolled = nodes::enrol(&mut tx, &pool, &name, &request.inventory).await?;
+    // A token makes one node, whatever else its host says to be.
+    if made.is_some_and(|it| it != enrolled.node) {
+        return Err(Refusal::ReplayedToken);
+    }
     enrolment_tokens::spent_on(&mut tx, token, enrolled.node).await?;
     if let Some(machine) = machines::enrolled_with(&mut tx, token).await? {
         work::wake(&mut tx, machines::lifecycle::Lifecycle::NAME, machine);
