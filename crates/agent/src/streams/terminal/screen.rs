@@ -41,7 +41,7 @@ impl Screen {
 
     /// Takes in a piece of output.
     pub fn read(&mut self, bytes: &[u8]) {
-        let (text_from, styles) = styled_text(bytes);
+        let text_from = text_from(bytes);
         let Some(seen_from) = self.seen_from(&bytes[text_from..]) else {
             return self.parse(bytes);
         };
@@ -53,8 +53,9 @@ impl Screen {
         }
         let seen_from = text_from + seen_from;
         self.parse(&bytes[..text_from]);
-        for (at, length) in styles.into_iter().rev().filter(|(at, _)| *at < seen_from) {
-            self.parse(&bytes[at..at + length]);
+        let unseen = &bytes[text_from..seen_from];
+        for (at, length) in paints(unseen).into_iter().rev() {
+            self.parse(&unseen[at..at + length]);
         }
         self.parse(&bytes[seen_from..]);
     }
@@ -102,25 +103,32 @@ impl Screen {
     }
 }
 
-/// Where the last passage begins that is only text and what paints it, and what of
-/// that still counts when the text is gone, with its length; the last comes first.
-fn styled_text(bytes: &[u8]) -> (usize, Vec<(usize, usize)>) {
-    let (mut from, mut styles) = (bytes.len(), Vec::new());
-    let mut is_known = false;
+/// Where the last passage begins that is only text and what paints it.
+fn text_from(bytes: &[u8]) -> usize {
+    let mut from = bytes.len();
     while let Some(at) = bytes[..from].iter().rposition(|byte| !is_plain(*byte)) {
-        match style_at(&bytes[at..]) {
-            None => return (at + 1, styles),
-            Some(Style::Erases) => (),
-            Some(Style::Paints { length, is_reset }) => {
-                if !is_known {
-                    styles.push((at, length));
-                }
-                is_known |= is_reset;
+        if style_at(&bytes[at..]).is_none() {
+            return at + 1;
+        }
+        from = at;
+    }
+    0
+}
+
+/// What of such a passage still counts for the text behind it, with its length; the
+/// last comes first.
+fn paints(text: &[u8]) -> Vec<(usize, usize)> {
+    let (mut from, mut found) = (text.len(), Vec::new());
+    while let Some(at) = text[..from].iter().rposition(|byte| !is_plain(*byte)) {
+        if let Some(Style::Paints { length, is_reset }) = style_at(&text[at..]) {
+            found.push((at, length));
+            if is_reset {
+                break;
             }
         }
         from = at;
     }
-    (0, styles)
+    found
 }
 
 /// The rows and columns that are kept: fewer rows than the window has where it is
@@ -248,12 +256,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_seen_keeps_its_colours_also_when_they_are_taken_back_below_it() {
+        let size = Size { columns: 20, rows: 5 };
+        let output = [&b"\x1b[0;1m\r\n"[..], &b"a\r\n".repeat(19), &b"\x1b[m\r\n".repeat(3)].concat();
+        let mut screen = Screen::new(size);
+        screen.read(&output);
+        assert_eq!(state(screen.parser.screen()), state(full(size, &output).screen()));
+        assert!(screen.parser.screen().state_formatted().contains("\x1b[1ma"), "it is bold still");
+    }
+
+    #[test]
     fn of_a_flood_in_colours_only_the_colours_are_parsed() {
         let mut screen = Screen::new(Size::DEFAULT);
         let line = b"\x1b[1m\x1b[32mCompiling\x1b[0m one \x1b[K\r\n";
         let flood = [&b"\x1b[7m"[..], &line.repeat(10_000)].concat();
-        let (from, styles) = styled_text(&flood);
-        assert_eq!((from, styles.len()), (0, 1), "the last line took everything back");
+        assert_eq!((text_from(&flood), paints(&flood).len()), (0, 1), "the last line took everything back");
         screen.read(&flood);
         assert_eq!(state(screen.parser.screen()), state(full(Size::DEFAULT, &flood).screen()));
         screen.read(&b"\x1b[44mx\r\n".repeat(10_000));
