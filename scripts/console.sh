@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# bound: the browser's tests take five minutes unless something hangs
+# bound: the browser's tests take seven minutes unless something hangs
 limit_s=900
 root=$PWD/console
 

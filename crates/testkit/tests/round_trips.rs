@@ -117,8 +117,7 @@ async fn under_load_the_end_of_a_read_travels_with_the_next_use() {
     let at_once = futures_util::future::join_all((0..40).map(|_| read())).await.len() as u64;
     let together = counted.wire.round_trips() - before;
     println!("{at_once} reads at once took {together} round trips; one by one they take {}", alone * at_once);
-    // Whoever is last on a connection has nobody behind them, and the server looks at its own things meanwhile.
-    assert!(together < (alone - 1) * at_once + at_once / 2, "{together}");
+    assert!(together < (alone - 1) * at_once + at_once / 4, "{together}");
 
     let before = counted.wire.round_trips();
     read().await;
