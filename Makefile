@@ -14,7 +14,7 @@ export GPUAAS_ADVISORY_DB
 
 GUARDS = format clippy tidy compat contract-tools python console deny audit unused previous-release guard-tests
 
-.PHONY: help dev test coverage check guards $(GUARDS) bench soak sbom generate
+.PHONY: help dev test coverage check guards $(GUARDS) bench soak nightly sbom generate root-test host-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,10 +85,18 @@ bench: ## measure against bare pgbench and print JSON
 	cargo build --release --workspace --bins --examples
 	@./target/release/xtask bench $(ARGS)
 
-soak: ## run the tests with crash, race and fuzz loops at full size
+soak: ## run the tests with crash, race and fuzz loops at full size, and print a table of them
 	@scripts/bootstrap.sh --test
 	scripts/console.sh build
-	GPUAAS_SOAK=1 NEXTEST_PROFILE=soak cargo xtask test $(ARGS)
+	cargo xtask soak $(ARGS)
+
+nightly: soak ## what runs every night: the soak, which ends with one table
+
+root-test: ## the tests that make users on this machine (as root)
+	cargo xtask root-test
+
+host-test: ## the agent under its unit in a virtual machine with systemd (root; builds it once)
+	cargo test -p agent --test systemd -- --ignored --nocapture
 
 sbom: ## write a bill of materials for every binary to sbom/
 	@scripts/bootstrap.sh --guards

@@ -14,7 +14,10 @@ BEGIN
     EXCEPTION WHEN duplicate_object OR unique_violation THEN
       NULL; -- roles belong to the cluster; another database brought them
     END;
-    IF NOT pg_has_role(current_user, wanted, 'MEMBER') THEN
+    -- Since PostgreSQL 16 the creator of a role may administer it, but may not
+    -- become it until that is granted, too; 15 knows no such difference.
+    IF NOT pg_has_role(current_user, wanted,
+        CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END) THEN
       EXECUTE format('GRANT %I TO %I', wanted, current_user);
     END IF;
     EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', wanted);

@@ -32,6 +32,10 @@ CREATE TABLE books (
 CREATE FUNCTION books_key(organization uuid) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN hashtextextended('books:' || organization::text, 0);
 
+-- A price that is set holds it alone until its commit, starts of usage share it.
+CREATE FUNCTION price_key(sku uuid) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN hashtextextended('price:' || sku::text, 0);
+
 CREATE FUNCTION guard_books() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'UPDATE' AND NEW.posted_to >= OLD.posted_to AND NEW.organization_id = OLD.organization_id
@@ -201,6 +205,9 @@ DECLARE
   all_gpus integer := NEW.gpus * NEW.nodes;
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(books_key(NEW.organization_id));
+  -- A new price holds it alone until its commit, and takes effect at a moment
+  -- after it was given: no interval begins under a price that is about to change.
+  PERFORM pg_advisory_xact_lock_shared(price_key(NEW.sku_id));
   SELECT * INTO last FROM usage WHERE organization_id = NEW.organization_id AND allocation_id = NEW.id
     ORDER BY version DESC LIMIT 1;
   -- A clock that was set back moves nothing backwards.

@@ -58,6 +58,9 @@ CREATE TABLE disputes (
   payment_id uuid NOT NULL,
   amount bigint NOT NULL CHECK (amount > 0),
   standing text NOT NULL CHECK (standing IN ('warned', 'open', 'won', 'lost')),
+  -- What the books say that the bank took, and how often that changed.
+  taken bigint NOT NULL DEFAULT 0 CHECK (taken >= 0),
+  moves integer NOT NULL DEFAULT 0,
   seen_at timestamptz NOT NULL DEFAULT app_now(),
   PRIMARY KEY (provider, provider_id),
   FOREIGN KEY (organization_id, payment_id) REFERENCES payments (organization_id, id)

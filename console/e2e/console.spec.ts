@@ -46,9 +46,7 @@ test('no token lies where a script of another page could read it', async () => {
   );
   expect(kept).not.toMatch(/gpr_|eyJ/);
   const cookies = await context.cookies();
-  expect(cookies.map((it) => [it.httpOnly, it.sameSite, it.path])).toEqual([
-    [true, 'Strict', '/console/session'],
-  ]);
+  expect(cookies.map((it) => [it.httpOnly, it.sameSite, it.path])).toEqual([[true, 'Strict', '/']]);
 });
 
 test('a reload stays signed in', async () => {

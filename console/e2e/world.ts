@@ -1,9 +1,24 @@
 /** Something on every page: what the demo organization has after a busy morning. */
 
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Server } from './server';
 
-const PUBLIC_KEY =
-  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcgcLjnkSNd9aHgBm59oblFyKvH67N/SYvToYN9p61m ada@laptop';
+/** A key of the real program, and the signature by which it is somebody's. */
+function madeKey(user: string): { public_key: string; proof: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'gpuaas-e2e-'));
+  try {
+    const file = join(folder, 'key');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ada@laptop', '-f', file]);
+    const sign = ['-q', '-Y', 'sign', '-n', 'gpuaas-ssh-key', '-f', file];
+    const proof = execFileSync('ssh-keygen', sign, { input: user, encoding: 'utf8' });
+    return { public_key: readFileSync(`${file}.pub`, 'utf8').trim(), proof: proof.trim() };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 interface Made {
   id: string;
@@ -20,12 +35,12 @@ export async function fill(server: Server): Promise<{ members: Places; operators
   const session = (await server.call('POST', '/v1/sessions', {
     email: 'owner@demo.localhost',
     password: server.setting('GPUAAS_OWNER_PASSWORD'),
-  })) as { access_token: string };
+  })) as { access_token: string; user_id: string };
   const asOwner = (method: string, path: string, body?: unknown) =>
     server.call(method, path, body, session.access_token) as Promise<Made & Record<string, unknown>>;
   const at = `/v1/organizations/${org}`;
 
-  await asOwner('POST', '/v1/me/ssh-keys', { name: 'laptop', public_key: PUBLIC_KEY });
+  await asOwner('POST', '/v1/me/ssh-keys', { name: 'laptop', ...madeKey(session.user_id) });
   const second = await asOwner('POST', `${at}/projects`, { name: 'nightly-training' });
   const launch = (where: string, body: object) => asOwner('POST', `/v1/projects/${where}/allocations`, body);
   const notebook = await launch(project, {

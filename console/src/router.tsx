@@ -38,6 +38,11 @@ const outside = {
     path: '/sign-up',
     component: lazyRouteComponent(() => import('./pages/SignUp'), 'SignUp'),
   }),
+  resetPassword: createRoute({
+    getParentRoute: () => root,
+    path: '/reset-password',
+    component: lazyRouteComponent(() => import('./pages/ResetPassword'), 'ResetPassword'),
+  }),
   signedIn: createRoute({
     getParentRoute: () => root,
     path: '/signed-in',
@@ -173,6 +178,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     outside.signIn,
     outside.signUp,
+    outside.resetPassword,
     outside.signedIn,
     inside.addChildren([...views]),
     alone.addChildren([...terminals]),

@@ -1,7 +1,7 @@
 //! What developers and CI run besides cargo itself: the repository's own rules
 //! (`tidy`), its generated files (`generate`), its promises to clients (`compat`),
-//! its coverage floors (`coverage`), its tests (`test`, `smoke`) and its speed
-//! (`bench`).
+//! its coverage floors (`coverage`), its tests (`test` and parts of it, `soak`,
+//! `smoke`) and its speed (`bench`).
 
 mod bench;
 mod compat;
@@ -23,6 +23,9 @@ usage: cargo xtask <command>
   generate [--check] write the generated files, or only say which are stale
   compat             compare the API with that of the last release
   test [args...]     run every test; arguments go to the test runner
+  root-test          run the tests that need root, alone
+  core-test          run the tests that meet the database most closely, alone
+  soak [args...]     run the tests with their loops at full size; print a table of them
   smoke <gpuaasd> <script>  run a release's smoke test on this tree's schema
   coverage <file>    compare an llvm-cov JSON summary with coverage.toml
   bench [args...]    measure the release build beside bare pgbench and print JSON";
@@ -37,6 +40,9 @@ fn main() -> ExitCode {
         ["compat"] => compat::run(&root()),
         ["smoke", server, script] => smoke::run(&root(), Path::new(server), Path::new(script)),
         ["test", ..] => run_tests::run(&root(), &args[1..]),
+        ["root-test"] => run_tests::root_test(&root()),
+        ["core-test"] => run_tests::core_test(&root()),
+        ["soak", ..] => run_tests::soak(&root(), &args[1..]),
         ["bench", ..] => bench::run(&root(), &args[1..]),
         ["coverage", report] => coverage::run(&root(), Path::new(report)),
         ["help" | "--help" | "-h"] => {

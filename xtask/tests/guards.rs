@@ -292,6 +292,20 @@ fn a_file_with_a_planted_secret_fails_tidy_before_it_is_committed() {
     assert!(text(&output).contains("deploy/a.env:1: secrets: "), "{}", text(&output));
 }
 
+#[test]
+fn a_test_that_passes_without_running_fails_tidy() {
+    let tree = Tree::new("ignored", "", "");
+    tree.init();
+    tree.write("crates/agent/tests/a.rs", "#[test]\nfn a() {\n    if !is_root() {\n        return;\n    }\n}\n");
+    tree.write("crates/agent/tests/b.rs", "#[test]\n#[ignore = \"later\"]\nfn b() {\n    sleep(LONG);\n}\n");
+    let output = xtask(&tree, &["tidy"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output);
+    for place in ["a.rs:3: ignored-tests: ", "b.rs:2: ignored-tests: ", "b.rs:4: pauses: "] {
+        assert!(said.contains(&format!("crates/agent/tests/{place}")), "{said}");
+    }
+}
+
 /// What tidy says about how people reach endpoints in a tree.
 fn said_of_reach(tree: &Tree) -> Vec<String> {
     let said = text(&xtask(tree, &["tidy"]));

@@ -83,6 +83,9 @@ export const personalKeysQuery = () =>
       ),
   });
 
+export const mfaQuery = () =>
+  queryOptions({ queryKey: ['mfa_factor'], queryFn: () => ask(api.GET('/v1/me/mfa')) });
+
 export const sshKeysQuery = () =>
   queryOptions({
     queryKey: ['ssh_key'],
@@ -159,6 +162,8 @@ export const preferencesQuery = () =>
 export interface Settings {
   oidc: boolean;
   self_service: boolean;
+  /** Whether the platform sends mail. */
+  mail: boolean;
   version: string;
 }
 

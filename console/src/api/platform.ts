@@ -83,6 +83,28 @@ export const allocationsOfQuery = (organization: string) =>
     ),
   );
 
+/** What a suspension of the organization would stop. */
+export const runningOfQuery = (organization: string) =>
+  queryOptions({
+    queryKey: ['allocation', 'any', organization, 'running'],
+    queryFn: async () => {
+      const running: readonly string[] = ['provisioning', 'active', 'starting'];
+      const items: Schemas['Allocation'][] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await ask(
+          api.GET('/v1/platform/allocations', {
+            params: { query: { limit: 100, cursor, organization_id: organization } },
+          }),
+        );
+        items.push(...page.items.filter((it) => running.includes(it.state)));
+        cursor = page.next_cursor ?? undefined;
+      } while (cursor && items.length < 2_000);
+      return items;
+    },
+    gcTime: 0,
+  });
+
 export const platformPoliciesQuery = () =>
   queryOptions({
     queryKey: ['policy', 'platform'],

@@ -1,5 +1,7 @@
 /** What the API says when it does not do what was asked, as something to throw. */
 
+import type { Schemas } from './client';
+
 export interface ProblemBody {
   title: string;
   status: number;
@@ -8,6 +10,8 @@ export interface ProblemBody {
   advice: string;
   correlation_id: string;
   field?: string | null;
+  /** With `mfa_required`: what to answer with a second factor. */
+  challenge?: Schemas['MfaChallenge'] | null;
 }
 
 export class ProblemError extends Error {
@@ -37,6 +41,11 @@ function isProblem(value: unknown): value is ProblemBody {
 
 export function problemOf(error: unknown): ProblemBody | undefined {
   return error instanceof ProblemError ? error.problem : undefined;
+}
+
+/** What a sign-in asks for beside a password. */
+export function challengeOf(error: unknown): Schemas['MfaChallenge'] | undefined {
+  return problemOf(error)?.challenge ?? undefined;
 }
 
 /** Whether trying the same again may help: not while the answer is a refusal. */

@@ -19,6 +19,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   invitation: ['member'],
   key: ['service_account'],
   webhook_delivery: ['webhook'],
+  recovery_code: ['mfa_factor'],
   project: ['allocation'],
   quota: ['policy'],
   maintenance_window: ['node'],

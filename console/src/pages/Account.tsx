@@ -16,8 +16,10 @@ import { List } from '@/ui/List';
 import { Page } from '@/ui/Page';
 import { Below } from '@/ui/Table';
 import { Id, Time } from '@/ui/Values';
+import { AddressCard } from './AddressCard';
 import { KeyDialog } from './keys/KeyDialog';
 import { KeyTable } from './keys/KeyTable';
+import { Factors } from './mfa/Factors';
 
 export function Account() {
   const me = useQuery(whoamiQuery());
@@ -30,7 +32,9 @@ export function Account() {
           }
         </Answer>
         <Password />
+        <AddressCard />
       </div>
+      <Factors />
       <Sessions />
       <Keys />
     </Page>

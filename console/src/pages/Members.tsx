@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, ask, once, type Schemas } from '@/api/client';
 import { invitationsQuery, membersQuery, ROLES, whoamiQuery } from '@/api/people';
@@ -28,7 +29,9 @@ export function Members() {
   const query = useInfiniteQuery(membersQuery(org));
   const inviting = useOpened('invite');
   const [removing, setRemoving] = useState<Schemas['Member']>();
+  const [leaving, setLeaving] = useState<Schemas['Member']>();
   const { error, act } = useAct();
+  const navigate = useNavigate();
   const refresh = () => queries.invalidateQueries({ queryKey: ['member'] });
   const change = (member: Schemas['Member'], role: Role) =>
     act(async () => {
@@ -87,11 +90,16 @@ export function Members() {
           { name: text.joined, wide: true, cell: (it) => <Time at={it.joined_at} /> },
         ]}
         rowActions={(it) =>
-          may &&
-          it.user_id !== me.data?.user?.id && (
-            <Button small kind="quiet" onClick={() => setRemoving(it)}>
-              {common.remove}
+          it.user_id === me.data?.user?.id ? (
+            <Button small kind="quiet" onClick={() => setLeaving(it)}>
+              {text.leave}
             </Button>
+          ) : (
+            may && (
+              <Button small kind="quiet" onClick={() => setRemoving(it)}>
+                {common.remove}
+              </Button>
+            )
           )
         }
       />
@@ -110,6 +118,21 @@ export function Members() {
               api.DELETE('/v1/organizations/{organization_id}/members/{user_id}', { params: { path } }),
             );
             await refresh();
+          }}
+        />
+      )}
+      {leaving && (
+        <Confirm
+          title={text.leaveTitle}
+          lead={text.leaveLead}
+          name={leaving.email}
+          action={text.leave}
+          onClose={() => setLeaving(undefined)}
+          onConfirm={async () => {
+            const path = { organization_id: org };
+            await ask(api.DELETE('/v1/me/memberships/{organization_id}', { params: { path } }));
+            await queries.invalidateQueries({ queryKey: ['organization'] });
+            await navigate({ to: '/' });
           }}
         />
       )}

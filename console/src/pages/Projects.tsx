@@ -13,6 +13,7 @@ import { FormDialog } from '@/ui/FormDialog';
 import { List } from '@/ui/List';
 import { Page } from '@/ui/Page';
 import { Id, Time } from '@/ui/Values';
+import { Ends } from './Ends';
 
 type Asking = { rename: Project } | { remove: Project };
 
@@ -115,7 +116,19 @@ export function Projects() {
       {asking && 'remove' in asking && (
         <Confirm
           title={text.deleteTitle}
-          lead={text.deleteLead}
+          lead={
+            <Ends
+              lead={text.deleteLead}
+              id={asking.remove.id}
+              load={() =>
+                ask(
+                  api.GET('/v1/projects/{project_id}/deletion-preview', {
+                    params: { path: { project_id: asking.remove.id } },
+                  }),
+                )
+              }
+            />
+          }
           name={asking.remove.name}
           action={common.delete}
           onClose={close}

@@ -12,6 +12,7 @@ import { Confirm } from '@/ui/Dialog';
 import { Answer, Failure } from '@/ui/Feedback';
 import { Field, Input } from '@/ui/Form';
 import { Page } from '@/ui/Page';
+import { Ends } from './Ends';
 import { type Level, PolicyTable } from './PolicyTable';
 
 export function Settings() {
@@ -250,7 +251,19 @@ function Close({ org, name }: { org: string; name: string }) {
       {isAsking && (
         <Confirm
           title={text.closeTitle}
-          lead={text.closeLead}
+          lead={
+            <Ends
+              lead={text.closeLead}
+              id={org}
+              load={() =>
+                ask(
+                  api.GET('/v1/organizations/{organization_id}/closing-preview', {
+                    params: { path: { organization_id: org } },
+                  }),
+                )
+              }
+            />
+          }
           name={name}
           action={text.close}
           onClose={() => setAsking(false)}

@@ -25,6 +25,13 @@ export function SignIn() {
     <Outside title={signIn.title}>
       <SignInForm onDone={goOn} />
       {settings.data?.oidc && <SingleSignOn to={to} />}
+      {settings.data?.mail && (
+        <p className="mt-5 text-center text-sm">
+          <Link to="/reset-password" className="text-accent-ink underline">
+            {signIn.forgot}
+          </Link>
+        </p>
+      )}
       {settings.data?.self_service && (
         <p className="mt-5 text-center text-sm">
           <Link to="/sign-up" className="text-accent-ink underline">

@@ -1,15 +1,19 @@
 import { useState } from 'react';
-import { signIn as enter } from '@/session/session';
-import { signIn } from '@/strings';
+import type { Schemas } from '@/api/client';
+import { challengeOf } from '@/api/problem';
+import { finishMfa, signIn as enter } from '@/session/session';
+import { mfa, signIn } from '@/strings';
 import { Button } from '@/ui/Button';
 import { Failure } from '@/ui/Feedback';
 import { Input } from '@/ui/Form';
+import { SecondFactor } from './mfa/SecondFactor';
 
 export function SignInForm({ email: known, onDone }: { email?: string | undefined; onDone: () => void }) {
   const [email, setEmail] = useState(known ?? '');
   const [password, setPassword] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  const [challenge, setChallenge] = useState<Schemas['MfaChallenge']>();
   const submit = async () => {
     setBusy(true);
     setError(undefined);
@@ -17,11 +21,26 @@ export function SignInForm({ email: known, onDone }: { email?: string | undefine
       await enter(email, password);
       onDone();
     } catch (failed) {
-      setError(failed);
+      const asked = challengeOf(failed);
+      if (asked) setChallenge(asked);
+      else setError(failed);
     } finally {
       setBusy(false);
     }
   };
+  if (challenge) {
+    return (
+      <SecondFactor
+        challenge={challenge}
+        cancel={mfa.startOver}
+        onCancel={() => setChallenge(undefined)}
+        onAnswer={async (answer) => {
+          await finishMfa(answer);
+          onDone();
+        }}
+      />
+    );
+  }
   return (
     <form
       className="space-y-4"

@@ -2,9 +2,11 @@
 
 import { Link, useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { finishOidc } from '@/session/session';
-import { signIn } from '@/strings';
+import { challengeOf } from '@/api/problem';
+import { finishMfa, finishOidc } from '@/session/session';
+import { mfa, signIn } from '@/strings';
 import { Failure, Skeleton } from '@/ui/Feedback';
+import { SecondFactor } from './mfa/SecondFactor';
 import { takeOidc } from './oidc';
 import { Outside } from './Outside';
 
@@ -13,6 +15,7 @@ export function SignedIn() {
   const router = useRouter();
   const [error, setError] = useState<unknown>();
   const began = useRef(false);
+  const to = useRef('/');
   useEffect(() => {
     // The code works once, also where effects run twice.
     if (began.current) return;
@@ -20,11 +23,28 @@ export function SignedIn() {
     const started = takeOidc();
     const finish = async () => {
       if (!code || !state || started?.state !== state) throw new Error(signIn.stateDiffers);
+      to.current = started.to ?? '/';
       await finishOidc(code, state);
-      router.history.replace(started.to ?? '/');
+      router.history.replace(to.current);
     };
     finish().catch(setError);
   }, [code, state, router]);
+  const challenge = challengeOf(error);
+  if (challenge) {
+    return (
+      <Outside title={mfa.signInTitle}>
+        <SecondFactor
+          challenge={challenge}
+          cancel={mfa.startOver}
+          onCancel={() => router.history.replace('/sign-in')}
+          onAnswer={async (answer) => {
+            await finishMfa(answer);
+            router.history.replace(to.current);
+          }}
+        />
+      </Outside>
+    );
+  }
   return (
     <Outside title={signIn.title}>
       {error === undefined ? (

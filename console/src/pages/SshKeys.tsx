@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask, once, type Schemas } from '@/api/client';
-import { sshKeysQuery } from '@/api/people';
+import { sshKeysQuery, whoamiQuery } from '@/api/people';
 import { useOpened } from '@/shell/opened';
 import { common, sshKeys as text } from '@/strings';
 import { Button, NewButton } from '@/ui/Button';
@@ -69,13 +69,15 @@ export function SshKeys() {
 function AddKey({ onClose, onDone }: { onClose: () => void; onDone: () => Promise<unknown> }) {
   const [name, setName] = useState('');
   const [key, setKey] = useState('');
+  const [proof, setProof] = useState('');
+  const me = useQuery(whoamiQuery()).data?.user?.id ?? '';
   return (
     <FormDialog
       title={text.add}
       action={text.add}
       onClose={onClose}
       onSubmit={async () => {
-        const body = { name: name.trim(), public_key: key.trim() };
+        const body = { name: name.trim(), public_key: key.trim(), proof: proof.trim() };
         await ask(api.POST('/v1/me/ssh-keys', { params: { header: once() }, body }));
         await onDone();
       }}
@@ -103,6 +105,22 @@ function AddKey({ onClose, onDone }: { onClose: () => void; onDone: () => Promis
             }}
             className="field h-auto! py-2 font-mono text-xs!"
           />
+        )}
+      </Field>
+      <Field label={text.proof} hint={text.proofHint}>
+        {(ids) => (
+          <>
+            <Mono className="block break-all text-soft">{text.sign(me)}</Mono>
+            <textarea
+              {...ids}
+              required
+              rows={4}
+              spellCheck={false}
+              value={proof}
+              onChange={(event) => setProof(event.target.value)}
+              className="field h-auto! py-2 font-mono text-xs!"
+            />
+          </>
         )}
       </Field>
     </FormDialog>

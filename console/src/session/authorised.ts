@@ -1,9 +1,10 @@
-/** `fetch` as the signed-in person: the token, and one more try with a new one. */
+/** `fetch` as the signed-in person: the token, one more try with a new one, and one with the second factor. */
 
 import { UnreachableError } from '@/api/problem';
 import { hear } from './clock';
 import { reach } from './reach';
 import { accessToken, refresh } from './session';
+import { asksForStepUp, stepUp } from './stepUp';
 
 async function send(request: Request, token: string | undefined): Promise<Response> {
   const copy = new Request(request.clone());
@@ -22,6 +23,12 @@ async function send(request: Request, token: string | undefined): Promise<Respon
 }
 
 export async function authorised(request: Request): Promise<Response> {
+  const response = await renewed(request);
+  if (!(await asksForStepUp(response)) || !(await stepUp())) return response;
+  return renewed(request);
+}
+
+async function renewed(request: Request): Promise<Response> {
   const response = await send(request, await accessToken());
   if (response.status !== 401) return response;
   const token = await refresh();

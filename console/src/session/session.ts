@@ -3,6 +3,7 @@
  * else; the refresh token is a cookie that scripts cannot read.
  */
 
+import type { Schemas } from '@/api/client';
 import { toError, UnreachableError } from '@/api/problem';
 import { hear, now } from './clock';
 import { createStore } from './store';
@@ -90,6 +91,11 @@ export function signIn(email: string, password: string): Promise<void> {
 
 export function finishOidc(code: string, state: string): Promise<void> {
   return open('/console/session/oidc', { code, state });
+}
+
+/** Answers the challenge of a sign-in. */
+export function finishMfa(answer: Schemas['MfaAnswer']): Promise<void> {
+  return open('/console/session/mfa', answer);
 }
 
 /** Tabs share the cookie, and a refresh token works once: one tab at a time. */

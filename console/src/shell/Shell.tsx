@@ -18,6 +18,7 @@ import { Palette } from './Palette';
 import { remember } from './remember';
 import { SessionEnded } from './SessionEnded';
 import { Shortcuts } from './Shortcuts';
+import { StepUp } from './StepUp';
 import { useShortcuts } from './shortcuts';
 
 export function Shell() {
@@ -120,6 +121,7 @@ export function Shell() {
       {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} onHelp={() => setHelpOpen(true)} />}
       {isHelpOpen && <Shortcuts onClose={() => setHelpOpen(false)} />}
       {is === 'ended' && <SessionEnded />}
+      <StepUp />
     </div>
   );
 }

@@ -31,7 +31,7 @@ const terminal = {
   end: {
     exit: 'The shell ended.',
     not_understood: 'This page and the gateway do not understand each other. Reload the page.',
-    refused: 'It was refused. A policy may not allow it; whoever set it can tell.',
+    refused: 'Refused. A policy may forbid it; ask an administrator.',
     unrecorded: 'It cannot be recorded, and a policy lets nobody work unrecorded. Operators were told.',
     gone: 'The allocation or its host cannot be reached. Look whether it is still active.',
     time_limit: 'The session reached its time limit. Open a new shell to go on.',

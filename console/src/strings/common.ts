@@ -39,7 +39,7 @@ export const common = {
   unreachableAdvice: 'Check your connection. What you see may be old until it is back.',
   unexpected: 'Something went wrong in this page',
   unexpectedAdvice: 'Reload the page. If it happens again, tell whoever runs this platform what you did.',
-  notFound: 'There is no such page',
+  notFound: 'Page not found',
   notFoundAdvice: 'The address may be mistyped, or what it showed was removed.',
   home: 'To the overview',
   typeToConfirm: (name: string) => `Type “${name}” to confirm`,

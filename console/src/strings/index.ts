@@ -7,6 +7,7 @@ export { billing, budgetWhy, charges, invoices, limits, proof, usage } from './m
 export {
   account,
   audit,
+  ends,
   events,
   members,
   project,
@@ -16,6 +17,7 @@ export {
   sshKeys,
   webhooks,
 } from './people';
+export { mfa } from './mfa';
 export { operations } from './operations';
 export { platform } from './platform';
 export { access } from './access';

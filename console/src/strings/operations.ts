@@ -66,6 +66,7 @@ export const operations = {
     key: 'API key',
     keyHint: 'As MAAS shows it, in three parts. It is sealed and never shown again.',
     newKeyHint: 'Empty to keep the one in use.',
+    movedKeyHint: 'Another address needs it again: the stored one is not sent there.',
     series: 'Series',
     seriesHint: 'What is installed, such as noble.',
     erase: 'Erasing',

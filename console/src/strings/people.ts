@@ -10,7 +10,15 @@ export const projects = {
   emptyLead: 'Create one to launch allocations in it.',
   command: 'gpuaas projects create training',
   deleteTitle: 'Delete this project?',
-  deleteLead: 'What it holds must be released first. Its usage stays in the books.',
+  deleteLead: 'Everything in it ends and is erased. Its usage stays in the books.',
+} as const;
+
+export const ends = {
+  nothing: 'Nothing in it runs or waits.',
+  summary: (count: number, gpus: number) =>
+    `${count} ${count === 1 ? 'allocation' : 'allocations'} of ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'} end:`,
+  costs: (money: string) => `They cost ${money} an hour now.`,
+  more: (count: number) => `and ${count} more`,
 } as const;
 
 export const sshKeys = {
@@ -26,7 +34,10 @@ export const sshKeys = {
   emptyLead: 'Add the public key of your machine, so that you can enter what you launch.',
   command: 'gpuaas ssh-keys add laptop ~/.ssh/id_ed25519.pub',
   removeTitle: 'Remove this key?',
-  removeLead: 'Allocations that let it in keep doing so until their keys are chosen anew.',
+  removeLead: 'Hosts that let it in stop doing so within seconds.',
+  sign: (user: string) => `printf %s ${user} | ssh-keygen -Y sign -n gpuaas-ssh-key -f ~/.ssh/id_ed25519`,
+  proof: 'Proof that the key is yours',
+  proofHint: 'Run this command where the private key is, and paste what it prints.',
 } as const;
 
 export const members = {
@@ -34,7 +45,8 @@ export const members = {
   lead: 'Who belongs to the organization, and what they may do.',
   invite: 'Invite',
   inviteTitle: 'Invite somebody',
-  inviteLead: 'They get a mail. The token that accepting takes is shown to you once: hand it over.',
+  inviteLead:
+    'Somebody without an account gets a mail that creates one. Those who have one need the token that is shown to you once: hand it over.',
   email: 'Email address',
   role: 'Role',
   joined: 'Joined',
@@ -55,6 +67,9 @@ export const members = {
   none: 'Nobody.',
   changeRole: (name: string) => `Role of ${name}`,
   you: 'you',
+  leave: 'Leave',
+  leaveTitle: 'Leave this organization?',
+  leaveLead: 'You lose what you can do here within a second. Somebody must invite you to come back.',
 } as const;
 
 export const serviceAccounts = {
@@ -172,6 +187,14 @@ export const account = {
   next: 'New password',
   changePassword: 'Change password',
   passwordChanged: 'The password was changed; every other session ended.',
+  address: 'Change your address',
+  addressLead: 'A token is mailed to the new one. Once you confirm it, every session ends.',
+  newAddress: 'New email address',
+  currentHint: 'Leave it empty if you sign in through single sign-on.',
+  changeAddress: 'Send a mail',
+  addressMailed: 'A mail with a token is on its way to the new address.',
+  addressToken: 'Token',
+  confirmAddress: 'Change the address',
   sessions: 'Sessions',
   noSessions: 'No sessions.',
   thisSession: 'this one',
@@ -180,7 +203,8 @@ export const account = {
   end: 'End',
   endAll: 'Sign out everywhere',
   endAllTitle: 'Sign out everywhere?',
-  endAllLead: 'Every session of yours ends within a second, this one too. Keys go on working.',
+  endAllLead:
+    'Every session of yours ends within a second, this one too, with the terminals opened from it. Keys go on working.',
   keys: 'Personal keys',
   keysLead: 'They act as you, within their scopes. For programs, a service account is better.',
   newKey: 'New key',
@@ -197,20 +221,28 @@ export const account = {
   byMail: 'Mail',
   kinds: {
     access_break_glass: 'An operator entered',
+    address_change: 'Confirm a new address',
+    address_changed: 'Address changed',
     allocation_failed: 'Allocation failed',
     allocation_lease_ending: 'Lease ends soon',
     allocation_needs_attention: 'Allocation needs a look',
     allocation_node_lost: 'Host lost',
     allocation_out_of_funds: 'Ended without money',
+    allocation_project_ended: 'Ended with its project',
+    allocation_stop_ending: 'Stopped allocation ends soon',
     allocation_taken_back: 'Taken back by an operator',
     budget_threshold: 'Budget used',
     invitation_received: 'Invitation',
     invoice_issued: 'Invoice issued',
     maintenance_planned: 'Maintenance planned',
+    mfa_changed: 'Second factor changed',
+    password_reset: 'Password reset',
+    organization_suspended: 'Organization suspended',
     payment_disputed: 'Payment disputed',
     payment_failed: 'Payment failed',
     payment_succeeded: 'Payment arrived',
     refund_settled: 'Refund settled',
+    sign_up_confirmation: 'Confirm an address',
     wallet_depleted: 'Balance used up',
     wallet_funded: 'Balance funded again',
     wallet_grace: 'Balance used up, in grace',
@@ -241,7 +273,7 @@ export const settings = {
   policies: 'Policies',
   policiesLead: 'What applies here, and where it comes from. Guardrails can only be tightened.',
   close: 'Close the organization',
-  closeLead: 'For good: its projects are deleted, and nobody can sign in to it. Release what runs first.',
+  closeLead: 'For good: its projects are deleted, everything in them ends, and nothing can be started again.',
   closeTitle: 'Close this organization for good?',
 } as const;
 

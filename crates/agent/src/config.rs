@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -20,6 +20,16 @@ pub struct Config {
     pub wipe_script: Option<PathBuf>,
     /// Where homes of logins are made.
     pub home_root: PathBuf,
+    /// Where sshd finds the keys of logins, a file for each; nobody but root writes there.
+    pub keys_root: PathBuf,
+    /// Where device files are.
+    pub device_root: PathBuf,
+    /// The user ids that logins get, each once until the host is sanitized.
+    pub first_uid: u32,
+    pub last_uid: u32,
+    /// Folders, besides those of every host, where logins may write: files of a login
+    /// are removed there with it.
+    pub shared_folders: Vec<PathBuf>,
     /// Names the network in which hosts are close to each other.
     pub fabric_domain: Option<String>,
     /// Pretended GPUs, for trying everything out on a machine that has none.
@@ -27,11 +37,26 @@ pub struct Config {
     pub simulated_model: String,
 }
 
+const MAX_SHARED_FOLDERS: usize = 32; // bound: each is walked through at every release
+
+/// Nothing that leads elsewhere, and not the whole host.
+fn is_plain_folder(path: &Path) -> bool {
+    let mut parts = path.components();
+    parts.next() == Some(Component::RootDir)
+        && path.file_name().is_some()
+        && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
             wipe_script: None,
             home_root: "/home".into(),
+            keys_root: "/etc/gpuaas/keys".into(),
+            device_root: "/dev".into(),
+            first_uid: 20_000,
+            last_uid: 59_999,
+            shared_folders: Vec::new(),
             fabric_domain: None,
             simulated_gpus: 0,
             simulated_model: "Simulated GPU".into(),
@@ -46,9 +71,21 @@ impl Config {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(ConfigError::Io { path: path.to_owned(), source }),
         };
-        let invalid =
-            |error: toml::de::Error| ConfigError::Invalid { path: path.to_owned(), detail: error.message().to_owned() };
-        toml::from_str(&text).map_err(invalid)
+        let invalid = |detail: String| ConfigError::Invalid { path: path.to_owned(), detail };
+        let config: Self =
+            toml::from_str(&text).map_err(|error: toml::de::Error| invalid(error.message().to_owned()))?;
+        config.check().map_err(invalid)?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.shared_folders.len() > MAX_SHARED_FOLDERS {
+            return Err(format!("shared_folders has more than {MAX_SHARED_FOLDERS} entries"));
+        }
+        match self.shared_folders.iter().find(|folder| !is_plain_folder(folder)) {
+            Some(bad) => Err(format!("shared_folders: {bad:?} is not an absolute path of a folder below /")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -67,5 +104,23 @@ mod tests {
         std::fs::write(&path, "whipe_script = \"/a\"\n").unwrap();
         let error = Config::load(&path).unwrap_err().to_string();
         assert!(error.contains("whipe_script"), "{error}");
+    }
+
+    #[test]
+    fn shared_folders_are_absolute_and_few() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.toml");
+        let load = |text: String| {
+            std::fs::write(&path, text).unwrap();
+            Config::load(&path)
+        };
+        let good = load("shared_folders = [\"/scratch\", \"/data/all/\"]\n".into()).unwrap();
+        assert_eq!(good.shared_folders, [Path::new("/scratch"), Path::new("/data/all")]);
+        for bad in ["scratch", "", "/", "/a/../..", "./a"] {
+            let error = load(format!("shared_folders = [{bad:?}]\n")).unwrap_err().to_string();
+            assert!(error.contains("shared_folders"), "{bad:?}: {error}");
+        }
+        let many: Vec<String> = (0..=MAX_SHARED_FOLDERS).map(|number| format!("\"/{number}\"")).collect();
+        assert!(load(format!("shared_folders = [{}]\n", many.join(","))).is_err());
     }
 }

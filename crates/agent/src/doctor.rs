@@ -31,11 +31,11 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn good(what: &'static str, seen: impl Into<String>) -> Self {
+    pub(crate) fn good(what: &'static str, seen: impl Into<String>) -> Self {
         Self { what, verdict: Verdict::Good, seen: seen.into(), advice: String::new() }
     }
 
-    fn new(what: &'static str, verdict: Verdict, seen: impl Into<String>, advice: &str) -> Self {
+    pub(crate) fn new(what: &'static str, verdict: Verdict, seen: impl Into<String>, advice: &str) -> Self {
         Self { what, verdict, seen: seen.into(), advice: advice.to_owned() }
     }
 }
@@ -48,10 +48,10 @@ pub async fn examine(folder: &Path, config: &Config) -> Vec<Finding> {
         program("useradd", "install the package passwd (Debian, Ubuntu) or shadow-utils"),
         program("userdel", "install the package passwd (Debian, Ubuntu) or shadow-utils"),
         program("sshd", "install openssh-server, or nobody can log in"),
-        groups(),
         disk(folder),
         wipe(config),
     ];
+    findings.extend(crate::linux::outlook::examine(config).await);
     findings.extend(gpus(config));
     findings.extend(enrolment(folder).await);
     findings
@@ -70,17 +70,6 @@ fn program(name: &'static str, advice: &str) -> Finding {
         Some(path) => Finding::good(name, path.display().to_string()),
         None => Finding::new(name, Verdict::Broken, "not found", advice),
     }
-}
-
-fn groups() -> Finding {
-    if Path::new("/sys/fs/cgroup/cgroup.controllers").exists() {
-        return Finding::good("cgroup", "version 2");
-    }
-    if Path::new("/sys/fs/cgroup").exists() {
-        let advice = "boot with systemd.unified_cgroup_hierarchy=1 to limit what users use";
-        return Finding::new("cgroup", Verdict::Warning, "version 1 or mixed", advice);
-    }
-    Finding::new("cgroup", Verdict::Warning, "not mounted", "mount /sys/fs/cgroup")
 }
 
 fn disk(folder: &Path) -> Finding {
@@ -145,8 +134,8 @@ fn gpus(config: &Config) -> Vec<Finding> {
 fn device_files() -> Option<Finding> {
     let parameters = std::fs::read_to_string("/proc/driver/nvidia/params").ok()?;
     let is_reset = parameters.lines().any(|line| line.trim() == "ModifyDeviceFiles: 1");
-    let advice = "set the option NVreg_ModifyDeviceFiles=0 of the module nvidia: \
-                  otherwise slices on this host are kept apart by their environment alone";
+    let advice = "set the option NVreg_ModifyDeviceFiles=0 of the module nvidia and load it again: \
+                  otherwise any program of the driver opens every GPU to everybody until the agent looks";
     Some(if is_reset {
         Finding::new("device files", Verdict::Warning, "the driver resets their permissions", advice)
     } else {

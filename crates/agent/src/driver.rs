@@ -4,7 +4,9 @@
 use crate::streams::Refused;
 use crate::streams::shell::{Prepared, Program, Way};
 use protocol::limits::bounded_text;
-use protocol::{Done, GpuRef, GpuSample, HealthEvent, HostSample, Inventory, Isolation, Login, Shape, Stage, Task};
+use protocol::{
+    Done, GpuRef, GpuSample, HealthEvent, HostSample, Inventory, Isolation, Login, Shape, Stage, Task, WantedLimits,
+};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,6 +17,8 @@ pub struct Allocation<'a> {
     pub gpus: &'a [GpuRef],
     pub login: &'a Login,
     pub self_test: bool,
+    /// The driver's own measure where the task does not say.
+    pub limits: Option<WantedLimits>,
 }
 
 /// Measured now; the age is added when it is sent.

@@ -1,10 +1,14 @@
 //! Who an agent is to the control plane: its key and certificate, whom it trusts,
 //! and whose tasks it acts on.
 
-use protocol::{EnrollAnswer, RenewAnswer, TaskKey};
+use protocol::{Endorsement, EnrollAnswer, RenewAnswer, TaskKey, TrustSet, TrustVersion};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use trust::Pair;
+
+/// Said where an answer tells to trust what this host does not believe.
+pub const UNBELIEVED: &str =
+    "new keys came that no known key signed, or that are older than the known ones; keeping those";
 
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Identity {
@@ -15,6 +19,8 @@ pub struct Identity {
     /// PEM bundle.
     pub roots: String,
     pub task_keys: Vec<TaskKey>,
+    /// Of the keys and roots above: earlier ones are not taken over.
+    pub trust_version: TrustVersion,
     pub epoch: i64,
 }
 
@@ -26,15 +32,32 @@ impl fmt::Debug for Identity {
 
 impl Identity {
     pub fn enrolled(url: &str, key: String, answer: EnrollAnswer) -> Self {
-        let EnrollAnswer { node_id, certificate, roots, task_keys, epoch, .. } = answer;
+        let EnrollAnswer { node_id, certificate, roots, task_keys, trust_version, epoch, .. } = answer;
         let pair = Pair { key, certificate };
-        Self { node_id, url: url.to_owned(), pair, roots, task_keys, epoch }
+        Self { node_id, url: url.to_owned(), pair, roots, task_keys, trust_version, epoch }
     }
 
     pub fn renewed(&self, key: String, answer: RenewAnswer) -> Self {
-        let RenewAnswer { certificate, roots, task_keys, epoch, .. } = answer;
+        let RenewAnswer { certificate, roots, task_keys, trust_version, endorsements, epoch, .. } = answer;
+        let told = TrustSet { version: trust_version, task_keys: &task_keys, roots: &roots };
+        let is_known = task_keys == self.task_keys && roots == self.roots;
+        let (roots, task_keys, trust_version) = if !task_keys.is_empty() && self.believes(told, &endorsements) {
+            (roots, task_keys, trust_version)
+        } else {
+            if !is_known {
+                tracing::error!("{UNBELIEVED}");
+            }
+            (self.roots.clone(), self.task_keys.clone(), self.trust_version)
+        };
         let (node_id, url) = (self.node_id.clone(), self.url.clone());
         let pair = Pair { key, certificate };
-        Self { node_id, url, pair, roots, task_keys, epoch: epoch.max(self.epoch) }
+        Self { node_id, url, pair, roots, task_keys, trust_version, epoch: epoch.max(self.epoch) }
+    }
+
+    /// Who passes for the control plane once must not become it for good: what to trust
+    /// from now on is signed by a key that is trusted already, the first at enrollment,
+    /// and is no earlier set that somebody recorded.
+    pub fn believes(&self, told: TrustSet<'_>, endorsements: &[Endorsement]) -> bool {
+        told.version.may_follow(self.trust_version) && told.is_endorsed_by(&self.task_keys, endorsements)
     }
 }

@@ -9,7 +9,7 @@ use agent::TARGET;
 use node::{Node, counting_script, lines};
 use plane::{Plane, eventually};
 use protocol::agent_binary::{AgentBinary, sha256_hex};
-use protocol::{Done, Outcome, TaskId, Verb, codes, paths};
+use protocol::{Done, Outcome, SigningKey, TaskId, TaskKey, TrustSet, TrustVersion, Verb, codes, paths};
 
 async fn outcome(plane: &Plane, task: TaskId) -> Outcome {
     eventually("a report", || plane.report_of(task)).await.outcome
@@ -66,7 +66,7 @@ async fn a_task_killed_at_any_point_is_done_and_reported_and_never_again_once_ke
         let plane = Plane::start().await;
         let scripts = tempfile::tempdir().unwrap();
         let (script, count) = counting_script(scripts.path());
-        let mut node = Node::enrolled(&plane, &format!("wipe_script = {script:?}\n")).await;
+        let mut node = Node::enrolled(&plane, &wiping(&script)).await;
         node.start(&["--crash-at", point]);
         let task = plane.deliver(plane.task(&node.id, "node", 1, Verb::EnsureSanitized {}));
         node.ended().await;
@@ -83,7 +83,7 @@ async fn reports_survive_an_outage_and_a_kill_and_the_task_is_not_done_again() {
     let plane = Plane::start().await;
     let scripts = tempfile::tempdir().unwrap();
     let (script, count) = counting_script(scripts.path());
-    let mut node = Node::enrolled(&plane, &format!("wipe_script = {script:?}\n")).await;
+    let mut node = Node::enrolled(&plane, &wiping(&script)).await;
     plane.state().keeps_reports = false;
     node.start(&[]);
     let task = plane.deliver(plane.task(&node.id, "node", 1, Verb::EnsureSanitized {}));
@@ -160,6 +160,72 @@ async fn new_task_keys_and_epochs_are_kept_across_a_restart() {
     let identity = std::fs::read_to_string(node.data().join("identity.json")).unwrap();
     assert!(identity.contains("\"epoch\": 7"));
     assert!(identity.contains(plane.key.id()), "an empty set of keys is not taken over");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn task_keys_that_no_known_key_signed_are_not_taken_over() {
+    let plane = Plane::start().await;
+    let mut node = Node::enrolled(&plane, "").await;
+    node.start(&[]);
+    polls_again(&plane).await;
+    let thief = SigningKey::from_seed(&[66; 32]).unwrap();
+    let (stolen, version) = (vec![thief.public()], TrustVersion::default());
+    for endorsements in [vec![], vec![TrustSet { version, task_keys: &stolen, roots: "" }.endorse(&thief)]] {
+        {
+            let mut state = plane.state();
+            (state.new_keys, state.endorsements) = (Some(stolen.clone()), endorsements);
+        }
+        polls_again(&plane).await;
+        polls_again(&plane).await;
+        let identity = std::fs::read_to_string(node.data().join("identity.json")).unwrap();
+        assert!(identity.contains(plane.key.id()) && !identity.contains(thief.id()), "whoever answers names the keys");
+    }
+    let next = SigningKey::from_seed(&[77; 32]).unwrap();
+    let keys = vec![next.public(), plane.key.public()];
+    {
+        let mut state = plane.state();
+        state.endorsements = vec![TrustSet { version, task_keys: &keys, roots: "" }.endorse(&plane.key)];
+        state.new_keys = Some(keys);
+    }
+    eventually("the endorsed key is kept", || {
+        let identity = std::fs::read_to_string(node.data().join("identity.json")).ok()?;
+        identity.contains(next.id()).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn earlier_task_keys_that_a_known_key_signed_are_not_taken_over() {
+    let plane = Plane::start().await;
+    let mut node = Node::enrolled(&plane, "").await;
+    node.start(&[]);
+    polls_again(&plane).await;
+    let leaked = SigningKey::from_seed(&[66; 32]).unwrap();
+    let tell = |version, keys: Vec<TaskKey>| {
+        let mut state = plane.state();
+        state.endorsements = vec![TrustSet { version, task_keys: &keys, roots: "" }.endorse(&plane.key)];
+        (state.trust_version, state.new_keys) = (version, Some(keys));
+    };
+    let path = node.data().join("identity.json");
+    let knows = |id: &str| std::fs::read_to_string(&path).is_ok_and(|identity| identity.contains(id));
+    let version = |keys| TrustVersion { epoch: 1, keys, roots: 1 };
+    // Both were trusted, then one was revoked; whoever answers now recorded the first set.
+    tell(version(2), vec![leaked.public(), plane.key.public()]);
+    eventually("the set with both", || knows(leaked.id()).then_some(())).await;
+    tell(version(3), vec![plane.key.public()]);
+    eventually("the set without the revoked key", || (!knows(leaked.id())).then_some(())).await;
+    tell(version(2), vec![leaked.public(), plane.key.public()]);
+    polls_again(&plane).await;
+    polls_again(&plane).await;
+    assert!(!knows(leaked.id()), "an earlier set brought a revoked key back");
+    node.kill();
+    node.start(&[]);
+    polls_again(&plane).await;
+    polls_again(&plane).await;
+    assert!(!knows(leaked.id()), "nor after a restart");
+    // A control plane that was restored from a backup counts anew, in a new epoch.
+    tell(TrustVersion { epoch: 2, keys: 1, roots: 1 }, vec![leaked.public(), plane.key.public()]);
+    eventually("the set of a new epoch", || knows(leaked.id()).then_some(())).await;
 }
 
 /// A new agent: a script that says another version and behaves as told.
@@ -247,4 +313,16 @@ async fn an_update_that_is_not_what_was_signed_is_never_started() {
         assert!(matches!(&outcome, Outcome::Failed { code, .. } if code == expected), "{expected}: {outcome:?}");
     }
     assert!(!node.folder.path().join("starts").exists());
+}
+
+/// Settings with a wipe script, and ids and keys of this test alone.
+fn wiping(script: &std::path::Path) -> String {
+    let folder = script.parent().unwrap();
+    let first_uid = 1_000_000 + std::process::id() * 32;
+    format!(
+        "wipe_script = {script:?}\nhome_root = {:?}\nkeys_root = {:?}\nfirst_uid = {first_uid}\nlast_uid = {}\n",
+        folder.join("homes"),
+        folder.join("keys"),
+        first_uid + 31
+    )
 }

@@ -4,7 +4,7 @@
 mod plane;
 
 use agent::sim::{Failing, Fleet, Lie};
-use plane::{Plane, eventually};
+use plane::{Plane, eventually, fast};
 use protocol::{
     Done, GpuRef, HealthEvent, HealthKind, Isolation, Login, Outcome, Refusal, Shape, SignedTask, SigningKey, Verb,
 };
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 fn allocation(user: &str, gpus: Vec<GpuRef>) -> Verb {
     let login = Login { user: user.into(), keys: vec!["ssh-ed25519 AAAA".into()] };
-    Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus, login, self_test: true }
+    Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus, login, self_test: true, limits: None }
 }
 
 /// The first GPUs of a node, as it told them.
@@ -61,7 +61,7 @@ async fn an_allocation_is_proved_and_given_back_with_evidence() {
 async fn a_task_reaches_a_waiting_node_and_its_report_returns_within_milliseconds() {
     let plane = Plane::start().await;
     let mut config = plane.sim(1);
-    config.timing.heartbeat = Duration::from_secs(10);
+    config.timing.heartbeat = Duration::from_secs(600);
     let fleet = Fleet::start(config).await.unwrap();
     let node = fleet.node(0).id().unwrap();
     gpus_of(&plane, &node, 1).await;
@@ -71,7 +71,7 @@ async fn a_task_reaches_a_waiting_node_and_its_report_returns_within_millisecond
         let task = plane.deliver(plane.task(&node, "a", version, allocation("u", vec![])));
         while plane.report_of(task).is_none() {
             tokio::time::sleep(Duration::from_millis(1)).await;
-            assert!(began.elapsed() < Duration::from_secs(5), "it waits for the heartbeat");
+            assert!(began.elapsed() < Duration::from_secs(120), "it waits for the heartbeat");
         }
         slowest = slowest.max(began.elapsed());
     }
@@ -159,10 +159,17 @@ async fn silence_restart_and_health_are_seen() {
     let polls = || plane.state().polls.len();
     eventually("it polls", || (polls() > 1).then_some(())).await;
     handle.silence();
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    let before = polls();
-    tokio::time::sleep(Duration::from_millis(900)).await;
-    assert_eq!(polls(), before, "a silent node says nothing");
+    // What was under way when it fell silent may still arrive, late on a busy machine. Who
+    // speaks never lets three heartbeats in a row pass.
+    let (mut before, mut quiet, mut rounds) = (polls(), 0, 0..60);
+    while quiet < 3 {
+        assert!(rounds.next().is_some(), "a silent node says nothing");
+        // pause: whoever speaks polls in it
+        tokio::time::sleep(fast().heartbeat).await;
+        let now = polls();
+        quiet = if now == before { quiet + 1 } else { 0 };
+        before = now;
+    }
     handle.speak();
     eventually("it speaks again", || (polls() > before).then_some(())).await;
     let event = HealthEvent { gpu: None, kind: HealthKind::Xid, code: Some(79), detail: "XID 79".into(), fatal: true };

@@ -4,7 +4,10 @@
 use std::cell::{OnceCell, RefCell};
 
 use client::{Client, ClientError, Conversation, Credential, List, Request};
-use contract::{Channel, Code, Endpoint, Nothing, Raw, Timestamp};
+use contract::{
+    Channel, Code, Endpoint, Nothing, Raw, SecretText, Timestamp,
+    mfa::{FinishStepUp, StartStepUp},
+};
 use serde_json::Value;
 
 use crate::{
@@ -13,7 +16,7 @@ use crate::{
     exact::{Exact, ExactList},
     failure::{Class, Done, Failure},
     output::{Format, Output},
-    session,
+    prompt, second_factor, session,
     settings::{self, Environment, Held, Settings},
     table::Columns,
 };
@@ -181,8 +184,36 @@ impl Context {
         self.signed_in(async |client: &Client| client.open::<C>(path.clone(), query.clone()).await).await
     }
 
-    /// Calls with the credential there is, renewing a session that has ended.
+    /// Calls with the credential there is; where that needs the second factor
+    /// again, asks for it and calls once more.
     async fn signed_in<T>(&self, call: impl AsyncFn(&Client) -> Result<T, ClientError>) -> Result<T, Failure> {
+        match self.with_credential(&call).await {
+            Err(failure) if failure.is(Code::StepUpRequired) && self.can_step_up() => {
+                self.output.warn("This needs your second factor again.");
+                self.step_up(None).await?;
+                self.with_credential(&call).await
+            }
+            other => other,
+        }
+    }
+
+    /// Confirms the second factor in the session there is.
+    pub async fn step_up(&self, code: Option<&SecretText>) -> Result<Value, Failure> {
+        let ask = async |client: &Client| client.call::<StartStepUp>(Nothing {}, Nothing {}, Nothing {}).await;
+        let challenge = self.with_credential(&ask).await?;
+        let answer = second_factor::answer(&challenge, code).await?;
+        let request = Request::<Exact<FinishStepUp>>::new(Nothing {}, Nothing {}, answer);
+        self.with_credential(&async |client: &Client| client.send(&request).await).await
+    }
+
+    /// Whether there is somebody to ask, and a session to confirm it in.
+    fn can_step_up(&self) -> bool {
+        let has_session = self.settings().is_ok_and(|it| matches!(it.credential, Held::Session(_)));
+        has_session && prompt::is_possible()
+    }
+
+    /// Calls with the credential there is, renewing a session that has ended.
+    async fn with_credential<T>(&self, call: &impl AsyncFn(&Client) -> Result<T, ClientError>) -> Result<T, Failure> {
         let client = self.stranger()?;
         let settings = self.settings()?;
         let session = match &settings.credential {

@@ -4,7 +4,7 @@
 use std::{error::Error, fmt::Write, io};
 
 use client::ClientError;
-use contract::Problem;
+use contract::{Code, Problem};
 use serde_json::{Value, json};
 
 /// How a command ends.
@@ -58,14 +58,27 @@ pub struct Failure {
     exited: Option<u8>,
 }
 
+const REPLAYED: &str = "This repeats the answer to an earlier request with the same idempotency key; \
+     once the cause is gone, use another key, or the same one after a minute.";
+
 impl Failure {
     pub fn new(class: Class, detail: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { class, detail: detail.into(), advice: advice.into(), problem: None, unheard: false, exited: None }
     }
 
+    /// The correlation id of the earlier request with the same idempotency key
+    /// whose refusal this repeats.
+    pub fn replay_of(&self) -> Option<&str> {
+        self.problem.as_ref().filter(|it| it.is_replay).map(|it| it.correlation_id.as_str())
+    }
+
     /// What went wrong, without what to do about it.
     pub fn detail(&self) -> &str {
         &self.detail
+    }
+
+    pub fn is(&self, code: Code) -> bool {
+        self.problem.as_ref().is_some_and(|it| it.code == code.info().name)
     }
 
     pub fn usage(detail: impl Into<String>, advice: impl Into<String>) -> Self {
@@ -145,8 +158,12 @@ impl From<ClientError> for Failure {
             ClientError::Problem(problem) => Self {
                 class: class_of(problem.status),
                 detail: problem.detail.clone(),
-                advice: problem.advice.clone(),
-                problem: Some(problem),
+                advice: match problem.is_replay {
+                    false => problem.advice.clone(),
+                    true => format!("{} {REPLAYED}", problem.advice),
+                },
+                // What it asks for was answered or is not answered here, and is nobody's to print.
+                problem: Some(Box::new(Problem { challenge: None, ..*problem })),
                 unheard: false,
                 exited: None,
             },

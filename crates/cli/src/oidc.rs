@@ -18,6 +18,7 @@ use url::Url;
 use crate::{
     failure::{Class, Failure},
     output::Output,
+    second_factor,
 };
 
 /// Fixed, because issuers want to know where people may be sent back to.
@@ -27,7 +28,12 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 const LARGEST_REQUEST_BYTES: usize = 16 * 1024;
 
-pub async fn sign_in(client: &Client, port: u16, output: Output) -> Result<TokenSet, Failure> {
+pub async fn sign_in(
+    client: &Client,
+    port: u16,
+    code: Option<&SecretText>,
+    output: Output,
+) -> Result<TokenSet, Failure> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(|error| {
         Failure::usage(
             format!("cannot listen on port {port} of this machine: {error}"),
@@ -45,11 +51,12 @@ pub async fn sign_in(client: &Client, port: u16, output: Output) -> Result<Token
         }
     })?;
     output.warn(format!("Open this address in a browser on this machine:\n\n  {}\n", started.authorization_url));
-    let code = timeout(PATIENCE, answer(&listener, started.state.expose())).await.map_err(|_| {
+    let issued = timeout(PATIENCE, answer(&listener, started.state.expose())).await.map_err(|_| {
         Failure::new(Class::SignedOut, "nobody signed in within five minutes", "Run `gpuaas login --oidc` again.")
     })??;
-    let body = OidcFinish { code, state: SecretText::new(started.state.expose().to_owned()) };
-    Ok(client.call::<FinishOidc>(Nothing {}, Nothing {}, body).await?)
+    let body = OidcFinish { code: issued, state: SecretText::new(started.state.expose().to_owned()) };
+    let signed_in = client.call::<FinishOidc>(Nothing {}, Nothing {}, body).await;
+    second_factor::finish(client, signed_in, code).await
 }
 
 /// Waits for the issuer's answer; other visitors, like a request for an icon, are sent away.

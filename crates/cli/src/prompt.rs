@@ -45,6 +45,15 @@ pub async fn secret(question: &str) -> Result<SecretText, Failure> {
     Ok(SecretText::new(answer?))
 }
 
+/// A token from a pipe, or asked for.
+pub async fn token(is_piped: bool, question: &str) -> Result<SecretText, Failure> {
+    if !is_piped {
+        return secret(question).await;
+    }
+    let [token] = piped_secrets()?;
+    Ok(token)
+}
+
 /// Asks for a new password, twice.
 pub async fn new_password() -> Result<SecretText, Failure> {
     let first = secret("New password").await?;

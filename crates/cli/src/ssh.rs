@@ -29,6 +29,8 @@ use crate::{
 
 /// The one name under which every gateway is known there.
 pub const ALIAS: &str = "gpuaas";
+/// What stands before the key of an authority.
+const AUTHORITY: &str = "@cert-authority ";
 // bound: logging in takes less
 const FRESH: Duration = Duration::from_secs(30);
 
@@ -75,8 +77,7 @@ impl Kit {
         let request = Request::<CreateSshCertificate>::new(path, Nothing {}, SshCertificateSpec { public_key });
         let answer: SshCertificate = context.send_request(&request).await?;
         let way = way(&answer)?;
-        let keys = answer.known_hosts.iter().filter_map(|it| it.split_once(' '));
-        let known: String = keys.map(|(_, key)| format!("{ALIAS} {key}\n")).collect();
+        let known: String = answer.known_hosts.iter().filter_map(|it| aliased(it)).collect();
         self.write("key-cert.pub", &format!("{}\n", answer.certificate))?;
         self.write("known_hosts", &known)?;
         // Last: who finds it finds the others too.
@@ -164,6 +165,14 @@ pub fn unusable(path: &Path, error: impl std::fmt::Display) -> Failure {
         format!("{} cannot be used: {error}", path.display()),
         "See who owns it, and whether the disk is full.",
     )
+}
+
+/// A line of `known_hosts` under the one name.
+fn aliased(line: &str) -> Option<String> {
+    match line.strip_prefix(AUTHORITY) {
+        Some(rest) => rest.split_once(' ').map(|(_, key)| format!("{AUTHORITY}{ALIAS} {key}\n")),
+        None => line.split_once(' ').map(|(_, key)| format!("{ALIAS} {key}\n")),
+    }
 }
 
 fn way(answer: &SshCertificate) -> Result<Way, Failure> {

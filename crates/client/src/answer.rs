@@ -26,6 +26,7 @@ impl Answer {
         let status = response.status();
         let retry_after = retry_after(response.headers());
         let file_name = file_name(response.headers());
+        let is_replay = response.headers().contains_key(contract::IDEMPOTENT_REPLAY);
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| Failure::unreachable(prepared, error))? {
             if body.len() + chunk.len() > LARGEST_ANSWER_BYTES {
@@ -37,7 +38,7 @@ impl Answer {
         if status.is_success() {
             return Ok(Self { status, body, file_name });
         }
-        Err(refusal(prepared, status, retry_after, &body))
+        Err(refusal(prepared, status, retry_after, is_replay, &body))
     }
 
     pub fn read<T: Payload>(self, prepared: &Prepared) -> Result<T, ClientError> {
@@ -81,8 +82,15 @@ impl Failure {
     }
 }
 
-fn refusal(prepared: &Prepared, status: StatusCode, retry_after: Option<Duration>, body: &[u8]) -> Failure {
+fn refusal(
+    prepared: &Prepared,
+    status: StatusCode,
+    retry_after: Option<Duration>,
+    is_replay: bool,
+    body: &[u8],
+) -> Failure {
     if let Ok(problem) = serde_json::from_slice::<Problem>(body) {
+        let problem = Problem { is_replay, ..problem };
         let outcome = retry::of_problem(&problem, retry_after);
         let error = ClientError::Problem(Box::new(problem));
         return Failure { error, outcome };

@@ -72,11 +72,14 @@ endpoint! {
 }
 
 endpoint! {
-    /// Give an allocation back.
+    /// Release an allocation.
+    ///
+    /// Also accepted while its organization is suspended or closed.
     ReleaseAllocation = POST "/v1/projects/{project_id}/allocations/{allocation_id}/release" {
         path: AllocationPath,
         returns: 202 Allocation,
         auth: Project(AllocationsWrite),
+        standing: Any,
         lane: Default,
         idempotency: KeyRequired,
         audit: Action("allocation.release"),
@@ -88,15 +91,17 @@ endpoint! {
     /// Stop what runs on an allocation.
     ///
     /// Nobody can sign in and what ran is ended; files stay. Its GPUs stay held
-    /// for it: to let others have them, release it.
+    /// for it, for `allocations.stopped_hours` at most: to let others have them,
+    /// release it. Also accepted while its organization is suspended.
     StopAllocation = POST "/v1/projects/{project_id}/allocations/{allocation_id}/stop" {
         path: AllocationPath,
         returns: 202 Allocation,
         auth: Project(AllocationsWrite),
+        standing: Any,
         lane: Default,
         idempotency: KeyRequired,
         audit: Action("allocation.stop"),
-        problems: [NotFound, Conflict, Suspended],
+        problems: [NotFound, Conflict],
     }
 }
 
@@ -112,7 +117,7 @@ endpoint! {
         lane: Default,
         idempotency: KeyRequired,
         audit: Action("allocation.start"),
-        problems: [InsufficientFunds, InvalidValue, NotFound, NotPriced, Conflict, Suspended],
+        problems: [InsufficientFunds, InvalidValue, LimitReached, NotFound, NotPriced, Conflict, Suspended],
     }
 }
 
@@ -148,7 +153,8 @@ endpoint! {
 endpoint! {
     /// Take an allocation back, whatever its project wants.
     ///
-    /// One that failed to be cleaned too often ends here, with its slots quarantined.
+    /// One that failed to be cleaned too often, or whose host is lost, ends here,
+    /// with its slots quarantined.
     ForceReleaseAllocation = POST "/v1/platform/allocations/{allocation_id}/force-release" {
         path: AnyAllocationPath,
         body: Because,
@@ -383,6 +389,18 @@ moved_event! {
 event! {
     /// Its lease ends soon.
     AllocationLeaseEnding = "allocation.lease_ending" { id: AllocationId, project_id: ProjectId, lease_ends_at: Timestamp }
+}
+moved_event! {
+    /// Its project was deleted, or its organization was closed.
+    AllocationProjectEnded = "allocation.project_ended"
+}
+event! {
+    /// It has been stopped for long, and soon gives up its GPUs.
+    AllocationStopEnding = "allocation.stop_ending" { id: AllocationId, project_id: ProjectId, ends_at: Timestamp }
+}
+moved_event! {
+    /// It was stopped for longer than a policy allows.
+    AllocationStopExpired = "allocation.stop_expired"
 }
 moved_event! {
     /// An operator took it back.

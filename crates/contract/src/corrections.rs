@@ -1,5 +1,6 @@
 //! Corrections: what staff change in an organization's books by hand, and who
-//! agreed to it.
+//! agreed to it. Where two have to agree, refunds, prices and the switch of four
+//! eyes itself wait as corrections too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,7 +77,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Show a correction and the journal that it came to.
+    /// Show a correction and what it came to.
     GetCorrection = GET "/v1/platform/corrections/{correction_id}" {
         path: CorrectionPath,
         returns: 200 Correction,
@@ -89,7 +90,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Agree to a correction that somebody else proposed: it is posted.
+    /// Agree to a correction that somebody else proposed: it is posted, or done.
+    ///
+    /// A person has to, and the permission for what it does is needed too. All of it is checked again.
     ApproveCorrection = POST "/v1/platform/corrections/{correction_id}/approve" {
         path: CorrectionPath,
         returns: 200 Correction,
@@ -97,7 +100,7 @@ endpoint! {
         lane: Financial,
         idempotency: KeyRequired,
         audit: Action("correction.approve"),
-        problems: [NotFound, Conflict, InvalidValue],
+        problems: [NotFound, Conflict, InvalidValue, PaymentsOff],
     }
 }
 
@@ -148,10 +151,12 @@ list_query! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Correction {
     pub id: CorrectionId,
-    pub organization_id: OrganizationId,
+    /// Absent where it concerns the platform: prices and policies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization_id: Option<OrganizationId>,
     pub kind: Open<CorrectionKind>,
     pub state: Open<CorrectionState>,
-    /// Absent when it takes a journal back.
+    /// Of credit and adjustments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<CurrencyCode>,
     /// Millionths of the currency; positive is money for the organization.
@@ -160,6 +165,10 @@ pub struct Correction {
     /// The number of the journal that it takes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverses: Option<i64>,
+    /// What approving it does, in words; of refunds, prices and policies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Empty where none was asked for: prices and policies.
     pub reason: String,
     pub proposed_by: String,
     /// Who posted it or turned it down.
@@ -171,6 +180,9 @@ pub struct Correction {
     /// What was posted for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<Journal>,
+    /// The id of the refund or price that was made, or the key of the policy that was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
     pub version: i64,
     pub created_at: Timestamp,
     /// When it runs out if nobody decides; absent once somebody did.
@@ -178,15 +190,27 @@ pub struct Correction {
     pub expires_at: Option<Timestamp>,
 }
 
-words! { CorrectionKind { Credit = "credit", Adjustment = "adjustment", Reversal = "reversal" } }
+words! {
+    CorrectionKind {
+        Credit = "credit",
+        Adjustment = "adjustment",
+        Reversal = "reversal",
+        /// Money of a payment goes back to the payer.
+        Refund = "refund",
+        /// A SKU costs something else.
+        Price = "price",
+        /// A policy of the platform is set or unset.
+        Policy = "policy",
+    }
+}
 words! { CorrectionState { Proposed = "proposed", Posted = "posted", Rejected = "rejected", Expired = "expired" } }
 
 event! {
-    /// Somebody proposed to correct an organization's books.
+    /// Somebody proposed something that somebody else has to approve.
     CorrectionProposed = "correction.proposed" { id: CorrectionId, kind: Open<CorrectionKind> }
 }
 moved_event! {
-    /// A correction was posted to the books.
+    /// A correction was approved: posted to the books, or done.
     CorrectionPosted = "correction.posted"
 }
 moved_event! {

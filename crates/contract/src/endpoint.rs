@@ -55,12 +55,14 @@ pub enum Verb {
     DELETE,
 }
 
-/// Every cross-cutting rule of an endpoint. No field has a default: leaving
-/// one out does not compile.
+/// Every cross-cutting rule of an endpoint. Leaving one out does not compile,
+/// but for `standing`, which is the strict one unless something else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     pub auth: Auth,
+    pub standing: Standing,
     pub lane: Lane,
+    pub second_factor: SecondFactor,
     pub idempotency: Idempotency,
     pub audit: Audit,
 }
@@ -82,6 +84,16 @@ pub enum Auth {
     Platform(Permission),
 }
 
+/// In which states of its organization a write is accepted; reads always are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Only while it is active.
+    Active,
+    /// Also while it is suspended, and after it was closed: for what ends
+    /// things, stops them, and so stops them from costing money.
+    Any,
+}
+
 /// Which budget of requests a call draws from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lane {
@@ -92,6 +104,21 @@ pub enum Lane {
     Terminal,
     Launch,
     Node,
+}
+
+/// What an endpoint asks of a person's second factor. It follows from the rest
+/// of the policy, so that what moves money cannot forget it; a few endpoints
+/// say otherwise, and none of those can ask for less where it follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecondFactor {
+    /// Nothing, also where policy requires a factor.
+    Exempt,
+    /// An account with a factor, where policy requires one.
+    Enrolled,
+    /// As `Enrolled`; and who has a factor used it in this session lately.
+    Recent,
+    /// As `Recent` for who has a factor, and nothing of who has none yet.
+    RecentOnceEnrolled,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +158,26 @@ impl Lane {
     }
 }
 
+impl SecondFactor {
+    /// What follows from who may call, the lane and the verb.
+    pub const fn of(auth: Auth, lane: Lane, verb: Verb) -> Self {
+        let writes = !matches!(verb, Verb::GET);
+        match auth {
+            Auth::Public { .. } => SecondFactor::Exempt,
+            // Whoever must enroll still sees their own account.
+            Auth::SignedIn | Auth::Person if !writes => SecondFactor::Exempt,
+            Auth::SignedIn | Auth::Person => SecondFactor::Enrolled,
+            Auth::Organization(permission) | Auth::Project(permission) | Auth::Platform(permission) => {
+                if writes && (permission.needs_step_up() || matches!(lane, Lane::Financial)) {
+                    SecondFactor::Recent
+                } else {
+                    SecondFactor::Enrolled
+                }
+            }
+        }
+    }
+}
+
 impl Idempotency {
     pub const fn needs_key(self) -> bool {
         matches!(self, Idempotency::KeyRequired | Idempotency::KeyRequiredSealed)
@@ -163,6 +210,9 @@ impl EndpointInfo {
         let posts = matches!(self.verb, Verb::POST | Verb::PATCH);
         assert!(!(posts && natural), "POST and PATCH need an idempotency key, or a reason to be exempt");
         assert!(!(reads && self.policy.idempotency.needs_key()), "a GET takes no idempotency key");
+        let follows = SecondFactor::of(self.policy.auth, self.policy.lane, self.verb);
+        let is_recent = matches!(self.policy.second_factor, SecondFactor::Recent);
+        assert!(is_recent || !matches!(follows, SecondFactor::Recent), "this cannot do without a recent second factor");
     }
 }
 
@@ -223,6 +273,23 @@ pub fn is_nothing<T: 'static>() -> bool {
 /// }
 /// ```
 ///
+/// Nor something that moves money and does without a recent second factor:
+///
+/// ```compile_fail
+/// contract::endpoint! {
+///     /// Give money away.
+///     GiveMoney = POST "/v1/platform/gifts" {
+///         returns: 200 contract::Nothing,
+///         auth: Platform(PlatformLedgerWrite),
+///         lane: Financial,
+///         second_factor: Exempt,
+///         idempotency: KeyRequired,
+///         audit: Action("gift.give"),
+///         problems: [],
+///     }
+/// }
+/// ```
+///
 /// Nor a mutation that is neither keyed nor excused:
 ///
 /// ```compile_fail
@@ -248,7 +315,9 @@ macro_rules! endpoint {
             $(body: $body_ty:ty,)?
             returns: $status:literal $response:ty $(as $media:literal)?,
             auth: $auth:expr,
+            $(standing: $standing:ident,)?
             lane: $lane:ident,
+            $(second_factor: $second_factor:ident,)?
             idempotency: $idempotency:expr,
             audit: $audit:expr,
             problems: [$($code:ident),* $(,)?] $(,)?
@@ -270,7 +339,9 @@ macro_rules! endpoint {
                     media: $crate::endpoint!(@or_json $($media)?),
                     policy: $crate::Policy {
                         auth: $auth,
+                        standing: $crate::endpoint!(@or_active $($standing)?),
                         lane: $crate::Lane::$lane,
+                        second_factor: $crate::endpoint!(@second_factor $auth, $lane, $verb $(, $second_factor)?),
                         idempotency: $idempotency,
                         audit: $audit,
                     },
@@ -284,6 +355,12 @@ macro_rules! endpoint {
         }
         const _: () = <$name as $crate::Endpoint>::INFO.assert_sound();
     };
+    (@second_factor $auth:expr, $lane:ident, $verb:ident) => {
+        $crate::SecondFactor::of($auth, $crate::Lane::$lane, $crate::Verb::$verb)
+    };
+    (@second_factor $auth:expr, $lane:ident, $verb:ident, $asked:ident) => { $crate::SecondFactor::$asked };
+    (@or_active) => { $crate::Standing::Active };
+    (@or_active $standing:ident) => { $crate::Standing::$standing };
     (@or_json) => { $crate::JSON };
     (@or_json $media:literal) => { $media };
     (@or_nothing) => { $crate::Nothing };
@@ -322,7 +399,9 @@ macro_rules! channel {
                     media: $crate::JSON,
                     policy: $crate::Policy {
                         auth: $auth,
+                        standing: $crate::Standing::Active,
                         lane: $crate::Lane::$lane,
+                        second_factor: $crate::endpoint!(@second_factor $auth, $lane, GET),
                         idempotency: $crate::Idempotency::Natural,
                         audit: $audit,
                     },

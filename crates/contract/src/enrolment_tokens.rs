@@ -38,7 +38,11 @@ endpoint! {
 }
 
 endpoint! {
-    /// Revoke an enrolment token that was not used.
+    /// Revoke an enrolment token.
+    ///
+    /// A host that used it may ask for its certificate again until the token expires,
+    /// in case the answer was lost; not once it is revoked. The node that it made stays:
+    /// retire that.
     RevokeEnrolmentToken = DELETE "/v1/platform/enrolment-tokens/{enrolment_token_id}" {
         path: EnrolmentTokenPath,
         returns: 200 Nothing,
@@ -46,7 +50,7 @@ endpoint! {
         lane: Admin,
         idempotency: Natural,
         audit: Action("enrolment_token.revoke"),
-        problems: [NotFound, Conflict],
+        problems: [NotFound],
     }
 }
 

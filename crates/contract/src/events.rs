@@ -155,10 +155,7 @@ pub enum WatchFrame {
         event: RecordedEvent,
     },
     /// Events were passed over, because the reader was slow or began too long ago: list them, then go on.
-    Gap {
-        /// How many, as far as that is known.
-        missed: u64,
-    },
+    Gap {},
     Pong,
     /// The access ended or the server stops; connect again.
     Closing {

@@ -44,6 +44,7 @@ kinds! {
     ServiceAccount = "sa",
     Key = "key",
     AuditEntry = "aud",
+    AccountToken = "proof",
     Event = "evt",
     DeadLetter = "dead",
     Region = "region",
@@ -77,6 +78,7 @@ kinds! {
     AccessTicket = "ticket",
     AccessSession = "access",
     Recording = "recording",
+    Factor = "factor",
     /// Any resource, where the kind is known only from the prefix.
     Resource = "res",
 }
@@ -89,6 +91,7 @@ pub type InvitationId = Id<Invitation>;
 pub type ServiceAccountId = Id<ServiceAccount>;
 pub type KeyId = Id<Key>;
 pub type AuditEntryId = Id<AuditEntry>;
+pub type AccountTokenId = Id<AccountToken>;
 pub type EventId = Id<Event>;
 pub type DeadLetterId = Id<DeadLetter>;
 pub type RegionId = Id<Region>;
@@ -118,6 +121,7 @@ pub type GatewayId = Id<Gateway>;
 pub type AccessTicketId = Id<AccessTicket>;
 pub type AccessSessionId = Id<AccessSession>;
 pub type RecordingId = Id<Recording>;
+pub type FactorId = Id<Factor>;
 pub type MaintenanceWindowId = Id<MaintenanceWindow>;
 pub type AgentUpdateId = Id<AgentUpdate>;
 pub type NotificationId = Id<Notification>;

@@ -14,7 +14,9 @@ use crate::{
 endpoint! {
     /// Invite somebody by email address.
     ///
-    /// The token is shown once, in this answer; hand it to the person.
+    /// Somebody without an account gets a mail with a token that creates one and
+    /// lets them join. The token in this answer, shown once, lets an account that
+    /// exists already join; it creates none.
     CreateInvitation = POST "/v1/organizations/{organization_id}/invitations" {
         path: OrganizationPath,
         body: InvitationSpec,
@@ -56,6 +58,9 @@ endpoint! {
 
 endpoint! {
     /// Accept an invitation that was made for the caller's email address.
+    ///
+    /// The address must be proven. Takes the inviter's token and the mailed one.
+    /// An invitation ends when its maker may no longer give the role.
     AcceptInvitation = POST "/v1/invitations/accept" {
         body: InvitationToken,
         returns: 200 Organization,

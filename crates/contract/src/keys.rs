@@ -16,6 +16,7 @@ endpoint! {
         returns: 201 NewKey,
         auth: Person,
         lane: Default,
+        second_factor: Recent,
         idempotency: KeyRequiredSealed,
         audit: Action("key.create"),
         problems: [InvalidValue, LimitReached],

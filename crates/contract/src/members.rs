@@ -51,6 +51,19 @@ endpoint! {
     }
 }
 
+endpoint! {
+    /// Leave an organization. Nobody's leave is needed; the last owner stays.
+    LeaveOrganization = DELETE "/v1/me/memberships/{organization_id}" {
+        path: OrganizationPath,
+        returns: 200 Nothing,
+        auth: Person,
+        lane: Default,
+        idempotency: Natural,
+        audit: Action("member.leave"),
+        problems: [NotFound, LastOwner],
+    }
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MemberPath {
     pub organization_id: OrganizationId,

@@ -129,9 +129,12 @@ endpoint! {
 
 endpoint! {
     /// Take an empty node out of the fleet for good and revoke its certificate.
+    ///
+    /// One that is `lost` need not be empty: what was on it ends as of the
+    /// moment the node was last heard, and its slots stay quarantined.
     RetireNode = POST "/v1/platform/nodes/{node_id}/retire" {
         path: NodePath,
-        body: Because,
+        body: RetireSpec,
         returns: 202 Node,
         auth: Platform(PlatformFleetWrite),
         lane: Admin,
@@ -183,6 +186,15 @@ pub struct DrainSpec {
     /// After so many seconds what still runs is released.
     pub deadline_seconds: Within<0, 2_592_000>,
     pub reason: Reason,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetireSpec {
+    pub reason: Reason,
+    /// The host will not come back: what is on the node ends at once.
+    #[serde(default)]
+    pub lost: bool,
 }
 
 list_query! {

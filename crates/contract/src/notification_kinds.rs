@@ -7,20 +7,28 @@ words! {
     /// What a notification tells of.
     NotificationKind {
         AccessBreakGlass = "access_break_glass",
+        AddressChange = "address_change",
+        AddressChanged = "address_changed",
         AllocationFailed = "allocation_failed",
         AllocationLeaseEnding = "allocation_lease_ending",
         AllocationNeedsAttention = "allocation_needs_attention",
         AllocationNodeLost = "allocation_node_lost",
         AllocationOutOfFunds = "allocation_out_of_funds",
+        AllocationProjectEnded = "allocation_project_ended",
+        AllocationStopEnding = "allocation_stop_ending",
         AllocationTakenBack = "allocation_taken_back",
         BudgetThreshold = "budget_threshold",
         InvitationReceived = "invitation_received",
         InvoiceIssued = "invoice_issued",
         MaintenancePlanned = "maintenance_planned",
+        MfaChanged = "mfa_changed",
+        OrganizationSuspended = "organization_suspended",
+        PasswordReset = "password_reset",
         PaymentDisputed = "payment_disputed",
         PaymentFailed = "payment_failed",
         PaymentSucceeded = "payment_succeeded",
         RefundSettled = "refund_settled",
+        SignUpConfirmation = "sign_up_confirmation",
         WalletDepleted = "wallet_depleted",
         WalletFunded = "wallet_funded",
         WalletGrace = "wallet_grace",
@@ -42,8 +50,12 @@ pub enum Audience {
     Stewards,
     /// Owners, administrators and billing.
     Payers,
+    /// The person whose account it is.
+    AccountOwner,
     /// The invited person, with or without an account.
     Invited,
+    /// The address that it is about, by mail alone.
+    Address,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +66,8 @@ pub struct KindInfo {
     pub audience: Audience,
     /// Told in the console and by mail, whatever people prefer.
     pub is_mandatory: bool,
+    /// Whether it guards an account; its mail does not wait behind other mail.
+    pub is_security: bool,
     /// Whether it is sent by mail unless the person says otherwise.
     pub by_mail: bool,
 }
@@ -67,6 +81,14 @@ impl NotificationKind {
                 &["access_ticket.break_glass"],
                 Stewards,
             ),
+            Self::AddressChange => security(
+                "An account is to have this address, which is proven with a token.",
+                &["user.address_change_requested"],
+                Address,
+            ),
+            Self::AddressChanged => {
+                security("An account that had this address has another.", &["user.address_changed"], Address)
+            }
             Self::AllocationFailed => optional(
                 "An allocation could not be placed or prepared.",
                 &["allocation.rejected", "allocation.provision_failed"],
@@ -86,6 +108,14 @@ impl NotificationKind {
             Self::AllocationOutOfFunds => {
                 mandatory("An allocation ended because the money ran out.", &["allocation.funds_exhausted"], Requester)
             }
+            Self::AllocationProjectEnded => mandatory(
+                "An allocation ended with its project or organization.",
+                &["allocation.project_ended"],
+                Requester,
+            ),
+            Self::AllocationStopEnding => {
+                optional("A stopped allocation soon gives up its GPUs.", &["allocation.stop_ending"], Requester)
+            }
             Self::AllocationTakenBack => {
                 mandatory("An operator ended an allocation.", &["allocation.force_released"], Requester)
             }
@@ -101,6 +131,27 @@ impl NotificationKind {
                 &["maintenance_window.announced"],
                 Project,
             ),
+            Self::MfaChanged => security(
+                "The second factors of an account changed, or a recovery code was used.",
+                &[
+                    "mfa_factor.added",
+                    "mfa_factor.removed",
+                    "mfa_factor.reset",
+                    "recovery_code.replaced",
+                    "recovery_code.used",
+                ],
+                AccountOwner,
+            ),
+            Self::PasswordReset => security(
+                "Somebody asked for a new password, which is set with a token.",
+                &["user.password_reset_requested"],
+                Address,
+            ),
+            Self::OrganizationSuspended => mandatory(
+                "An organization was suspended, and what it runs is stopped.",
+                &["organization.suspended"],
+                Stewards,
+            ),
             Self::PaymentDisputed => mandatory(
                 "A bank takes a payment back, or decided about it.",
                 &["payment.dispute_opened", "payment.dispute_won", "payment.dispute_lost"],
@@ -111,6 +162,11 @@ impl NotificationKind {
             Self::RefundSettled => {
                 optional("A refund was paid, or could not be.", &["refund.succeeded", "refund.failed"], Payers)
             }
+            Self::SignUpConfirmation => security(
+                "Somebody signed up with this address, which is proven with a token.",
+                &["user.sign_up_requested"],
+                Address,
+            ),
             Self::WalletDepleted => mandatory("The money ran out, and allocations end.", &["wallet.depleted"], Payers),
             Self::WalletFunded => {
                 KindInfo { by_mail: false, ..optional("There is enough money again.", &["wallet.funded"], Payers) }
@@ -134,11 +190,16 @@ impl NotificationKind {
 }
 
 const fn optional(about: &'static str, subjects: &'static [&'static str], audience: Audience) -> KindInfo {
-    KindInfo { about, subjects, audience, is_mandatory: false, by_mail: true }
+    KindInfo { about, subjects, audience, is_mandatory: false, is_security: false, by_mail: true }
 }
 
 const fn mandatory(about: &'static str, subjects: &'static [&'static str], audience: Audience) -> KindInfo {
     KindInfo { is_mandatory: true, ..optional(about, subjects, audience) }
+}
+
+/// What people wait for to get into their account, or that warns them of others.
+const fn security(about: &'static str, subjects: &'static [&'static str], audience: Audience) -> KindInfo {
+    KindInfo { is_security: true, ..mandatory(about, subjects, audience) }
 }
 
 impl Audience {
@@ -150,7 +211,9 @@ impl Audience {
             Audience::Project => "who has allocations in the project, owners and administrators",
             Audience::Stewards => "owners and administrators",
             Audience::Payers => "owners, administrators and billing",
+            Audience::AccountOwner => "the person whose account it is",
             Audience::Invited => "the invited person; by mail alone without an account",
+            Audience::Address => "the address that it is about, by mail alone",
         }
     }
 }

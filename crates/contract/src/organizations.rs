@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Name, Open, Page, Reason, Role, Timestamp, endpoint, event, id::OrganizationId, list_query, moved_event, words,
+    Name, Open, Page, Reason, Role, Timestamp, endpoint, event, id::OrganizationId, list_query, moved_event,
+    projects::EndingPreview, words,
 };
 
 endpoint! {
@@ -61,11 +62,25 @@ endpoint! {
 }
 
 endpoint! {
-    /// Close an organization for good; its projects are deleted.
+    /// Say what closing an organization would end.
+    PreviewOrganizationClosing = GET "/v1/organizations/{organization_id}/closing-preview" {
+        path: OrganizationPath,
+        returns: 200 EndingPreview,
+        auth: Organization(OrganizationRead),
+        lane: Default,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [NotFound],
+    }
+}
+
+endpoint! {
+    /// Close an organization for good; its projects are deleted, and what is in them ends.
     CloseOrganization = DELETE "/v1/organizations/{organization_id}" {
         path: OrganizationPath,
         returns: 202 Organization,
         auth: Organization(OrganizationClose),
+        standing: Any,
         lane: Default,
         idempotency: Natural,
         audit: Action("organization.close"),
@@ -87,7 +102,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Suspend an organization: its members can read and nothing else.
+    /// Suspend an organization, so that what it runs is stopped.
+    ///
+    /// Nothing is placed or started for it; members can read, stop and release.
     SuspendOrganization = POST "/v1/platform/organizations/{organization_id}/suspend" {
         path: OrganizationPath,
         body: Because,

@@ -81,6 +81,58 @@ impl Permission {
     pub fn is_platform(self) -> bool {
         self.as_str().starts_with("platform.")
     }
+
+    /// Whether changing something with it needs a recent second factor. What
+    /// moves money is in the financial lane, which needs one whatever the permission.
+    pub const fn needs_step_up(self) -> bool {
+        use Permission as P;
+        match self {
+            P::PaymentsWrite | P::PlatformLedgerWrite => true,
+            // What gives others, or programs, a way in, and what takes a guard away.
+            P::MembersWrite | P::ServiceAccountsWrite | P::PoliciesWrite => true,
+            P::PlatformAccessWrite | P::PlatformPoliciesWrite | P::PlatformUsersWrite => true,
+            P::OrganizationRead
+            | P::OrganizationWrite
+            | P::OrganizationClose
+            | P::MembersRead
+            | P::ProjectsRead
+            | P::ProjectsWrite
+            | P::ServiceAccountsRead
+            | P::PoliciesRead
+            | P::AuditRead
+            | P::EventsRead
+            | P::AllocationsRead
+            | P::AllocationsWrite
+            | P::AccessRead
+            | P::AccessWrite
+            | P::RecordingsRead
+            | P::QuotasRead
+            | P::LedgerRead
+            | P::BudgetsWrite
+            | P::BillingProfileWrite
+            | P::PaymentsRead
+            | P::WebhooksRead
+            | P::WebhooksWrite
+            | P::PlatformOrganizationsRead
+            | P::PlatformOrganizationsWrite
+            | P::PlatformUsersRead
+            | P::PlatformPoliciesRead
+            | P::PlatformAuditRead
+            | P::PlatformDeadLettersRead
+            | P::PlatformDeadLettersWrite
+            | P::PlatformWorkRead
+            | P::PlatformWorkWrite
+            | P::PlatformFleetRead
+            | P::PlatformFleetWrite
+            | P::PlatformAllocationsRead
+            | P::PlatformAllocationsWrite
+            | P::PlatformAccessRead
+            | P::PlatformRecordingsRead
+            | P::PlatformQuotasWrite
+            | P::PlatformLedgerRead
+            | P::PlatformEventsRead => false,
+        }
+    }
 }
 
 impl Role {

@@ -40,6 +40,9 @@ endpoint! {
 
 endpoint! {
     /// Set a policy for the whole platform.
+    ///
+    /// Switching `billing.four_eyes` off is proposed and answered with `approval_required`: another person
+    /// has to approve the correction that is named.
     SetPlatformPolicy = PUT "/v1/platform/policies/{key}" {
         path: PlatformPolicyPath,
         body: PolicyValue,
@@ -48,12 +51,15 @@ endpoint! {
         lane: Admin,
         idempotency: Natural,
         audit: Action("policy.set"),
-        problems: [NotFound, InvalidValue],
+        problems: [NotFound, Conflict, InvalidValue, ApprovalRequired],
     }
 }
 
 endpoint! {
     /// Unset a policy for the whole platform, so that the level above applies.
+    ///
+    /// Switching `billing.four_eyes` off is proposed and answered with `approval_required`: another person
+    /// has to approve the correction that is named.
     UnsetPlatformPolicy = DELETE "/v1/platform/policies/{key}" {
         path: PlatformPolicyPath,
         returns: 200 Policy,
@@ -61,7 +67,7 @@ endpoint! {
         lane: Admin,
         idempotency: Natural,
         audit: Action("policy.unset"),
-        problems: [NotFound],
+        problems: [NotFound, Conflict, ApprovalRequired],
     }
 }
 

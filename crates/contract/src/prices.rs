@@ -13,6 +13,9 @@ use crate::{
 
 endpoint! {
     /// Set what a GPU of a SKU costs from a time on.
+    ///
+    /// Where the policy `billing.four_eyes` is on, it is proposed and answered with `approval_required`: another person
+    /// has to approve the correction that is named.
     SetPrice = POST "/v1/platform/skus/{sku_id}/prices" {
         path: SkuPath,
         body: PriceSpec,
@@ -21,7 +24,7 @@ endpoint! {
         lane: Financial,
         idempotency: KeyRequired,
         audit: Action("price.set"),
-        problems: [NotFound, InvalidValue],
+        problems: [NotFound, Conflict, InvalidValue, ApprovalRequired],
     }
 }
 

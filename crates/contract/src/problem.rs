@@ -6,6 +6,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::mfa::MfaChallenge;
+
+/// The media type of problems.
+pub const PROBLEM_JSON: &str = "application/problem+json";
+/// The header of an answer that was given before, to the same idempotency key.
+pub const IDEMPOTENT_REPLAY: &str = "idempotent-replay";
+
 /// An `application/problem+json` body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
@@ -25,6 +32,14 @@ pub struct Problem {
     /// Which part of the request is wrong, when one is.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub field: Option<String>,
+    /// Whether it answered an earlier request with the same idempotency key;
+    /// a header says so, not the body.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub is_replay: bool,
+    /// What to answer with a second factor, with the code `mfa_required`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub challenge: Option<MfaChallenge>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,17 +74,24 @@ catalogue! {
     Unauthenticated = 401 "unauthenticated" "Credentials are missing, wrong, expired or revoked" => "Sign in again, or send a valid key as `Authorization: Bearer …`.";
     Forbidden = 403 "forbidden" "The caller lacks the permission" => "Ask an owner or administrator for a role that grants it; the role table lists them.";
     SignInNeeded = 403 "sign_in_needed" "A key cannot do this" => "Sign in as yourself and use the session's token: `gpuaas login`.";
+    MfaRequired = 403 "mfa_required" "The account needs its second factor too" => "Answer `challenge` with a code, a passkey or a recovery code: `POST /v1/sessions/mfa`.";
+    MfaEnrollmentRequired = 403 "mfa_enrollment_required" "Policy requires a second factor, and the account has none" => "Add one, then go on: `gpuaas me mfa enroll`, or your account's page of the console.";
+    StepUpRequired = 403 "step_up_required" "This needs the second factor again" => "Confirm it and repeat the request: `gpuaas me mfa verify`, or the dialog of the console.";
+    SignInAgain = 403 "sign_in_again" "This needs a recent sign-in" => "Sign in again and repeat the request: `gpuaas login`, or sign out of the console and in again.";
     ScopeExceeded = 403 "scope_exceeded" "The request grants more than the caller has" => "Ask for no more than you hold yourself.";
-    Suspended = 403 "organization_suspended" "The organization is suspended" => "Reading still works; ask the platform's operators why and what would lift it.";
+    Suspended = 403 "organization_suspended" "The organization is suspended" => "Reading, stopping and releasing still work; ask the platform's operators why and what would lift it.";
     AccessRefused = 403 "access_refused" "Policy does not let this way in" => "Use a way that policy allows: the detail names the policy, and `policies explain` shows who set it.";
     SelfServiceOff = 403 "self_service_off" "This platform does not offer it without an invitation" => "Ask an operator or an administrator of your organization for an invitation.";
     NotFound = 404 "not_found" "There is no such thing, or not for you" => "Check the id, and that you act in the right organization.";
     MethodNotAllowed = 405 "method_not_allowed" "The address does not take this method" => "Compare the method with the API document.";
+    RequestTimeout = 408 "request_timeout" "The body did not arrive in time" => "Send the request again, over a connection that carries it in time.";
     Conflict = 409 "conflict" "The thing changed, or is not in a state that allows this" => "Read it again and decide anew.";
     NameTaken = 409 "name_taken" "The name is already used" => "Choose another name.";
     LastOwner = 409 "last_owner" "An organization keeps at least one owner" => "Make somebody else an owner first.";
     PaymentsOff = 409 "payments_off" "This installation takes no payments" => "Ask its operators for credit, or to set up a payment provider as `docs/guides/payments.md` says.";
-    NotPriced = 409 "not_priced" "It has no price in the currency that is charged" => "Ask for another SKU, or ask an operator to add a price in that currency: `gpuaas prices set`.";
+    MailOff = 409 "mail_off" "This installation sends no mail" => "Ask its operators, who can do it with `gpuaasd admin`, or to set up mail as `docs/guides/notifications.md` says.";
+    NotPriced = 409 "not_priced" "It has no price in the currency that is charged" => "Ask for another SKU, or ask an operator to set a price in that currency: `gpuaas prices set`; 0 makes it free.";
+    ApprovalRequired = 409 "approval_required" "Another person has to approve it" => "It is proposed and nothing else happened: ask another member of staff to run the command in the detail.";
     InProgress = 409 "request_in_progress" "The same request is still running" => "Repeat it with the same key after the time in `Retry-After`.";
     PayloadTooLarge = 413 "payload_too_large" "The body is larger than this endpoint takes" => "Send less; the detail names the limit.";
     UnsupportedMediaType = 415 "unsupported_media_type" "The body is not JSON" => "Send `Content-Type: application/json`.";
@@ -99,6 +121,8 @@ impl Code {
             advice: info.advice.into(),
             correlation_id: correlation_id.into(),
             field: None,
+            is_replay: false,
+            challenge: None,
         }
     }
 }

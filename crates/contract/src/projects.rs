@@ -8,6 +8,7 @@ use crate::{
     id::{OrganizationId, ProjectId},
     list_query, moved_event,
     organizations::OrganizationPath,
+    prices::CurrencyCode,
     words,
 };
 
@@ -67,9 +68,24 @@ endpoint! {
 }
 
 endpoint! {
-    /// Delete a project.
+    /// Say what deleting a project would end.
+    PreviewProjectDeletion = GET "/v1/projects/{project_id}/deletion-preview" {
+        path: ProjectPath,
+        returns: 200 EndingPreview,
+        auth: Project(ProjectsRead),
+        lane: Default,
+        idempotency: Natural,
+        audit: ReadOnly,
+        problems: [NotFound],
+    }
+}
+
+endpoint! {
+    /// Delete a project and end everything in it.
     ///
-    /// The project is `deleting` until everything in it is gone, then `deleted`.
+    /// Allocations are released and requests that wait are cancelled; what
+    /// `deletion-preview` lists ends. The project is `deleting` until nothing in
+    /// it is live, then `deleted`.
     DeleteProject = DELETE "/v1/projects/{project_id}" {
         path: ProjectPath,
         returns: 202 Project,
@@ -90,6 +106,40 @@ pub struct ProjectPath {
 #[serde(deny_unknown_fields)]
 pub struct ProjectSpec {
     pub name: Name,
+}
+
+/// What the end of a project or an organization ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EndingPreview {
+    /// What ends, newest first; the first hundred.
+    pub ends: Vec<Ending>,
+    /// How many end in all.
+    pub count: i64,
+    /// How many GPUs they hold or wait for.
+    pub gpus: i64,
+    /// What they cost now, in each currency.
+    pub burn: Vec<Burn>,
+}
+
+/// Something that ends with its project.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ending {
+    /// What it is, as in `allocation`.
+    pub kind: String,
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Name>,
+    pub project_id: ProjectId,
+    pub state: String,
+    /// How many GPUs it holds or waits for.
+    pub gpus: i64,
+}
+
+/// What something costs in an hour.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Burn {
+    pub currency: CurrencyCode,
+    pub micros_per_hour: i64,
 }
 
 list_query! {
@@ -126,6 +176,6 @@ moved_event! {
     ProjectDeleteRequested = "project.delete_requested"
 }
 moved_event! {
-    /// A project and everything in it is gone.
+    /// A project is deleted: nothing in it is live any more.
     ProjectDeleted = "project.deleted"
 }

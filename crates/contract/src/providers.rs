@@ -53,7 +53,8 @@ endpoint! {
 endpoint! {
     /// Change a MAAS server: what is not given stays as it is.
     ///
-    /// A new series or agent is used from the next deployment on.
+    /// A new series or agent is used from the next deployment on. Another address needs
+    /// the API key again, so that nobody has the stored one sent elsewhere.
     ChangeProvider = PATCH "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
         body: ProviderChange,
@@ -183,7 +184,7 @@ pub struct AgentSourceSpec {
 pub struct ProviderChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<MaasUrl>,
-    /// Replaces the key that is in use.
+    /// Replaces the key that is in use; needed with another `url`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<SecretText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,6 +15,9 @@ endpoint! {
     /// Give a payment back, wholly or in part.
     ///
     /// The wallet loses the money when the provider confirms the refund.
+    ///
+    /// Where the policy `billing.four_eyes` is on, it is proposed and answered with `approval_required`: another person
+    /// has to approve the correction that is named.
     CreateRefund = POST "/v1/platform/payments/{payment_id}/refunds" {
         path: AnyPaymentPath,
         body: RefundSpec,
@@ -23,7 +26,7 @@ endpoint! {
         lane: Financial,
         idempotency: KeyRequired,
         audit: Action("refund.create"),
-        problems: [NotFound, Conflict, InvalidValue, PaymentsOff],
+        problems: [NotFound, Conflict, InvalidValue, PaymentsOff, ApprovalRequired],
     }
 }
 

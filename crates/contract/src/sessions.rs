@@ -19,7 +19,7 @@ endpoint! {
         lane: Login,
         idempotency: Exempt { because: "a repetition makes another session, which expires or is signed out" },
         audit: Action("session.create"),
-        problems: [Unauthenticated, TooManyRequests],
+        problems: [Unauthenticated, MfaRequired, TooManyRequests],
     }
 }
 
@@ -62,7 +62,7 @@ endpoint! {
         lane: Login,
         idempotency: Exempt { because: "the code and the state work once" },
         audit: Action("session.oidc.finish"),
-        problems: [NotFound, Unauthenticated, SelfServiceOff, Unavailable],
+        problems: [NotFound, Unauthenticated, MfaRequired, SelfServiceOff, Unavailable],
     }
 }
 
@@ -77,7 +77,7 @@ endpoint! {
         lane: Login,
         idempotency: Exempt { because: "a repetition makes another session, which expires or is signed out" },
         audit: Action("session.oidc.exchange"),
-        problems: [NotFound, Unauthenticated, SelfServiceOff, Unavailable],
+        problems: [NotFound, Unauthenticated, MfaRequired, SelfServiceOff, Unavailable],
     }
 }
 
@@ -101,6 +101,7 @@ endpoint! {
         returns: 200 Nothing,
         auth: Person,
         lane: Default,
+        second_factor: Exempt,
         idempotency: Natural,
         audit: Action("session.revoke"),
         problems: [NotFound],
@@ -113,6 +114,7 @@ endpoint! {
         returns: 200 Nothing,
         auth: Person,
         lane: Default,
+        second_factor: Exempt,
         idempotency: Natural,
         audit: Action("session.revoke_all"),
         problems: [],

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Label, Open, Page, Timestamp, endpoint, event, id::SkuId, list_query, words};
+use crate::{Label, Open, Page, Timestamp, Within, endpoint, event, id::SkuId, list_query, words};
 
 endpoint! {
     /// Put a SKU on offer.
@@ -63,6 +63,52 @@ pub struct SkuSpec {
     /// Whether the GPUs of one node must hang on one NUMA node.
     #[serde(default)]
     pub numa_bound: bool,
+    /// What a login may use of a host besides GPUs; the part of it that its GPUs are where not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<SkuLimitsSpec>,
+}
+
+/// How much of a host a login of a SKU may use. What is left out is the login's part
+/// of the host's GPUs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SkuLimitsSpec {
+    /// CPUs for each GPU: its weight where CPUs are short. Idle ones are anybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus_per_gpu: Option<Within<1, 1024>>,
+    /// GiB of memory for each GPU. A login that takes more is killed alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_gib_per_gpu: Option<Within<1, 16_384>>,
+    /// Processes and threads for each GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks_per_gpu: Option<Within<256, 65_536>>,
+    /// Files that one process may have open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<Within<1024, 1_048_576>>,
+}
+
+/// How much of a host a login of a SKU may use; its part of the host's GPUs where not said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkuLimits {
+    /// CPUs for each GPU: its weight where CPUs are short. Idle ones are anybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus_per_gpu: Option<Within<1, 1024>>,
+    /// GiB of memory for each GPU. A login that takes more is killed alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_gib_per_gpu: Option<Within<1, 16_384>>,
+    /// Processes and threads for each GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks_per_gpu: Option<Within<256, 65_536>>,
+    /// Files that one process may have open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<Within<1024, 1_048_576>>,
+}
+
+impl From<SkuLimits> for SkuLimitsSpec {
+    fn from(limits: SkuLimits) -> Self {
+        let SkuLimits { cpus_per_gpu, memory_gib_per_gpu, tasks_per_gpu, open_files } = limits;
+        Self { cpus_per_gpu, memory_gib_per_gpu, tasks_per_gpu, open_files }
+    }
 }
 
 text! {
@@ -94,6 +140,7 @@ pub struct Sku {
     pub gpu_model: Option<GpuModel>,
     pub gpu_counts: Vec<u16>,
     pub numa_bound: bool,
+    pub limits: SkuLimits,
     pub created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired_at: Option<Timestamp>,

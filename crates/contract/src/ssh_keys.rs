@@ -7,11 +7,16 @@ use crate::{Name, Nothing, Page, Timestamp, endpoint, event, id::SshKeyId, list_
 
 endpoint! {
     /// Add one of the caller's public keys.
+    ///
+    /// The caller proves that they hold it: `proof` is what
+    /// `printf %s <id of the caller> | ssh-keygen -Y sign -n gpuaas-ssh-key -f <private key>` prints.
+    /// A key belongs to one account.
     AddSshKey = POST "/v1/me/ssh-keys" {
         body: SshKeySpec,
         returns: 201 SshKey,
         auth: Person,
         lane: Default,
+        second_factor: Recent,
         idempotency: KeyRequired,
         audit: Action("ssh_key.add"),
         problems: [InvalidValue, NameTaken, LimitReached],
@@ -34,7 +39,7 @@ endpoint! {
 endpoint! {
     /// Remove one of the caller's public keys.
     ///
-    /// Allocations that let it in keep doing so until their keys are set again.
+    /// Hosts that let it in stop doing so within seconds.
     RemoveSshKey = DELETE "/v1/me/ssh-keys/{ssh_key_id}" {
         path: SshKeyPath,
         returns: 200 Nothing,
@@ -56,6 +61,25 @@ pub struct SshKeyPath {
 pub struct SshKeySpec {
     pub name: Name,
     pub public_key: PublicKey,
+    /// The signature of the caller's id, by this key.
+    pub proof: SshSignature,
+}
+
+/// What proofs of possession are signed for, so that no other signature is one.
+pub const PROOF_NAMESPACE: &str = "gpuaas-ssh-key";
+
+text! {
+    /// A signature as `ssh-keygen -Y sign` prints it.
+    SshSignature {
+        schema: { "type": "string", "minLength": 100, "maxLength": 8192, "pattern": r"^-----BEGIN SSH SIGNATURE-----[A-Za-z0-9+/=\r\n ]+-----END SSH SIGNATURE-----[\r\n ]*$" },
+        rule: |text| {
+            let armored = text.trim_end_matches(['\r', '\n', ' ']).strip_prefix("-----BEGIN SSH SIGNATURE-----");
+            let body = armored.and_then(|it| it.strip_suffix("-----END SSH SIGNATURE-----"));
+            let is_body = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"+/=\r\n ".contains(&it));
+            (100..=8192).contains(&text.len()) && body.is_some_and(is_body)
+        },
+        otherwise: "not a signature in OpenSSH's form: paste all of what `ssh-keygen -Y sign` prints",
+    }
 }
 
 text! {

@@ -11,18 +11,21 @@ use crate::{
 };
 
 endpoint! {
-    /// Create an account with a password.
+    /// Ask for an account: a token is mailed to the address.
     ///
-    /// Where the platform is not open to everybody, an invitation's token is
-    /// needed. The answer is the same whether or not the address has an account already.
+    /// Only where the platform is open to everybody (`identity.self_service`).
+    /// `ConfirmSignUp` takes the token, with the name and the password, so that both
+    /// are chosen by who reads the mail. Whoever was mailed the token of an invitation
+    /// confirms with that one at once. The answer is the same whether or not the
+    /// address has an account already.
     SignUp = POST "/v1/users" {
         body: NewUser,
         returns: 202 Nothing,
         auth: Public { because: "a newcomer has no credentials yet" },
         lane: Login,
-        idempotency: Exempt { because: "an address gets one account however often it is asked for" },
+        idempotency: Exempt { because: "a repetition sends another mail, and few are sent in an hour" },
         audit: Action("user.sign_up"),
-        problems: [SelfServiceOff, InvalidValue],
+        problems: [SelfServiceOff, MailOff],
     }
 }
 
@@ -58,6 +61,7 @@ endpoint! {
         returns: 200 Nothing,
         auth: Person,
         lane: Login,
+        second_factor: Recent,
         idempotency: Natural,
         audit: Action("user.change_password"),
         problems: [InvalidValue],
@@ -112,12 +116,8 @@ pub struct UserPath {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUser {
+    /// Where the token is mailed.
     pub email: Email,
-    pub name: PersonName,
-    pub password: SecretText,
-    /// The token of an invitation for this address; accept it after signing in.
-    #[serde(default)]
-    pub invitation: Option<SecretText>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

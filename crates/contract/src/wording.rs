@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::{Audit, Auth, Idempotency, Permission, Policy};
+use crate::{Audit, Auth, Idempotency, Permission, Policy, SecondFactor};
 
 /// The whole policy, for programs and for people who read the document itself.
 pub(crate) fn policy(policy: &Policy) -> Value {
     let mut fields = json!({
         "auth": auth_kind(policy.auth),
         "lane": policy.lane.as_str(),
+        "second_factor": second_factor(policy.second_factor),
         "idempotency": idempotency(policy.idempotency),
         "audit": audit(policy.audit),
     });
@@ -52,6 +53,15 @@ pub(crate) fn permission(auth: Auth) -> Option<Permission> {
     match auth {
         Auth::Public { .. } | Auth::SignedIn | Auth::Person => None,
         Auth::Organization(it) | Auth::Project(it) | Auth::Platform(it) => Some(it),
+    }
+}
+
+pub(crate) fn second_factor(second_factor: SecondFactor) -> &'static str {
+    match second_factor {
+        SecondFactor::Exempt => "none",
+        SecondFactor::Enrolled => "where policy requires one",
+        SecondFactor::Recent => "recent",
+        SecondFactor::RecentOnceEnrolled => "recent, once the account has one",
     }
 }
 

@@ -12,13 +12,14 @@ use crate::{
     config::Config,
     events::Feed,
     gateways::{Doors, Live},
-    http::{Turns, limiter::Limiter},
+    http::{Readiness, Refusals, Turns, limiter::Limiter},
     identity::{Oidc, Recogniser, passwords::Passwords, signing::Signing},
     mails::Sending,
     node_api::{Samples, Standings},
     placement::Placement,
     policies::{Policies, keys},
     ports::{metal::MetalConnector, payments::PaymentProvider, recording_store::RecordingStore},
+    recordings,
     tasks::{SignerError, TaskSigner},
 };
 
@@ -32,6 +33,8 @@ pub struct App {
     pub passwords: Passwords,
     pub limiter: Limiter,
     pub turns: Turns,
+    pub refusals: Refusals,
+    pub readiness: Readiness,
     pub feed: Feed,
     pub signer: TaskSigner,
     pub ca: Ca,
@@ -45,6 +48,8 @@ pub struct App {
     pub doors: Doors,
     /// Where recordings are kept, when that is configured.
     pub recordings: Option<Arc<dyn RecordingStore>>,
+    /// Downloads of recordings under way here.
+    pub downloads: recordings::Downloads,
     /// What nodes that are connected here measured.
     pub samples: Samples,
     /// This process's picture of the fleet.
@@ -71,6 +76,8 @@ pub enum StartError {
     Database(#[from] sqlx::Error),
     #[error("the vault cannot be opened")]
     Vault(#[from] kernel::vault::VaultError),
+    #[error("the platform's SSH keys cannot be used")]
+    Ssh(#[from] crate::ssh_certificates::AuthorityError),
     #[error("the CA cannot be used")]
     Ca(#[from] CaError),
     #[error("the keys that sign tasks cannot be used")]
@@ -113,19 +120,26 @@ impl App {
         let oidc = config.oidc.clone().map(|it| Oidc::new(it, db.clock.clone(), policies.clone()));
         let sending = config.sending()?;
         let payments = config.payments()?;
-        let recordings = config.recordings.store(&db.clock)?;
+        let recordings = match config.recordings.store(&db.clock)? {
+            Some(store) => Some(recordings::sealed(&db, &keyring, store).await?),
+            None => None,
+        };
         let intermediate_for = keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS));
         let ca = Ca::load(db.clone(), keyring.clone(), intermediate_for).await?;
+        crate::ssh_certificates::prepare(&db, &keyring).await?;
         let app = App {
             recogniser: Recogniser::new(db.clone(), signing.clone(), policies.clone()),
             passwords: Passwords::default(),
             limiter: Limiter::new(redis.clone()),
             turns: Turns::default(),
+            refusals: Refusals::default(),
+            readiness: Readiness::default(),
             feed: Feed::default(),
             signer: TaskSigner::load(&db, &keyring).await?,
             ca,
             agents: Arc::new(Agents::new(config.node.agents_dir.clone())),
             standings: Standings::default(),
+            downloads: recordings::Downloads::default(),
             gateways: Live::default(),
             doors: Doors::default(),
             recordings,

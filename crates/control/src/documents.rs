@@ -22,6 +22,7 @@ fn policies() -> String {
         let guardrail = match key.guardrail {
             Guardrail::None => "",
             Guardrail::LowerOnly => "lower only",
+            Guardrail::RaiseOnly => "raise only",
             Guardrail::StricterOnly => "stricter only",
         };
         out += &format!(

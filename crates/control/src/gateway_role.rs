@@ -108,6 +108,7 @@ fn settings(config: &Config) -> Settings {
         app_domain: it.app_domain.clone(),
         is_app_secure: it.apps_over_https,
         max_connections: it.max_connections,
+        connections_per_address: it.connections_per_address,
         metrics: Some(crate::telemetry::metrics_page),
         spool_bytes: it.spool_bytes,
         ..Settings::new(&it.folder, env!("CARGO_PKG_VERSION"))

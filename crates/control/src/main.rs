@@ -25,7 +25,8 @@ const EXAMPLES: &str = "Examples:
   gpuaasd serve --roles api                  one of many
   gpuaasd serve --roles gateway              where people come in; needs no database
   gpuaasd backup monday.backup               the whole database in one file
-  gpuaasd ca export-root root.pem --remove   keep the CA's root elsewhere";
+  gpuaasd ca export-root root.pem --remove   keep the CA's root elsewhere
+  gpuaasd keys revoke task                   a signing key leaked: trust it no longer";
 
 #[derive(Subcommand)]
 enum Command {
@@ -80,6 +81,11 @@ enum Command {
         #[command(subcommand)]
         action: commands::ca::Action,
     },
+    /// Take back the platform's own keys in an emergency.
+    Keys {
+        #[command(subcommand)]
+        action: commands::keys::Action,
+    },
     /// Look after the keys that seal secrets.
     Secrets {
         #[command(subcommand)]
@@ -120,6 +126,7 @@ async fn run(arguments: Arguments) -> Result<(), commands::AnyError> {
         Command::Restore { file } => commands::backup::restore(&config.database.url, &file).await,
         Command::Admin { action } => commands::admin::run(&config, action).await,
         Command::Ca { action } => commands::ca::run(&config, action).await,
+        Command::Keys { action } => commands::keys::run(&config, action).await,
         Command::Secrets { action } => commands::secrets::run(&config, action).await,
     }
 }

@@ -32,6 +32,64 @@ pub enum SchemaError {
     Newer { needed: i64, known: i64 },
 }
 
+/// The major versions of PostgreSQL that the tests run on: all of it on the
+/// oldest, the core on the newest.
+pub const KNOWN_POSTGRES: std::ops::RangeInclusive<u32> = 15..=18;
+
+/// What a database server and the platform's role on it are like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseServer {
+    /// As the server says it, such as `18.4`.
+    pub version: String,
+    pub major: u32,
+    pub role: String,
+    pub is_superuser: bool,
+    pub may_create_roles: bool,
+}
+
+impl DatabaseServer {
+    /// What an operator should change, if anything. The roles of the platform
+    /// are made by the first migration; later on the right is not needed.
+    pub fn concerns(&self, is_migrated: bool) -> Vec<String> {
+        let mut concerns = Vec::new();
+        let (oldest, newest) = (KNOWN_POSTGRES.start(), KNOWN_POSTGRES.end());
+        if self.major < *oldest {
+            concerns.push(format!("PostgreSQL {} is older than {oldest}: upgrade it to {newest}", self.version));
+        } else if self.major > *newest {
+            concerns.push(format!(
+                "PostgreSQL {} is newer than {newest}, the newest that this gpuaasd was tested with",
+                self.version
+            ));
+        }
+        if self.is_superuser {
+            concerns.push(format!(
+                "`{}` is a superuser, and needs not be: connect as a role made with LOGIN CREATEROLE NOINHERIT",
+                self.role
+            ));
+        } else if !self.may_create_roles && !is_migrated {
+            concerns.push(format!(
+                "`{0}` may not create the platform's roles: as an administrator, run ALTER ROLE \"{0}\" CREATEROLE",
+                self.role
+            ));
+        }
+        concerns
+    }
+}
+
+pub async fn database_server(url: &str) -> sqlx::Result<DatabaseServer> {
+    let mut connection = PgConnection::connect(url).await?;
+    let (version, number, role, is_superuser, may_create_roles): (String, i32, String, bool, bool) = sqlx::query_as(
+        "SELECT split_part(current_setting('server_version'), ' ', 1), current_setting('server_version_num')::integer,
+           rolname::text, rolsuper, rolcreaterole
+         FROM pg_roles WHERE rolname = current_user",
+    )
+    .fetch_one(&mut connection)
+    .await?;
+    connection.close().await?;
+    let major = u32::try_from(number / 10_000).unwrap_or_default();
+    Ok(DatabaseServer { version, major, role, is_superuser, may_create_roles })
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Applied,
@@ -122,5 +180,32 @@ fn explain(error: sqlx::migrate::MigrateError) -> MigrateError {
         sqlx::migrate::MigrateError::VersionMissing(step) => MigrateError::FromLater(step),
         sqlx::migrate::MigrateError::VersionMismatch(step) => MigrateError::Changed(step),
         other => MigrateError::Failed(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn database_server_concerns_name_version_and_rights() {
+        let good = DatabaseServer {
+            version: "18.4".into(),
+            major: 18,
+            role: "gpuaas".into(),
+            is_superuser: false,
+            may_create_roles: true,
+        };
+        assert_eq!(good.concerns(false), Vec::<String>::new());
+        let says = |server: DatabaseServer, is_migrated, what: &str| {
+            let concerns = server.concerns(is_migrated);
+            assert!(concerns.len() == 1 && concerns[0].contains(what), "{concerns:?}");
+        };
+        says(DatabaseServer { major: 14, version: "14.2".into(), ..good.clone() }, true, "14.2 is older than 15");
+        says(DatabaseServer { major: 19, version: "19.0".into(), ..good.clone() }, true, "newer than 18");
+        says(DatabaseServer { is_superuser: true, ..good.clone() }, true, "is a superuser");
+        let poor = DatabaseServer { may_create_roles: false, ..good };
+        says(poor.clone(), false, "ALTER ROLE \"gpuaas\" CREATEROLE");
+        assert_eq!(poor.concerns(true), Vec::<String>::new(), "its roles are there already");
     }
 }

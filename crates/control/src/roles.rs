@@ -17,7 +17,7 @@ use crate::{
     access_tickets,
     adapters::nats::{self, Nats},
     agents::AgentUpdateReconciler,
-    allocations::AllocationReconciler,
+    allocations::{self, AllocationReconciler},
     app::App,
     books::BooksReconciler,
     budgets::BudgetReconciler,
@@ -27,7 +27,7 @@ use crate::{
     invitations::InvitationReconciler,
     invoices::InvoicesReconciler,
     machines::MachineReconciler,
-    mails::{self, MailReconciler},
+    mails::{self, MailReconciler, Ordinary, Security},
     maintenance_windows::MaintenanceWindowReconciler,
     node_api,
     nodes::{self, NodeReconciler},
@@ -39,6 +39,7 @@ use crate::{
     recordings::RecordingReconciler,
     refunds::RefundReconciler,
     samples,
+    stale::Stale,
     wallets::WalletReconciler,
     webhook_deliveries::{self, DeliveryReconciler, Sender},
     webhooks,
@@ -108,6 +109,8 @@ pub async fn teach_machines(db: &Db) -> sqlx::Result<()> {
 pub fn consumers(app: &App) -> Vec<Arc<dyn Consumer>> {
     vec![
         Arc::new(notifications::Tell { by_mail: app.sending.is_some(), policies: app.policies.clone() }),
+        Arc::new(allocations::HeedOrganization),
+        Arc::new(allocations::RefreshHostKeys),
         Arc::new(projects::DeleteWithOrganization),
         Arc::new(webhooks::DeleteWithOrganization),
         Arc::new(webhooks::FanOut),
@@ -156,14 +159,15 @@ fn add_inner(workers: &mut Workers, app: &App) {
 }
 
 /// Those that wait for what others run: customers' receivers, mail and MAAS servers, Stripe, stores.
-/// They have slots of their own, or a slow one would hold up everything else.
+/// Each says in which lane, or a slow one would hold up everything else.
 fn add_outer(workers: &mut Workers, app: &App) {
     workers.add(DeliveryReconciler {
         sender: Sender::new(app.policies.clone()),
         keyring: app.keyring.clone(),
         policies: app.policies.clone(),
     });
-    workers.add(MailReconciler::new(app.sending.clone(), app.keyring.clone(), app.policies.clone()));
+    workers.add(MailReconciler::<Ordinary>::new(app.sending.clone(), app.keyring.clone(), app.policies.clone()));
+    workers.add(MailReconciler::<Security>::new(app.sending.clone(), app.keyring.clone(), app.policies.clone()));
     workers.add(MachineReconciler {
         connector: app.metal.clone(),
         keyring: app.keyring.clone(),
@@ -183,9 +187,6 @@ fn add_outer(workers: &mut Workers, app: &App) {
     });
 }
 
-// bound: calls to customers' receivers, mail and MAAS servers at once, in one process
-const OUTER_SLOTS: usize = 32;
-
 // bound: the longest time without looking when no bell rings
 const POLL: Duration = Duration::from_secs(1);
 // bound: the shortest pause between two tries of one thing
@@ -203,7 +204,6 @@ pub fn work_settings(app: &App) -> work::Settings {
         lease: keys::seconds(app.policies.number(keys::WORK_LEASE_SECONDS)),
         poll: POLL,
         sweep_every: keys::seconds(app.policies.number(keys::WORK_SWEEP_SECONDS)),
-        concurrency: 8,
         attempts: i32::try_from(app.policies.number(keys::WORK_ATTEMPTS)).unwrap_or(i32::MAX),
         first_retry: FIRST_RETRY,
         slowest_retry: SLOWEST_RETRY,
@@ -234,9 +234,7 @@ pub fn bus(app: &Arc<App>) -> Box<dyn Bus> {
     });
     match app.nats.clone() {
         None => Box::new(Embedded { db, settings }),
-        Some(connection) => {
-            Box::new(Nats { connection, db, settings, policies: app.policies.clone(), ack_wait: nats::ACK_WAIT })
-        }
+        Some(connection) => Box::new(Nats::new(connection, db, settings, app.policies.clone(), nats::ACK_WAIT)),
     }
 }
 
@@ -248,7 +246,7 @@ pub struct Listeners {
 }
 
 /// Runs the roles until the app is asked to stop, and ends when they have.
-pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
+pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) -> Result<(), BackgroundTaskPanicked> {
     let stop = app.stopping.clone();
     let mut tasks = JoinSet::new();
     tasks.spawn(app.db.bell.clone().connect(app.db.clone(), stop.clone()));
@@ -264,19 +262,15 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
             tasks.spawn(oidc.run(stop.clone()));
         }
     }
+    if roles.contains(&Role::Api) || roles.contains(&Role::Nodes) {
+        tasks.spawn(app.refusals.clone().run(app.db.clone(), stop.clone()));
+    }
     if roles.contains(&Role::Reconcile) {
-        let settings = |slots: Option<usize>| {
+        let settings = {
             let app = app.clone();
-            move || {
-                let settings = work_settings(&app);
-                work::Settings { concurrency: slots.unwrap_or(settings.concurrency), ..settings }
-            }
+            move || work_settings(&app)
         };
-        let (mut inner, mut outer) = (Workers::default(), Workers::default());
-        add_inner(&mut inner, &app);
-        add_outer(&mut outer, &app);
-        tasks.spawn(inner.run(app.db.clone(), settings(None), stop.clone()));
-        tasks.spawn(outer.run(app.db.clone(), settings(Some(OUTER_SLOTS)), stop.clone()));
+        tasks.spawn(workers(&app).run(app.db.clone(), settings, stop.clone()));
     }
     if roles.contains(&Role::Relay) {
         let (app, stop) = (app.clone(), stop.clone());
@@ -297,26 +291,46 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) {
         tasks.spawn(gauges::run(app.db.clone(), MEASURE, stop.clone()));
         tasks.spawn(crate::gauges::run(app.db.clone(), MEASURE, stop.clone()));
     }
-    let max = app.config.http.max_connections;
+    let limits = app.config.http.limits();
     // Ends last: while requests finish, readiness says why no new ones are taken.
     let finished = CancellationToken::new();
     let ops = listeners.ops.map(|listener| {
-        tokio::spawn(http::server::serve(listener, http::ops_router(app.clone()), max, finished.clone()))
+        let router = http::ops_router(app.clone());
+        tokio::spawn(http::server::serve(listener, router, limits.clone(), finished.clone()))
     });
     if let Some(listener) = listeners.api {
         let mut router = http::router(app.clone());
         if app.config.http.ops_listen.is_none() {
-            router = http::ops_router(app.clone()).merge(router);
+            router = http::ops_router_beside(app.clone()).merge(router);
         }
-        tasks.spawn(http::server::serve(listener, router, max, stop.clone()));
+        tasks.spawn(http::server::serve(listener, router, limits, stop.clone()));
     }
-    while tasks.join_next().await.is_some() {}
+    let outcome = until_all_end(tasks, &stop).await;
     finished.cancel();
     if let Some(ops) = ops {
         // A panic in there was logged already, and there is nothing left to serve.
         let _ = ops.await;
     }
     app.db.close();
+    outcome
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("a background task panicked (see the log for where), and the process ended with it; start it again")]
+pub struct BackgroundTaskPanicked;
+
+/// Waits for the end of all of them. One that panics ends the others: a process that goes on
+/// without, say, its sealer looks healthy and is not, and whoever supervises it starts it again.
+async fn until_all_end(mut tasks: JoinSet<()>, stop: &CancellationToken) -> Result<(), BackgroundTaskPanicked> {
+    let mut outcome = Ok(());
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(error) = ended {
+            tracing::error!(%error, "a background task panicked; this process ends");
+            outcome = Err(BackgroundTaskPanicked);
+            stop.cancel();
+        }
+    }
+    outcome
 }
 
 async fn carry_events(app: &Arc<App>, stop: CancellationToken) {
@@ -333,13 +347,7 @@ async fn listen_for_changes(app: Arc<App>, stop: CancellationToken) {
     let heard = {
         let app = app.clone();
         move |message: &kernel::outbox::Message| {
-            let noun = message.subject.split('.').next().unwrap_or_default();
-            match noun {
-                "policy" => app.policies.forget(),
-                "node" | "gateway" => app.standings.look_again(),
-                "session" | "key" | "member" | "organization" | "service_account" | "user" => app.recogniser.forget(),
-                _ => (),
-            }
+            Stale::after([message.subject.as_str()].into_iter()).forget(&app);
         }
     };
     let started = {
@@ -363,12 +371,14 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
             let gone = housekeeping::sweep(&app.db, retention).await?;
             let kept = keys::days(app.policies.number(keys::SESSION_KEEP_DAYS));
             let sessions = crate::sessions::forget_old(&app.db, kept, BITE).await?;
+            let sessions = sessions + crate::account_tokens::forget_old(&app.db, BITE).await?;
             let of_nodes = forget_certificates_and_tasks(&app, BITE).await?;
             let kept = keys::days(app.policies.number(keys::WEBHOOK_KEEP_DAYS));
             let deliveries = webhook_deliveries::forget_old(&app.db, kept, BITE).await?;
             let webhooks = webhooks::forget_old(&app.db, kept, BITE).await?;
             let told = forget_notifications(&app, BITE).await?;
             let told = told + access_tickets::forget_old(&app.db, BITE).await?;
+            let told = told + crate::mfa::forget_old(&app.db, BITE).await?;
             let kept = keys::days(app.policies.number(keys::PAYMENTS_EVENTS_DAYS));
             let heard = payments::forget_old_events(&app.db, kept, BITE).await?;
             let audit = keys::days(app.policies.number(keys::AUDIT_DAYS));
@@ -409,4 +419,29 @@ async fn forget_certificates_and_tasks(app: &App, bite: i64) -> sqlx::Result<u64
     let tasks = crate::tasks::forget_old(&mut tx, kept, bite).await?;
     tx.commit().await?;
     Ok(certificates + tasks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn background_task_that_panics_ends_the_process() {
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        let other = stop.clone();
+        tasks.spawn(async move { other.cancelled().await });
+        tasks.spawn(async { panic!("planted") });
+        assert!(until_all_end(tasks, &stop).await.is_err());
+        assert!(stop.is_cancelled(), "the others were told to end");
+    }
+
+    #[tokio::test]
+    async fn end_of_one_background_task_ends_no_other() {
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async {});
+        assert!(until_all_end(tasks, &stop).await.is_ok());
+        assert!(!stop.is_cancelled());
+    }
 }

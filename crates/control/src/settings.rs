@@ -72,7 +72,7 @@ fn values(config: &Config) -> Vec<(&'static str, String)> {
         oidc,
     } = config;
     let Database { url: _, max_connections, acquire_timeout_ms, statement_timeout_ms, lock_timeout_ms } = database;
-    let Http { listen, ops_listen, max_connections: http_connections, trusted_proxies } = http;
+    let Http { listen, ops_listen, max_connections: http_connections, connections_per_address, trusted_proxies } = http;
     let Node { listen: node_listen, url: node_url, names, max_connections: node_connections, agents_dir } = node;
     let Identity { issuer } = identity;
     let Secrets { keys, key_file } = secrets;
@@ -91,6 +91,7 @@ fn values(config: &Config) -> Vec<(&'static str, String)> {
         ("http.listen", listen.clone()),
         ("http.ops_listen", shown(ops_listen)),
         ("http.max_connections", http_connections.to_string()),
+        ("http.connections_per_address", connections_per_address.to_string()),
         ("http.trusted_proxies", list(trusted_proxies)),
         ("node.listen", node_listen.clone()),
         ("node.url", node_url.clone()),
@@ -151,6 +152,7 @@ fn of_access(recordings: &Recordings, gateway: &Gateway) -> Vec<(&'static str, S
         apps_over_https,
         trusted_proxies,
         max_connections,
+        connections_per_address,
         spool_bytes,
     } = gateway;
     let shown = |it: &Option<String>| it.clone().unwrap_or_else(|| NOT_SET.into());
@@ -177,6 +179,7 @@ fn of_access(recordings: &Recordings, gateway: &Gateway) -> Vec<(&'static str, S
         ("gateway.apps_over_https", apps_over_https.to_string()),
         ("gateway.trusted_proxies", list(trusted_proxies)),
         ("gateway.max_connections", max_connections.to_string()),
+        ("gateway.connections_per_address", connections_per_address.to_string()),
         ("gateway.spool_bytes", spool_bytes.to_string()),
     ]
 }

@@ -57,6 +57,7 @@ async fn beat(gateway: &Gateway, sessions: Vec<SessionBeat>) -> Result<BeatAnswe
         version: gateway.settings.version.clone(),
         generation: gateway.generation,
         csr: wanted.as_ref().map(|it| it.csr.clone()),
+        ssh_host_key: gateway.ssh_host_key.wanted(),
         nodes: gateway.hub.count().try_into().unwrap_or(u32::MAX),
         sessions,
     };
@@ -76,6 +77,11 @@ async fn beat(gateway: &Gateway, sessions: Vec<SessionBeat>) -> Result<BeatAnswe
                 tracing::error!(%error, "what the control plane sent cannot be used; the old certificate stays")
             }
         }
+    }
+    if let Some(certificate) = &answer.ssh_host_certificate
+        && let Err(error) = gateway.ssh_host_key.certified(&gateway.folder, certificate)
+    {
+        tracing::error!(%error, "the certificate of the SSH host key cannot be used; the old one stays");
     }
     Ok(answer)
 }

@@ -43,8 +43,6 @@ pub struct Identity {
     pub pair: Pair,
     /// PEM bundle.
     pub roots: String,
-    /// In OpenSSH's form, secret.
-    pub ssh_host_key: String,
 }
 
 impl fmt::Debug for Identity {
@@ -64,9 +62,9 @@ pub async fn join(url: &str, token: &str, trust: &Trust, version: &str, asked: A
     if !is_supported(answer.protocol) {
         return Err(JoinError::Protocol(answer.protocol));
     }
-    let JoinAnswer { gateway_id, certificate, roots, ssh_host_key, .. } = answer;
+    let JoinAnswer { gateway_id, certificate, roots, .. } = answer;
     let pair = Pair { key, certificate };
-    let identity = Identity { gateway_id, url: url.to_owned(), pair, roots, ssh_host_key };
+    let identity = Identity { gateway_id, url: url.to_owned(), pair, roots };
     // What cannot be used must not replace what was there.
     Trust::in_roots(&identity.roots)?.identified(&identity.pair, &clock)?;
     Ok(identity)
@@ -117,6 +115,24 @@ impl Folder {
         let asked = Asked::new()?;
         self.save(ASKED, &asked)?;
         Ok(asked)
+    }
+
+    /// What the key is made of that SSH clients are shown; none before it was made.
+    pub fn ssh_host_seed(&self) -> Result<Option<[u8; 32]>, IdentityError> {
+        self.load("ssh-host-key.json")
+    }
+
+    pub fn save_ssh_host_seed(&self, seed: &[u8; 32]) -> Result<(), IdentityError> {
+        self.save("ssh-host-key.json", seed)
+    }
+
+    /// What says that the key is this gateway's, in OpenSSH's form.
+    pub fn ssh_host_certificate(&self) -> Result<Option<String>, IdentityError> {
+        self.load("ssh-host-certificate.json")
+    }
+
+    pub fn save_ssh_host_certificate(&self, certificate: &str) -> Result<(), IdentityError> {
+        self.save("ssh-host-certificate.json", &certificate)
     }
 
     /// Counts this start of the gateway.

@@ -9,6 +9,7 @@ pub mod control;
 pub mod identity;
 mod leaving;
 mod ops;
+pub mod peers;
 pub mod public;
 pub mod recorder;
 pub mod sessions;
@@ -73,6 +74,8 @@ pub struct Gateway {
     folder: Folder,
     identity: Mutex<Identity>,
     agents_tls: AgentsTls,
+    /// What SSH clients are shown.
+    ssh_host_key: ssh::HostKey,
 }
 
 impl Gateway {
@@ -83,6 +86,7 @@ impl Gateway {
         let tls = Trust::in_roots(&identity.roots)?.identified(&identity.pair, &clock)?;
         let control = Control::new(&identity.url, tls)?;
         let agents_tls = AgentsTls::new(&identity, &clock)?;
+        let ssh_host_key = ssh::HostKey::open(&folder)?;
         let generation = folder.next_generation()?;
         let spool = recorder::Spool::new(folder.spool(), settings.spool_bytes);
         Ok(Arc::new(Self {
@@ -104,6 +108,7 @@ impl Gateway {
             folder,
             identity: Mutex::new(identity),
             agents_tls,
+            ssh_host_key,
         }))
     }
 
@@ -128,10 +133,7 @@ impl Gateway {
 pub async fn run(settings: Settings, listeners: Listeners, stop: CancellationToken) -> Result<(), GatewayError> {
     let gateway = Gateway::new(settings, stop)?;
     let public_tls = public::tls(&gateway.settings)?;
-    let ssh = match listeners.ssh {
-        Some(listener) => Some((listener, ssh::config(&gateway.identity().ssh_host_key)?)),
-        None => None,
-    };
+    let ssh = listeners.ssh.map(|listener| (listener, gateway.ssh_host_key.config()));
     tracing::info!(gateway = %gateway.id, generation = gateway.generation, "the gateway starts");
     let mut tasks = JoinSet::new();
     tasks.spawn(agents::serve(gateway.clone(), listeners.agents));

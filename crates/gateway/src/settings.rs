@@ -1,5 +1,6 @@
 //! What an operator says about a gateway.
 
+use crate::peers::Limits;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use tokio::net::TcpListener;
@@ -24,6 +25,8 @@ pub struct Settings {
     pub is_app_secure: bool,
     /// How many connections the public listener bears.
     pub max_connections: usize,
+    /// How many connections of one peer on which nobody has shown a ticket or a key yet.
+    pub connections_per_address: usize,
     /// How many hosts may be connected.
     pub max_nodes: usize,
     /// Writes the Prometheus page, where there is a listener for it.
@@ -43,9 +46,21 @@ impl Settings {
             app_domain: None,
             is_app_secure: true,
             max_connections: 10_000,
+            connections_per_address: 512,
             max_nodes: 10_000,
             metrics: None,
             spool_bytes: 4 << 30,
+        }
+    }
+}
+
+impl Settings {
+    /// What a listener for people bears, and of whom.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            most: self.max_connections,
+            per_peer: self.connections_per_address,
+            exempt: self.trusted_proxies.clone(),
         }
     }
 }

@@ -23,4 +23,5 @@ pub mod tx;
 pub mod vault;
 pub mod work;
 
+pub use pool::one_connection;
 pub use tx::{Access, Actor, Db, Scope, Tx};

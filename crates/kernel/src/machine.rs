@@ -9,6 +9,20 @@ use uuid::Uuid;
 
 use crate::{audit, outbox, tx::Tx, work};
 
+/// What happens to a row when the project or organization that it belongs to
+/// ends. A resource that does not say so does not compile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParentEnd {
+    /// It belongs to no project and no organization, or is the record of one.
+    Unowned,
+    /// It ends first: its project is deleted only when none is live any more.
+    EndsFirst,
+    /// It ends too; by what is said here.
+    EndsToo(&'static str),
+    /// It stays: it costs nothing and lets nobody in, for the reason given.
+    Stays(&'static str),
+}
+
 /// A resource with a lifecycle. `next` is the only place that says which moves
 /// are legal.
 pub trait Machine: 'static {
@@ -21,6 +35,8 @@ pub trait Machine: 'static {
     const STATES: &'static [Self::State];
     const EVENTS: &'static [Self::Event];
     const INITIAL: Self::State;
+    /// What becomes of a row when its project or organization ends.
+    const PARENT_END: ParentEnd;
     /// Whether a row in this state is visited by a reconciler after a move.
     fn is_driven(state: Self::State) -> bool;
 

@@ -26,6 +26,12 @@ pub(crate) struct Row {
     event: NewEvent,
 }
 
+impl Row {
+    pub(crate) fn subject(&self) -> &str {
+        &self.event.subject
+    }
+}
+
 /// An event as consumers see it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Message {

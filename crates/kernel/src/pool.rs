@@ -42,7 +42,42 @@ pub(crate) struct Lent {
     /// with the first statement of this use.
     owes_commit: bool,
     shared: Arc<Shared>,
-    _permit: OwnedSemaphorePermit,
+    permit: Option<(OwnedSemaphorePermit, Option<Holding>)>,
+}
+
+tokio::task_local! {
+    /// Connections that this request or visit holds.
+    static HELD: Arc<AtomicUsize>;
+}
+
+/// Runs a request or a visit that may hold one connection at a time. Asking for
+/// a second one fails at once: as many that hold one and wait for another as the
+/// pool is large would wait for each other.
+pub async fn one_connection<F: Future>(work: F) -> F::Output {
+    HELD.scope(Arc::default(), work).await
+}
+
+/// Counts a connection among those that a request or visit holds.
+struct Holding(Arc<AtomicUsize>);
+
+impl Holding {
+    /// Nothing outside of [`one_connection`].
+    fn begin() -> sqlx::Result<Option<Self>> {
+        let Ok(held) = HELD.try_with(Arc::clone) else { return Ok(None) };
+        if held.fetch_add(1, Ordering::SeqCst) > 0 {
+            held.fetch_sub(1, Ordering::SeqCst);
+            metrics::counter!("gpuaas_database_second_connections_total").increment(1);
+            tracing::error!("a request or visit asked for a second connection while it holds one; it was refused");
+            return Err(sqlx::Error::Configuration("it asks for a second connection while it holds one".into()));
+        }
+        Ok(Some(Self(held)))
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Pool {
@@ -64,6 +99,7 @@ impl Pool {
     }
 
     async fn open(&self) -> sqlx::Result<Lent> {
+        let holding = Holding::begin()?;
         let permits = self.shared.permits.clone();
         let permit = {
             let _counted = Waiting::count(&self.shared.waiting);
@@ -74,7 +110,8 @@ impl Pool {
             Some(idle) => idle,
             None => Idle { connection: self.connect().await?, owes_commit: false },
         };
-        Ok(Lent { connection: Some(connection), owes_commit, shared: self.shared.clone(), _permit: permit })
+        let permit = Some((permit, holding));
+        Ok(Lent { connection: Some(connection), owes_commit, shared: self.shared.clone(), permit })
     }
 
     /// A connection that is not counted, for listening.
@@ -92,6 +129,11 @@ impl Pool {
     /// Connections in use, and the most there may be.
     pub fn in_use(&self) -> (usize, usize) {
         (self.shared.max - self.shared.permits.available_permits(), self.shared.max)
+    }
+
+    /// How many wait for a connection.
+    pub fn waiting(&self) -> usize {
+        self.shared.waiting.load(Ordering::Relaxed)
     }
 
     /// Forgets idle connections, because one of them turned out to be dead.
@@ -136,13 +178,33 @@ impl Lent {
         Ok(())
     }
 
+    /// Returns the connection and stays without one until [`Lent::take_again`].
+    pub fn pause(&mut self) {
+        self.put_down(false);
+    }
+
+    pub async fn take_again(&mut self) -> sqlx::Result<()> {
+        *self = Pool { shared: self.shared.clone() }.take().await?;
+        Ok(())
+    }
+
+    /// Whether it is paused.
+    pub fn is_empty(&self) -> bool {
+        self.connection.is_none()
+    }
+
     fn rest(mut self, owes_commit: bool) {
+        self.put_down(owes_commit);
+    }
+
+    fn put_down(&mut self, owes_commit: bool) {
         if let Some(connection) = self.connection.take()
             && !self.shared.permits.is_closed()
         {
             let idle = Idle { connection, owes_commit };
             self.shared.idle.lock().expect("no code panics while it holds this lock").push(idle);
         }
+        self.permit = None;
     }
 }
 
@@ -165,12 +227,12 @@ impl Drop for Waiting<'_> {
 impl Deref for Lent {
     type Target = PgConnection;
     fn deref(&self) -> &PgConnection {
-        self.connection.as_ref().expect("taken only by give_back, which consumes the loan")
+        self.connection.as_ref().expect("nobody uses a loan that was given back or is paused")
     }
 }
 
 impl DerefMut for Lent {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        self.connection.as_mut().expect("taken only by give_back, which consumes the loan")
+        self.connection.as_mut().expect("nobody uses a loan that was given back or is paused")
     }
 }

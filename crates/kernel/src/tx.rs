@@ -76,6 +76,7 @@ pub struct Tx {
     access: Access,
     epoch: i32,
     bell: Bell,
+    clock: Clock,
     pub(crate) pending: Pending,
 }
 
@@ -228,6 +229,11 @@ impl Db {
         self.pool.in_use()
     }
 
+    /// How many wait for a connection.
+    pub fn pool_waiting(&self) -> usize {
+        self.pool.waiting()
+    }
+
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
@@ -251,13 +257,26 @@ pub fn is_disconnect(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether the error says that the database cannot be reached or is overloaded.
+/// Whether the database gave the transaction up because of others beside it, or
+/// because it rested too long. It had no effect; repeated, it may succeed.
+pub fn is_contended(error: &sqlx::Error) -> bool {
+    // 55P03: a lock was not free in time; 40P01: a deadlock; 40001: a serialization
+    // failure; 25P03: the transaction was idle for too long.
+    let sqlx::Error::Database(it) = error else { return false };
+    it.code().is_some_and(|code| ["55P03", "40P01", "40001", "25P03"].contains(&code.as_ref()))
+}
+
+/// Whether the error says that the database cannot be reached, is overloaded or
+/// had too many at the same rows: whatever was asked may be repeated later.
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Tls(_) => true,
-        // 53: insufficient resources; 08: connection exceptions; 57014: statement timeout.
+        // 53: insufficient resources; 08: connection exceptions; 57014: statement timeout;
+        // 57P: the server shuts down, crashed, or starts up.
         sqlx::Error::Database(it) => {
-            it.code().is_some_and(|code| code.starts_with("53") || code.starts_with("08") || code == "57014")
+            it.code()
+                .is_some_and(|code| ["53", "08", "57P"].iter().any(|class| code.starts_with(class)) || code == "57014")
+                || is_contended(error)
         }
         _ => is_disconnect(error),
     }
@@ -289,13 +308,7 @@ impl fmt::Display for Literal<'_> {
 impl Tx {
     /// Opens a transaction in `scope`, in one round trip.
     pub async fn begin(db: &Db, scope: Scope, access: Access, actor: Actor, cause: Arc<str>) -> sqlx::Result<Tx> {
-        let (scope_text, clock) = (scope.settings(), db.clock.settings());
-        let text = match access {
-            // Only idempotency keys belong to a principal, and reads have none.
-            Access::Read => format!("BEGIN READ ONLY; {scope_text}{clock}"),
-            Access::Write => format!("BEGIN; {scope_text}; SET LOCAL app.principal = '{}'{clock}", actor.as_str()),
-        };
-        let (inner, _) = db.first(&text).await?;
+        let (inner, _) = db.first(&opening(scope, access, &actor, &db.clock)).await?;
         Ok(Tx {
             inner,
             actor,
@@ -305,8 +318,25 @@ impl Tx {
             access,
             epoch: db.epoch,
             bell: db.bell.clone(),
+            clock: db.clock.clone(),
             pending: Pending::default(),
         })
+    }
+
+    /// Commits what was done so far, lets `work` run while the connection serves
+    /// others, and goes on in a new transaction of the same scope. For reads
+    /// that wait for somebody outside; what is seen afterwards may be newer.
+    pub async fn aside<T>(&mut self, work: impl Future<Output = T>) -> sqlx::Result<T> {
+        let pending = std::mem::take(&mut self.pending);
+        flush(self, pending).await?;
+        sqlx::raw_sql("COMMIT").execute(&mut *self.inner).await?;
+        self.inner.pause();
+        let done = work.await;
+        self.inner.take_again().await?;
+        let debt = self.inner.debt();
+        let text = opening(self.scope, self.access, &self.actor, &self.clock);
+        fetch_all(&mut self.inner, debt, &text).await?;
+        Ok(done)
     }
 
     pub async fn system(db: &Db, component: &str, access: Access) -> sqlx::Result<Tx> {
@@ -361,6 +391,11 @@ impl Tx {
         Ok(())
     }
 
+    /// Of the events that the commit will tell, in their order.
+    pub fn subjects(&self) -> impl Iterator<Item = &str> {
+        self.pending.events.iter().map(outbox::Row::subject)
+    }
+
     /// Writes what is pending, commits, and rings the bell.
     pub async fn commit(mut self) -> sqlx::Result<()> {
         let pending = std::mem::take(&mut self.pending);
@@ -380,9 +415,22 @@ impl Tx {
     /// Takes everything back. A transaction that is merely dropped closes its
     /// connection, which has the same effect and costs a new one.
     pub async fn rollback(mut self) -> sqlx::Result<()> {
+        if self.inner.is_empty() {
+            return Ok(());
+        }
         sqlx::raw_sql("ROLLBACK").execute(&mut *self.inner).await?;
         self.inner.give_back();
         Ok(())
+    }
+}
+
+/// What a transaction begins with, in one round trip.
+fn opening(scope: Scope, access: Access, actor: &Actor, clock: &Clock) -> String {
+    let (scope, clock) = (scope.settings(), clock.settings());
+    match access {
+        // Only idempotency keys belong to a principal, and reads have none.
+        Access::Read => format!("BEGIN READ ONLY; {scope}{clock}"),
+        Access::Write => format!("BEGIN; {scope}; SET LOCAL app.principal = '{}'{clock}", actor.as_str()),
     }
 }
 

@@ -33,12 +33,24 @@ pub struct Held {
 
 type Columns = (Uuid, Vec<u8>, Option<String>, jiff_sqlx::Timestamp, Option<jiff_sqlx::Timestamp>);
 
-/// Every secret of that name, newest first.
+/// Every secret of that name that was not revoked, newest first. Where the last was
+/// revoked there is none, and whoever needs one makes it.
 pub async fn all(tx: &mut Tx, keyring: &Keyring, name: &str) -> Result<Vec<Held>, VaultError> {
+    read(tx, keyring, name, false).await
+}
+
+/// Those that were revoked, newest first: good for nothing but for saying so.
+pub async fn revoked(tx: &mut Tx, keyring: &Keyring, name: &str) -> Result<Vec<Held>, VaultError> {
+    read(tx, keyring, name, true).await
+}
+
+async fn read(tx: &mut Tx, keyring: &Keyring, name: &str, is_revoked: bool) -> Result<Vec<Held>, VaultError> {
     let rows: Vec<Columns> = sqlx::query_as(
-        "SELECT id, sealed, public, created_at, retired_at FROM secrets WHERE name = $1 ORDER BY created_at DESC, id DESC",
+        "SELECT id, sealed, public, created_at, retired_at FROM secrets WHERE name = $1 AND (revoked_at IS NOT NULL) = $2
+         ORDER BY created_at DESC, id DESC",
     )
     .bind(name)
+    .bind(is_revoked)
     .fetch_all(tx.conn())
     .await?;
     rows.into_iter()
@@ -84,6 +96,50 @@ pub async fn retire_others(tx: &mut Tx, name: &str, keep: Uuid) -> Result<(), Va
         .execute(tx.conn())
         .await?;
     Ok(())
+}
+
+/// How often the secrets of that name were made, retired or revoked. It only rises:
+/// no row goes.
+pub async fn changes(tx: &mut Tx, name: &str) -> Result<u64, VaultError> {
+    let count: i64 =
+        sqlx::query_scalar("SELECT count(*) + count(retired_at) + count(revoked_at) FROM secrets WHERE name = $1")
+            .bind(name)
+            .fetch_one(tx.conn())
+            .await?;
+    Ok(u64::try_from(count).unwrap_or_default())
+}
+
+/// What is known of a secret without opening it.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Listed {
+    pub id: Uuid,
+    pub created_at: jiff_sqlx::Timestamp,
+    pub retired_at: Option<jiff_sqlx::Timestamp>,
+    pub revoked_at: Option<jiff_sqlx::Timestamp>,
+}
+
+/// Every secret of that name, newest first.
+pub async fn list(tx: &mut Tx, name: &str) -> Result<Vec<Listed>, VaultError> {
+    let rows = sqlx::query_as(
+        "SELECT id, created_at, retired_at, revoked_at FROM secrets WHERE name = $1 ORDER BY created_at DESC, id DESC",
+    )
+    .bind(name)
+    .fetch_all(tx.conn())
+    .await?;
+    Ok(rows)
+}
+
+/// Trusts one of that name, or all of them, no longer; says which.
+pub async fn revoke(tx: &mut Tx, name: &str, only: Option<Uuid>) -> Result<Vec<Uuid>, VaultError> {
+    let gone = sqlx::query_scalar(
+        "UPDATE secrets SET revoked_at = app_now(), retired_at = coalesce(retired_at, app_now())
+         WHERE name = $1 AND ($2::uuid IS NULL OR id = $2) AND revoked_at IS NULL RETURNING id",
+    )
+    .bind(name)
+    .bind(only)
+    .fetch_all(tx.conn())
+    .await?;
+    Ok(gone)
 }
 
 /// Replaces what is secret of one by nothing; the part that may be shown stays.

@@ -34,9 +34,6 @@ pub struct JoinAnswer {
     pub certificate: String,
     /// PEM bundle of the roots that vouch for hosts and control plane.
     pub roots: String,
-    /// The key that every gateway shows to SSH clients, in OpenSSH's form: behind
-    /// one name all have the same. A secret.
-    pub ssh_host_key: String,
     pub now: Timestamp,
 }
 
@@ -56,6 +53,10 @@ pub struct BeatRequest {
     /// A new certificate is wanted for this request, when the old one ages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub csr: Option<String>,
+    /// The public key that it shows to SSH clients, in OpenSSH's form, when it wants
+    /// that certified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssh_host_key: Option<String>,
     /// How many hosts are connected.
     pub nodes: u32,
     /// What goes through it, bounded by [`limits::SESSIONS_PER_BEAT`]; the next beat follows at once when there are more.
@@ -84,6 +85,9 @@ pub struct BeatAnswer {
     pub certificate: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<String>,
+    /// For the key of the beat, in OpenSSH's form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssh_host_certificate: Option<String>,
     /// Sessions that were in the beat and must end, each with why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub end: Vec<EndOrder>,

@@ -22,6 +22,9 @@ pub struct Inventory {
     pub fabric_domain: Option<String>,
     /// Whether the host can clean itself with a script of its operator.
     pub wipe_script: bool,
+    /// Whether the host keeps organizations apart by virtual machines.
+    #[serde(default)]
+    pub isolates_vms: bool,
 }
 
 impl Inventory {
@@ -81,6 +84,7 @@ mod tests {
             gpus: vec![],
             fabric_domain: None,
             wipe_script: false,
+            isolates_vms: false,
         }
     }
 

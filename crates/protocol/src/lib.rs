@@ -4,6 +4,7 @@
 pub mod agent_binary;
 pub mod canonical;
 mod catalogue;
+mod endorsement;
 pub mod gateway;
 mod inventory;
 mod keys;
@@ -18,12 +19,13 @@ mod telemetry;
 mod verb;
 
 pub use catalogue::catalogue;
+pub use endorsement::{Endorsement, TrustSet, TrustVersion};
 pub use inventory::{DriverKind, Gpu, Inventory};
 pub use keys::{BadKey, SigningKey, TaskKey};
 pub use messages::{EnrollAnswer, EnrollRequest, PollAnswer, PollRequest, Problem, RenewAnswer, RenewRequest, codes};
 pub use report::{Done, Outcome, Refusal, RefusedCounts, Report, SelfTest, Stage};
 pub use signed::SignedTask;
-pub use task::{GpuRef, Isolation, Login, Shape, Task, TaskId};
+pub use task::{GpuRef, Isolation, Limits, Login, Shape, Task, TaskId, WantedLimits};
 pub use telemetry::{GpuSample, HealthEvent, HealthKind, HostSample, Sample};
 pub use verb::{Field, Verb, VerbEntry};
 

@@ -2,7 +2,9 @@
 //! is heartbeat, telemetry and task delivery in one.
 
 use crate::stream::GatewayRef;
-use crate::{HealthEvent, Inventory, RefusedCounts, Report, Sample, SignedTask, TaskId, TaskKey};
+use crate::{
+    Endorsement, HealthEvent, Inventory, RefusedCounts, Report, Sample, SignedTask, TaskId, TaskKey, TrustVersion,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -35,6 +37,8 @@ pub struct EnrollAnswer {
     /// PEM bundle of the roots that the control plane may show from now on.
     pub roots: String,
     pub task_keys: Vec<TaskKey>,
+    /// Of the keys and roots above.
+    pub trust_version: TrustVersion,
     pub epoch: i64,
     pub now: Timestamp,
 }
@@ -51,6 +55,11 @@ pub struct RenewAnswer {
     pub certificate: String,
     pub roots: String,
     pub task_keys: Vec<TaskKey>,
+    /// Of the keys and roots above.
+    pub trust_version: TrustVersion,
+    /// By former keys, of all three.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endorsements: Vec<Endorsement>,
     pub epoch: i64,
     pub now: Timestamp,
 }
@@ -98,6 +107,12 @@ pub struct PollAnswer {
     /// The whole new bundle, when it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<String>,
+    /// Of the keys and roots above.
+    #[serde(default)]
+    pub trust_version: TrustVersion,
+    /// Of all three, by keys that the agent may know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endorsements: Vec<Endorsement>,
     /// Whether the certificate should be renewed now.
     #[serde(default)]
     pub renew: bool,

@@ -165,7 +165,13 @@ mod tests {
         let keys = prop::collection::vec(any::<String>(), 0..4);
         prop_oneof![
             (gpus.clone(), any::<String>(), keys.clone(), any::<bool>()).prop_map(|(gpus, user, keys, self_test)| {
-                Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus, login: Login { user, keys }, self_test }
+                Verb::EnsureAllocation {
+                    shape: Shape::GpuSlice,
+                    gpus,
+                    login: Login { user, keys },
+                    self_test,
+                    limits: None,
+                }
             }),
             (any::<String>(), keys).prop_map(|(user, keys)| Verb::EnsureKeys { user, keys }),
             (any::<String>(), gpus).prop_map(|(user, gpus)| Verb::EnsureGone {

@@ -77,3 +77,41 @@ pub struct Login {
     pub user: String,
     pub keys: Vec<String>,
 }
+
+/// How much of a host a login may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Thousandths of a CPU that it gets when everybody wants some; idle ones are anybody's.
+    pub cpu_millis: u32,
+    pub memory_bytes: u64,
+    /// Processes and threads together.
+    pub tasks: u32,
+    /// The most that one process can raise its limit of open files to.
+    pub open_files: u32,
+}
+
+/// What a task says of the limits of a login. The agent takes the login's part of
+/// the host's GPUs for what it leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WantedLimits {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_millis: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u32>,
+}
+
+impl WantedLimits {
+    /// With what is left out from the login's share.
+    pub fn or(self, share: Limits) -> Limits {
+        Limits {
+            cpu_millis: self.cpu_millis.unwrap_or(share.cpu_millis),
+            memory_bytes: self.memory_bytes.unwrap_or(share.memory_bytes),
+            tasks: self.tasks.unwrap_or(share.tasks),
+            open_files: self.open_files.unwrap_or(share.open_files),
+        }
+    }
+}

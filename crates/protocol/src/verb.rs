@@ -1,7 +1,7 @@
 //! The closed list of what a host can be asked to make so. The text of this file
 //! is also the catalogue that people read: its comments are printed.
 
-use crate::{GpuRef, Isolation, Login, Shape};
+use crate::{GpuRef, Isolation, Login, Shape, WantedLimits};
 use serde::{Deserialize, Serialize};
 
 /// A verb as the catalogue prints it.
@@ -56,8 +56,9 @@ macro_rules! verbs {
 }
 
 verbs! {
-    /// The login exists, holds exactly these keys and sees exactly these GPUs; the
-    /// host proves that the GPUs are there and that their driver answers.
+    /// The login exists, holds exactly these keys and can open exactly these GPUs; the
+    /// host proves that the GPUs are there and that their driver answers. Nobody can
+    /// log in before everything is in place, nor after it failed.
     EnsureAllocation as "ensure_allocation" {
         /// What kind of capacity is handed over.
         shape: Shape,
@@ -67,14 +68,20 @@ verbs! {
         login: Login,
         /// Whether the driver tests the GPUs before they are handed over.
         self_test: bool,
+        /// How much of the host it may use; its part of the host's GPUs when not said.
+        limits: Option<WantedLimits>,
     } gives "proof" fails {
         "bad_login" => "the user name or a key has a form that is not accepted",
         "foreign_user" => "a user of that name exists that the agent did not make",
         "missing_gpu" => "a GPU is not there, or sits at another PCI address",
+        "gpu_busy" => "processes that are not the login's own run on a GPU",
         "unsupported_shape" => "this host cannot give capacity of that shape",
         "self_test" => "a GPU is there and does not pass the test of its driver",
+        "sshd" => "the host's own sshd would let the login in by other keys than the agent's",
         "user" => "the user could not be made",
-        "keys" => "the keys could not be written",
+        "uids_used_up" => "every user id was used since the host was last sanitized; sanitize it",
+        "control_group" => "the limits of the login could not be set",
+        "keys" => "the keys could not be written; the login is locked",
         "gpu_access" => "the GPUs could not be assigned to the user",
     }
 
@@ -89,7 +96,7 @@ verbs! {
         "bad_login" => "the user name or a key has a form that is not accepted",
         "no_user" => "the user does not exist on this host",
         "foreign_user" => "the user is not one that the agent made",
-        "keys" => "the keys could not be written",
+        "keys" => "the keys could not be written; the login is locked",
     }
 
     /// Nobody can log in and nothing of the user runs; the home stays. It starts
@@ -104,6 +111,7 @@ verbs! {
         "foreign_user" => "the user is not one that the agent made",
         "keys" => "the keys could not be removed",
         "processes_left" => "processes of the user survived being killed",
+        "gpu_access" => "the GPUs could not be closed",
     }
 
     /// The user, its processes, its home and what it left elsewhere are gone. The
@@ -122,13 +130,17 @@ verbs! {
         "processes_left" => "processes of the user survived being killed",
         "user" => "the user could not be removed",
         "home" => "the home or files elsewhere could not be removed",
+        "control_group" => "the login's control group could not be removed",
+        "gpu_access" => "the GPUs could not be closed",
     }
 
-    /// The wipe script that the operator set for this host has run to its end.
+    /// The wipe script that the operator set for this host has run to its end, and
+    /// nothing of any login was seen afterwards.
     EnsureSanitized as "ensure_sanitized" {
     } gives "evidence" fails {
         "no_wipe_script" => "no script is set in agent.toml; set one, or attest the wipe by hand",
         "wipe_script" => "the script ended with an error or did not end in time",
+        "not_clean" => "logins, their homes or processes, or processes on the GPUs were seen after the script; the detail names them",
     }
 
     /// The agent of that version runs. A new agent that does not reach the control

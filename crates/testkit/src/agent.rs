@@ -156,6 +156,7 @@ pub fn inventory(hostname: &str, gpus: u32) -> Inventory {
         gpus: (0..gpus).map(gpu).collect(),
         fabric_domain: None,
         wipe_script: false,
+        isolates_vms: true,
     }
 }
 

@@ -1,7 +1,12 @@
 //! Allocations from end to end: simulated hosts that enrol and speak the real
 //! protocol, tenants who ask for their GPUs, and an operator who looks on.
 
-use std::time::Duration;
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use agent::sim::{self, NodeHandle, SimConfig, Tokens};
 use client::{Client, ClientError};
@@ -12,12 +17,13 @@ use contract::{
         ExplainAllocation, Explanation, ForceReleaseAllocation, GetAllocation, ReleaseAllocation, StartAllocation,
         StopAllocation,
     },
-    id::{AllocationId, NodeId, OrganizationId, PoolId, ProjectId},
+    id::{AllocationId, NodeId, OrganizationId, PoolId, ProjectId, SkuId, UserId},
     nodes::Slot,
     organizations::Because,
+    prices::{Price, PriceSpec, SetPrice},
     projects::ProjectPath,
-    skus::{CreateSku, Shape, Sku, SkuSpec},
-    ssh_keys::{AddSshKey, SshKey, SshKeySpec},
+    skus::{CreateSku, Shape, Sku, SkuPath, SkuSpec},
+    ssh_keys::{AddSshKey, PROOF_NAMESPACE, SshKey, SshKeySpec, SshSignature},
 };
 
 use crate::{Fleet, Member, Server, World, fleet::issue_tokens, server::eventually};
@@ -61,22 +67,39 @@ pub fn because() -> Because {
     Because { reason: "test".parse().unwrap() }
 }
 
+/// Puts `SKU` on offer, for nothing.
 pub async fn add_sku(operator: &Client) -> Sku {
+    add_slice(operator, SKU, &[1, 2, 4, 8]).await
+}
+
+/// Puts slices of any model on offer, for nothing: what has no price is not sold.
+pub async fn add_slice(operator: &Client, name: &str, gpu_counts: &[u16]) -> Sku {
     let spec = SkuSpec {
-        name: SKU.parse().unwrap(),
+        name: name.parse().unwrap(),
         shape: Shape::GpuSlice,
         gpu_model: None,
-        gpu_counts: vec![1, 2, 4, 8],
+        gpu_counts: gpu_counts.to_vec(),
         numa_bound: false,
+        limits: Default::default(),
     };
-    operator.call::<CreateSku>(Nothing {}, Default::default(), spec).await.unwrap()
+    let sku = operator.call::<CreateSku>(Nothing {}, Default::default(), spec).await.unwrap();
+    set_price(operator, sku.id, 0).await;
+    sku
 }
+
+/// What a GPU of a SKU costs an hour from now on, in millionths of a dollar.
+pub async fn set_price(operator: &Client, sku_id: SkuId, price_micros_per_gpu_hour: i64) -> Price {
+    let spec = PriceSpec { currency: "USD".parse().unwrap(), price_micros_per_gpu_hour, effective_at: None };
+    operator.call::<SetPrice>(SkuPath { sku_id }, Default::default(), spec).await.unwrap()
+}
+
+const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// Hosts of a pool that are in this process and connect to a node listener.
 pub async fn hosts(fleet: &Fleet, pool: PoolId, url: String, nodes: usize, gpus: u32) -> sim::Handle {
     let tokens = Tokens::List(issue_tokens(&fleet.operator, pool, nodes).await);
     let roots = fleet.world.server.app.ca.authority().roots_pem().to_owned();
-    let mut config = SimConfig::new(url, roots, tokens).heartbeat(Duration::from_millis(500));
+    let mut config = SimConfig::new(url, roots, tokens).heartbeat(HEARTBEAT);
     (config.nodes, config.gpus_per_node, config.name) = (nodes, gpus, format!("sim-{}", pool.uuid().simple()));
     sim::Fleet::start(config).await.unwrap()
 }
@@ -105,8 +128,8 @@ impl Cloud {
     }
 
     /// A public key of the tenant's owner.
-    pub async fn add_key(&self, tenant: &Tenant, name: &str, public_key: &str) -> SshKey {
-        add_key(self.world(), tenant, name, public_key).await
+    pub async fn add_key(&self, tenant: &Tenant, name: &str) -> SshKey {
+        new_key(self.world(), tenant.owner.id, name).await
     }
 
     pub fn id_of(&self, host: &NodeHandle) -> NodeId {
@@ -140,6 +163,21 @@ impl Cloud {
         self.hosts.nodes().map(|it| it.logins().len()).sum()
     }
 
+    /// Silences a host, and waits until what was under way cannot arrive any more:
+    /// until its last heartbeat stays for longer than it takes to the next.
+    pub async fn silences(&self, host: &NodeHandle) {
+        host.silence();
+        let node = self.id_of(host);
+        let mut seen = self.fleet.node(node).await.node.last_seen_at;
+        loop {
+            tokio::time::sleep(HEARTBEAT * 2).await;
+            match self.fleet.node(node).await.node.last_seen_at {
+                now if now == seen => return,
+                later => seen = later,
+            }
+        }
+    }
+
     pub async fn force_release(&self, id: AllocationId) -> Result<Allocation, ClientError> {
         force_release(&self.fleet.operator, id).await
     }
@@ -164,10 +202,44 @@ impl Cloud {
     }
 }
 
-pub async fn add_key(world: &World, tenant: &Tenant, name: &str, public_key: &str) -> SshKey {
-    let spec = SshKeySpec { name: name.parse().unwrap(), public_key: public_key.parse().unwrap() };
-    let session = world.signed_in(tenant.owner.id).await;
-    session.call::<AddSshKey>(Nothing {}, Default::default(), spec).await.unwrap()
+/// Registers the key of a file, whose private half is beside it, for a tenant.
+pub async fn add_key(world: &World, tenant: &Tenant, name: &str, key: &Path) -> SshKey {
+    register(world, tenant.owner.id, name, key).await
+}
+
+/// A key of somebody's own that the real program made, registered for them.
+pub async fn new_key(world: &World, user: UserId, name: &str) -> SshKey {
+    let folder = tempfile::tempdir().unwrap();
+    register(world, user, name, &make_key(folder.path(), name)).await
+}
+
+/// A key that the real program made in a folder; the private half has no ending.
+pub fn make_key(folder: &Path, name: &str) -> PathBuf {
+    let file = folder.join(name);
+    let mut make = Command::new("ssh-keygen");
+    make.args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"]).arg(&file);
+    assert!(make.status().expect("ssh-keygen is installed").success());
+    file
+}
+
+/// What somebody sends to register the key of a file.
+pub fn key_spec(user: UserId, name: &str, key: &Path) -> SshKeySpec {
+    let public_key = std::fs::read_to_string(key.with_extension("pub")).unwrap().trim().parse().unwrap();
+    SshKeySpec { name: name.parse().unwrap(), public_key, proof: prove(user, key) }
+}
+
+/// Somebody's id, signed by a key.
+pub fn prove(user: UserId, key: &Path) -> SshSignature {
+    let mut sign = Command::new("ssh-keygen");
+    sign.args(["-q", "-Y", "sign", "-n", PROOF_NAMESPACE, "-f"]).arg(key);
+    let mut child = sign.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(user.to_string().as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().trim().parse().unwrap()
+}
+
+async fn register(world: &World, user: UserId, name: &str, key: &Path) -> SshKey {
+    let spec = key_spec(user, name, key);
+    world.signed_in(user).await.call::<AddSshKey>(Nothing {}, Default::default(), spec).await.unwrap()
 }
 
 pub async fn force_release(operator: &Client, id: AllocationId) -> Result<Allocation, ClientError> {
@@ -231,7 +303,7 @@ impl Tenant {
                 return seen;
             }
             looked += 1;
-            assert!(looked < 1500, "waited half a minute for {id} to be {state}: {seen:?}, {:?}", self.why(id).await);
+            assert!(looked < 6000, "waited two minutes for {id} to be {state}: {seen:?}, {:?}", self.why(id).await);
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     }

@@ -36,9 +36,15 @@ impl Database {
     /// soon something happens: no other test's transaction holds it up.
     pub async fn alone() -> Database {
         let cluster = start_disposable().await;
-        let socket_dir = cluster.socket_dir().to_string_lossy().into_owned();
+        let database = Database::on(&cluster).await;
         // It ends, and its data goes, when this process does.
         std::mem::forget(cluster);
+        database
+    }
+
+    /// A fresh, migrated database in a cluster that the test starts and kills.
+    pub async fn on(cluster: &Cluster) -> Database {
+        let socket_dir = cluster.socket_dir().to_string_lossy().into_owned();
         let address = |database: &str| url(&socket_dir, "postgres", database);
         control::dev::make_role_and_database(address, USER, USER).await.unwrap();
         migrations::up(&url(&socket_dir, USER, USER)).await.unwrap();
@@ -64,6 +70,13 @@ impl Database {
     /// As somebody who is above every rule, for looking and for tampering.
     pub async fn superuser(&self) -> PgConnection {
         PgConnection::connect(&url(&self.cluster, "postgres", &self.name)).await.unwrap()
+    }
+
+    /// Whether somebody waits in it for a lock.
+    pub async fn waits_for_lock(&self) -> bool {
+        let statement = "SELECT EXISTS (SELECT FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock')";
+        sqlx::query_scalar(statement).fetch_one(&mut self.superuser().await).await.unwrap()
     }
 
     /// Where the cluster's socket is.

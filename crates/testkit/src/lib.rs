@@ -47,7 +47,15 @@ pub use wire::Wire;
 pub use world::{Member, World};
 
 /// How often a crash, race or fuzz loop runs: in full with `GPUAAS_SOAK`, else
-/// about a tenth of it.
+/// about a tenth of it. The size is printed for the table of `cargo xtask soak`.
 pub fn rounds(full: usize) -> usize {
-    if std::env::var_os("GPUAAS_SOAK").is_some() { full } else { (full / 10).max(1) }
+    let size = if std::env::var_os("GPUAAS_SOAK").is_some() { full } else { (full / 10).max(1) };
+    println!("loop size: {size}");
+    size
+}
+
+/// For tests that make users: those are ignored by name and run as a step of their
+/// own, so that one which did not run never counts as passed.
+pub fn needs_root() {
+    assert!(nix::unistd::geteuid().is_root(), "this test makes users: run `sudo cargo xtask root-test`");
 }

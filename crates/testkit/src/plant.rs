@@ -44,7 +44,7 @@ impl Plant {
         let database = Arc::new(Database::new().await);
         let fleet = Fleet::on(Server::with(database.clone(), &[Role::Api], |_| ()).await).await;
         let operator = fleet.world.operator().await;
-        let limits = ["address", "default", "launch", "admin"];
+        let limits = ["address", "default", "launch", "financial", "admin"];
         for lane in limits {
             set_policy(&fleet.operator, &format!("rate_limit.{lane}_per_minute"), "1000000").await;
         }

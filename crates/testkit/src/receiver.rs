@@ -30,6 +30,8 @@ pub enum Manner {
 /// A request as it came in.
 #[derive(Debug, Clone)]
 pub struct Heard {
+    /// When all of it was read.
+    pub at: jiff::Timestamp,
     pub line: String,
     pub headers: BTreeMap<String, String>,
     pub body: Vec<u8>,
@@ -100,6 +102,7 @@ async fn serve(stream: TcpStream, manner: Arc<Mutex<Manner>>, heard: Arc<Mutex<V
     let _ = match manner {
         Manner::Answer(status) => stream.write_all(answer(status, "").as_bytes()).await,
         Manner::Slowly(pause) => {
+            // pause: the manner that the test asked for
             tokio::time::sleep(pause).await;
             stream.write_all(answer(200, "").as_bytes()).await
         }
@@ -129,5 +132,5 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Heard> {
     let length = headers.get("content-length").and_then(|it| it.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
-    Some(Heard { line: line.trim().to_owned(), headers, body })
+    Some(Heard { at: jiff::Timestamp::now(), line: line.trim().to_owned(), headers, body })
 }

@@ -17,11 +17,11 @@ use crate::{Member, World};
 pub struct Watch(WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>);
 
 impl Watch {
-    /// The next frame; fails the test after half a minute.
+    /// The next frame; fails the test after two minutes.
     pub async fn next(&mut self) -> serde_json::Value {
         loop {
-            let message = tokio::time::timeout(Duration::from_secs(30), self.0.next()).await;
-            match message.expect("a frame within half a minute").expect("the socket is open").unwrap() {
+            let message = tokio::time::timeout(Duration::from_secs(120), self.0.next()).await;
+            match message.expect("a frame within two minutes").expect("the socket is open").unwrap() {
                 Message::Text(text) => return serde_json::from_str(&text).unwrap(),
                 Message::Close(_) => panic!("the server closed the socket"),
                 _ => (),

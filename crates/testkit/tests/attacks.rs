@@ -1,8 +1,11 @@
-//! What somebody can try who got hold of a node's certificate, of a token, or
-//! of the database: all of it is refused, and each refusal is counted.
+//! What somebody can try who got hold of a node's certificate or of a token, or
+//! who can write tasks into the database: hosts and the control plane refuse it,
+//! and each refusal is counted.
 //!
-//! Forged tasks are laid into the database, as its thief could, so that the real
-//! control plane delivers them over the real protocol to agents that must not act.
+//! Forged tasks are laid into the database so that the real control plane
+//! delivers them over the real protocol to agents that must not act. No more is
+//! claimed of a thief of the database: who can write any row of it can add
+//! people, roles and keys, and so ask for what is refused here in a proper way.
 
 use std::time::Duration;
 
@@ -49,6 +52,7 @@ async fn wicked(cloud: &Cloud, node: NodeId) -> Task {
         gpus: vec![GpuRef { uuid: slot.gpu_uuid, pci: slot.pci }],
         login: Login { user: "gffffffffffff".into(), keys: vec![] },
         self_test: true,
+        limits: None,
     };
     let (now, epoch) = (cloud.world().server.app.db.clock.estimate(), cloud.world().server.app.db.epoch());
     let life = (now, now + Duration::from_secs(3600));
@@ -160,8 +164,7 @@ async fn a_stolen_certificate_opens_one_node_and_no_other() {
     let cloud = Cloud::new(2, 1).await;
     let (a, b) = (cloud.hosts.node(0), cloud.hosts.node(1));
     let b_id = cloud.id_of(&b);
-    b.silence();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    cloud.silences(&b).await;
     let task = cloud.fleet.order(b_id, 1).await;
 
     let stolen = a.identity().unwrap();

@@ -65,6 +65,7 @@ async fn offer(world: &World, regions: &[&str], skus: &[(&str, Shape, Option<&st
             gpu_model: model.map(|it| it.parse().unwrap()),
             gpu_counts: vec![1, 8],
             numa_bound: false,
+            limits: Default::default(),
         };
         operator.call::<CreateSku>(Default::default(), Default::default(), spec).await.unwrap();
     }
@@ -161,8 +162,14 @@ async fn a_bare_metal_sku_counts_whole_nodes_and_says_so() {
     for (name, gpu_model, gpu_counts) in
         [("metal", Some("NVIDIA H200".parse().unwrap()), vec![2, 4]), ("metal-of-two", None, vec![2])]
     {
-        let spec =
-            SkuSpec { name: name.parse().unwrap(), shape: Shape::Baremetal, gpu_model, gpu_counts, numa_bound: false };
+        let spec = SkuSpec {
+            name: name.parse().unwrap(),
+            shape: Shape::Baremetal,
+            gpu_model,
+            gpu_counts,
+            numa_bound: false,
+            limits: Default::default(),
+        };
         operator.call::<CreateSku>(Default::default(), Default::default(), spec).await.unwrap();
     }
     let mut above = planting(&world).await;

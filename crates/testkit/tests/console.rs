@@ -121,7 +121,7 @@ async fn a_browser_keeps_its_refresh_token_where_no_script_reads_it() {
     let opened = browser.sign_in(&person).await;
     assert_eq!(opened.status(), StatusCode::CREATED);
     let set = header(&opened, "set-cookie").to_owned();
-    for part in ["HttpOnly", "SameSite=Strict", "Path=/console/session"] {
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/;"] {
         assert!(set.contains(part), "{part} in {set}");
     }
     let first = cookie(&opened);
@@ -183,7 +183,60 @@ async fn over_tls_the_cookie_never_travels_without() {
     let person = world.person_with_password().await;
     let opened = Browser::on(&world).sign_in(&person).await;
     let set = header(&opened, "set-cookie");
-    assert!(set.starts_with("__Secure-gpuaas_refresh=") && set.ends_with("; Secure"), "{set}");
+    assert!(set.starts_with("__Host-gpuaas_refresh=") && set.ends_with("; Secure"), "{set}");
+    assert!(set.contains("; Path=/;") && !set.contains("Domain"), "what browsers ask of that prefix: {set}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_refresh_cookies_are_refused_and_forgotten() {
+    let world = World::new().await;
+    let (victim, attacker) = (world.person_with_password().await, world.person_with_password().await);
+    let browser = Browser::on(&world);
+    let (own, tossed) = (cookie(&browser.sign_in(&victim).await), cookie(&browser.sign_in(&attacker).await));
+    for both in [format!("{tossed}; {own}"), format!("{own}; other=1; {tossed}")] {
+        let refused = browser.refresh(&both, "same-origin").await;
+        assert_eq!(refused.status(), StatusCode::UNAUTHORIZED, "another site's cookie decides who somebody is");
+        assert!(header(&refused, "set-cookie").contains("Max-Age=0"));
+    }
+    assert_eq!(browser.refresh(&own, "same-origin").await.status(), StatusCode::OK, "neither was used up");
+}
+
+/// A gateway as an operator of `gpu.example.com` would add it.
+fn gateway_spec(region_id: contract::id::RegionId, name: &str, agents: &str, apps: &str) -> GatewaySpec {
+    GatewaySpec {
+        name: name.parse().unwrap(),
+        region_id,
+        agent_url: format!("https://{agents}:7444").parse().unwrap(),
+        public_url: "wss://gw.example.com".parse().unwrap(),
+        ssh_address: None,
+        app_domain: apps.parse().unwrap(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_names_stay_apart_from_the_consoles_and_the_node_listeners() {
+    let database = std::sync::Arc::new(testkit::Database::new().await);
+    let named = |config: &mut control::config::Config| {
+        config.identity.issuer = "https://gpu.example.com".into();
+        config.node.names = vec!["nodes.example.com".into(), "127.0.0.1".into()];
+    };
+    let world = World::on(Server::alone(database, named).await).await;
+    let operator = world.as_(&world.operator().await);
+    let region = operator.call::<CreateRegion>(Nothing {}, Nothing {}, RegionSpec { name: "edge".parse().unwrap() });
+    let region = region.await.unwrap().id;
+    let create = async |name: &str, agents: &str, apps: &str| {
+        operator.call::<CreateGateway>(Nothing {}, Nothing {}, gateway_spec(region, name, agents, apps)).await
+    };
+    let below = ["gpu.example.com", "apps.gpu.example.com", "example.com", "apps.example.com"];
+    for (number, apps) in below.into_iter().enumerate() {
+        let refused = create(&format!("a-{number}"), "edge.example.com", apps).await.unwrap_err();
+        assert!(refused.is(contract::Code::InvalidValue), "{apps}: {refused}");
+        assert!(refused.to_string().contains("gpu.example.com"), "{refused}");
+    }
+    let refused = create("b", "NODES.example.com", "example-apps.net").await.unwrap_err();
+    assert!(refused.is(contract::Code::InvalidValue), "{refused}");
+    create("c", "edge.example.com", "example-apps.net").await.unwrap();
+    create("d", "127.0.0.1", "apps.example.net").await.expect("one machine for all of it is a usual way to begin");
 }
 
 #[tokio::test(flavor = "multi_thread")]

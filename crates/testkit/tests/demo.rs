@@ -223,7 +223,7 @@ async fn a_step_that_fails_gives_back_what_was_taken_and_its_code_is_kept() {
     };
     // It is nobody of the demo, so what it costs may be real.
     let refused = ended(as_program(&["demo"])).await;
-    refused.has(2, &["Price     3.50 USD", "Hold      none", "0.875 USD", "Add --yes if you mean it."]);
+    refused.has(2, &["Price     3.50 USD", "Hold      0.875 USD", "Add --yes if you mean it."]);
     assert!(stand.is_empty().await && stand.allocations("released").await.is_empty());
 
     let failed = ended(as_program(&["demo", "--yes"])).await;

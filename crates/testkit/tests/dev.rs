@@ -87,6 +87,9 @@ async fn ctrl_c_leaves_nothing_running_and_a_kill_loses_nothing() {
     let first = dev.env();
     assert_eq!(fs::metadata(data.join("dev.env")).unwrap().permissions().mode() & 0o077, 0);
     assert_eq!(whoami(&dev, &first["GPUAAS_TOKEN"]).await, 200);
+    let policy = reqwest::Client::new().get(format!("{}/v1/platform/policies/billing.required", dev.daemon.base));
+    let policy = policy.bearer_auth(&first["GPUAAS_OPERATOR_TOKEN"]).send().await.unwrap().text().await.unwrap();
+    assert!(policy.contains(r#""value":"true""#), "what is tried out here must be affordable: {policy}");
     let before = family(dev.daemon.child.id().unwrap());
     assert!(before.len() > 5, "gpuaasd, its PostgreSQL and their helpers: {before:?}");
     dev.daemon.signal(Signal::SIGINT);

@@ -6,14 +6,14 @@ use client::ClientError;
 use contract::{
     Code, Name, Role, SecretText,
     organizations::OrganizationPath,
-    projects::{CreateProject, GetProject, ListProjects, ProjectFilter, ProjectPath, ProjectSpec},
+    projects::{CreateProject, GetProject, ListProjects, ProjectFilter, ProjectPath, ProjectSpec, RenameProject},
     service_accounts::{
         CreateServiceAccount, CreateServiceAccountKey, DeleteServiceAccount, ServiceAccountPath, ServiceAccountSpec,
     },
     sessions::{CreateSession, Credentials, RefreshSession, RefreshToken},
 };
 use kernel::{Access, Tx};
-use testkit::{World, world::PASSWORD};
+use testkit::{Server, World, world::PASSWORD};
 
 fn spec(name: &str) -> ProjectSpec {
     ProjectSpec { name: name.parse::<Name>().unwrap() }
@@ -52,6 +52,103 @@ async fn a_key_that_is_used_for_another_body_is_refused() {
     client.call_with_key::<CreateProject>("k", path(), Default::default(), spec("a")).await.unwrap();
     let error = client.call_with_key::<CreateProject>("k", path(), Default::default(), spec("b")).await.unwrap_err();
     assert!(error.is(Code::KeyReused), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusal_is_repeated_to_copies_of_a_request() {
+    let world = World::new().await;
+    let (organization, owner) = world.organization().await;
+    let client = world.as_(&owner);
+    let path = || OrganizationPath { organization_id: organization };
+    let create = async || client.call_with_key::<CreateProject>("k", path(), Default::default(), spec("taken")).await;
+    let other = client.call::<CreateProject>(path(), Default::default(), spec("taken")).await.unwrap();
+    let first = create().await.unwrap_err();
+    assert!(first.is(Code::NameTaken), "{first}");
+    assert!(!first.problem().unwrap().is_replay);
+
+    let at = ProjectPath { project_id: other.id };
+    client.call::<RenameProject>(at, Default::default(), spec("renamed")).await.unwrap();
+    let copy = create().await.unwrap_err();
+    assert!(copy.is(Code::NameTaken), "the name is free by now, and the copy is refused all the same: {copy}");
+    let (first, copy) = (first.problem().unwrap(), copy.problem().unwrap());
+    assert!(copy.is_replay, "a header says that it repeats an earlier answer");
+    assert_eq!(copy.correlation_id, first.correlation_id);
+    let error = client.call_with_key::<CreateProject>("k", path(), Default::default(), spec("b")).await.unwrap_err();
+    assert!(error.is(Code::KeyReused), "{error}");
+
+    world.server.app.db.clock.advance(Duration::from_secs(61));
+    create().await.expect("after `idempotency.refusal_seconds` it is a new request");
+}
+
+/// Copies of one request on two replicas, while what it is refused for goes away.
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_on_two_replicas_agree_while_the_cause_of_a_refusal_goes_away() {
+    let world = World::new().await;
+    let second = Server::with(world.server.database.clone(), &[control::roles::Role::Api], |_| ()).await;
+    let (organization, owner) = world.organization().await;
+    let path = move || OrganizationPath { organization_id: organization };
+    let (mut refused, mut made) = (0, 0);
+    for round in 0..testkit::rounds(200) {
+        let name = format!("p{round}");
+        let other = world.as_(&owner).call::<CreateProject>(path(), Default::default(), spec(&name)).await.unwrap();
+        let (at, renamed) = (ProjectPath { project_id: other.id }, format!("r{round}"));
+        let rename = tokio::spawn({
+            let client = world.as_(&owner);
+            async move { client.call::<RenameProject>(at, Default::default(), spec(&renamed)).await }
+        });
+        // Copies come before, with and after the end of what they are refused for.
+        let head_start = Duration::from_millis(round as u64 % 10 * 3);
+        let copies: Vec<_> = (0..6)
+            .map(|n| {
+                let server = if n % 2 == 0 { &world.server } else { &second };
+                let (client, name) = (server.client(Some(&owner.token)), name.clone());
+                tokio::spawn(async move {
+                    tokio::time::sleep(head_start).await;
+                    let key = format!("copy-{name}");
+                    client.call_with_key::<CreateProject>(key, path(), Default::default(), spec(&name)).await
+                })
+            })
+            .collect();
+        rename.await.unwrap().unwrap();
+        let mut answers = Vec::new();
+        for copy in copies {
+            answers.push(match copy.await.unwrap() {
+                Ok(project) => project.id.to_string(),
+                Err(error) => error.problem().expect("an answer").correlation_id.clone(),
+            });
+        }
+        assert!(answers.iter().all(|it| *it == answers[0]), "round {round}: {answers:?}");
+        if answers[0].starts_with("proj-") { made += 1 } else { refused += 1 }
+    }
+    println!("6 copies on two replicas: all made it in {made} rounds, all were refused in {refused}, none disagreed");
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connection_that_the_database_ends_is_answered_with_503_and_retry_after() {
+    let world = World::new().await;
+    let (organization, owner) = world.organization().await;
+    execute(
+        &world,
+        "CREATE FUNCTION planted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+         BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(5); RETURN NEW; END $$;
+         CREATE TRIGGER planted BEFORE INSERT ON projects FOR EACH ROW EXECUTE FUNCTION planted()",
+    )
+    .await;
+    let answer = reqwest::Client::new()
+        .post(format!("{}/v1/organizations/{organization}/projects", world.server.base))
+        .bearer_auth(&owner.token)
+        .header("idempotency-key", "once")
+        .json(&spec("one"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), 503, "{:?}", answer.text().await);
+    assert_eq!(answer.headers()["retry-after"], "2");
+    execute(&world, "DROP TRIGGER planted ON projects").await;
+    let path = OrganizationPath { organization_id: organization };
+    let made = world.as_(&owner).call_with_key::<CreateProject>("once", path, Default::default(), spec("one")).await;
+    made.expect("the key was not used up");
 }
 
 #[tokio::test(flavor = "multi_thread")]

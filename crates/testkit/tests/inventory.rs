@@ -1,11 +1,11 @@
 //! What is on offer: regions, pools, SKUs, prices, quotas, and people's SSH keys.
 
-use std::{process::Command, time::Duration};
+use std::{path::PathBuf, process::Command, time::Duration};
 
 use client::{Client, ClientError};
 use contract::{
     Code, Limit, Page, Role,
-    id::{OrganizationId, PoolId, RegionId, SkuId, SshKeyId},
+    id::{OrganizationId, PoolId, RegionId, SkuId, SshKeyId, UserId},
     organizations::OrganizationPath,
     policies::{
         GetProjectPolicy, OrganizationPolicyPath, PolicyValue, ProjectPolicyPath, SetOrganizationPolicy,
@@ -21,7 +21,11 @@ use contract::{
 };
 use control::{prices, quotas, ssh_keys};
 use kernel::{Access, Actor, Scope, Tx, clock};
-use testkit::{World, world::set_policy};
+use testkit::{
+    World,
+    cloud::{key_spec, make_key, prove},
+    world::set_policy,
+};
 
 async fn region(operator: &Client, name: &str) -> Result<Region, ClientError> {
     let spec = RegionSpec { name: name.parse().unwrap() };
@@ -46,6 +50,7 @@ async fn sku(operator: &Client, name: &str, gpu_counts: &[u16]) -> Result<Sku, C
         gpu_model: Some("NVIDIA H200".parse().unwrap()),
         gpu_counts: gpu_counts.to_vec(),
         numa_bound: true,
+        limits: Default::default(),
     };
     operator.call::<CreateSku>(Default::default(), Default::default(), spec).await
 }
@@ -72,22 +77,32 @@ async fn quotas_of(client: &Client, organization_id: OrganizationId) -> Vec<Quot
     client.call::<ListQuotas>(path, Default::default(), Default::default()).await.unwrap().items
 }
 
-async fn add_key(client: &Client, name: &str, line: &str) -> Result<SshKey, ClientError> {
-    let spec = SshKeySpec { name: name.parse().unwrap(), public_key: line.parse().unwrap() };
+async fn add_key(client: &Client, user: UserId, name: &str, key: &Made) -> Result<SshKey, ClientError> {
+    let spec = key_spec(user, name, &key.file);
     client.call::<AddSshKey>(Default::default(), Default::default(), spec).await
 }
 
-/// A public key made by the real program, and the fingerprint that it prints.
-fn made_key(comment: &str) -> (String, String) {
+/// A key made by the real program, and what it prints of it.
+struct Made {
+    _folder: tempfile::TempDir,
+    file: PathBuf,
+    line: String,
+    fingerprint: String,
+}
+
+fn made_key(name: &str) -> Made {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("key");
-    let mut make = Command::new("ssh-keygen");
-    make.args(["-q", "-t", "ed25519", "-N", "", "-C", comment, "-f"]).arg(&file);
-    assert!(make.status().unwrap().success());
+    let file = make_key(folder.path(), name);
     let public = file.with_extension("pub");
     let said = Command::new("ssh-keygen").arg("-lf").arg(&public).output().unwrap();
     let fingerprint = String::from_utf8(said.stdout).unwrap().split(' ').nth(1).unwrap().to_owned();
-    (std::fs::read_to_string(public).unwrap().trim().to_owned(), fingerprint)
+    let line = std::fs::read_to_string(public).unwrap().trim().to_owned();
+    Made { _folder: folder, file, line, fingerprint }
+}
+
+/// Registers a key with what somebody made up instead of what they hold.
+async fn claim(client: &Client, spec: SshKeySpec) -> Result<SshKey, ClientError> {
+    client.call::<AddSshKey>(Default::default(), Default::default(), spec).await
 }
 
 async fn begin(world: &World, scope: Scope) -> Tx {
@@ -160,11 +175,12 @@ async fn bad_input_is_named_and_leaves_no_trace() {
     let north = region(&operator, "north").await.unwrap();
     pool(&operator, "hosts", north.id).await.unwrap();
     let slice = sku(&operator, "h200-slice", &[1]).await.unwrap();
-    let (line, _) = made_key("mine");
-    add_key(&person, "laptop", &line).await.unwrap();
+    let stranger = world.person().await;
+    let mine = made_key("mine");
+    add_key(&person, owner.id, "laptop", &mine).await.unwrap();
     let mut above = world.server.database.superuser().await;
     let mut trace = async || -> String {
-        let tables = ["regions", "pools", "skus", "prices", "quotas", "ssh_keys", "outbox", "audit", "idempotency"];
+        let tables = ["regions", "pools", "skus", "prices", "quotas", "ssh_keys", "outbox", "audit"];
         let counts: Vec<String> = tables.iter().map(|it| format!("(SELECT count(*) FROM {it})")).collect();
         let statement = format!("SELECT concat_ws(' ', {})", counts.join(", "));
         sqlx::query_scalar(sqlx::AssertSqlSafe(statement)).fetch_one(&mut above).await.unwrap()
@@ -200,12 +216,19 @@ async fn bad_input_is_named_and_leaves_no_trace() {
     assert!(set_quota(&operator, organization, SkuId::generate(), 1).await.unwrap_err().is(Code::NotFound));
     assert!(set_quota(&operator, OrganizationId::generate(), slice.id, 1).await.unwrap_err().is(Code::NotFound));
 
-    let (other, _) = made_key("other");
-    assert!(add_key(&person, "LAPTOP", &other).await.unwrap_err().is(Code::NameTaken), "names compare without case");
-    let renamed = line.replace(" mine", " another comment");
-    refused_at(add_key(&person, "again", &renamed).await, Code::InvalidValue, "public_key");
-    let lying = other.replace("ssh-ed25519", "ssh-rsa");
-    refused_at(add_key(&person, "liar", &lying).await, Code::InvalidValue, "public_key");
+    let other = made_key("other");
+    let taken = add_key(&person, owner.id, "LAPTOP", &other).await.unwrap_err();
+    assert!(taken.is(Code::NameTaken), "names compare without case");
+    let renamed = mine.line.replace(" mine", " another comment").parse().unwrap();
+    let spec = SshKeySpec { public_key: renamed, ..key_spec(owner.id, "again", &mine.file) };
+    refused_at(claim(&person, spec).await, Code::InvalidValue, "public_key");
+    let lying = other.line.replace("ssh-ed25519", "ssh-rsa").parse().unwrap();
+    let spec = SshKeySpec { public_key: lying, ..key_spec(owner.id, "liar", &other.file) };
+    refused_at(claim(&person, spec).await, Code::InvalidValue, "public_key");
+    let spec = SshKeySpec { proof: prove(stranger.id, &other.file), ..key_spec(owner.id, "found", &other.file) };
+    refused_at(claim(&person, spec).await, Code::InvalidValue, "proof");
+    let spec = SshKeySpec { proof: prove(owner.id, &mine.file), ..key_spec(owner.id, "found", &other.file) };
+    refused_at(claim(&person, spec).await, Code::InvalidValue, "proof");
     let path = SshKeyPath { ssh_key_id: SshKeyId::generate() };
     let none = person.call::<RemoveSshKey>(path, Default::default(), Default::default()).await.unwrap_err();
     assert!(none.is(Code::NotFound));
@@ -216,7 +239,7 @@ async fn bad_input_is_named_and_leaves_no_trace() {
     {
         assert!(bad.parse::<PublicKey>().is_err(), "{bad}");
     }
-    assert!(format!("{line}\n{other}").parse::<PublicKey>().is_err(), "one line only");
+    assert!(format!("{}\n{}", mine.line, other.line).parse::<PublicKey>().is_err(), "one line only");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -382,31 +405,31 @@ async fn a_project_lowers_its_gpus_and_never_raises_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_keeps_public_keys_and_allocations_get_their_lines() {
+async fn a_person_keeps_public_keys_and_allocations_choose_among_them() {
     let world = World::new().await;
     let (organization, owner) = world.organization().await;
     let member = world.member_of(organization, Role::Member).await;
     let (mine, theirs) = (world.signed_in(owner.id).await, world.signed_in(member.id).await);
-    let ((first, fingerprint), (second, _), (foreign, _)) = (made_key("owner@laptop"), made_key("b"), made_key("c"));
-    let laptop = add_key(&mine, "laptop", &first).await.unwrap();
-    assert_eq!((laptop.fingerprint.as_str(), laptop.public_key.as_str()), (fingerprint.as_str(), first.as_str()));
-    let desk = add_key(&mine, "desk", &second).await.unwrap();
-    let other = add_key(&theirs, "laptop", &foreign).await.unwrap();
-    add_key(&theirs, "shared", &first).await.expect("two people may hold one key");
+    let (first, second, foreign) = (made_key("owner@laptop"), made_key("b"), made_key("c"));
+    let laptop = add_key(&mine, owner.id, "laptop", &first).await.unwrap();
+    assert_eq!((&laptop.fingerprint, laptop.public_key.as_str()), (&first.fingerprint, first.line.as_str()));
+    let desk = add_key(&mine, owner.id, "desk", &second).await.unwrap();
+    let other = add_key(&theirs, member.id, "laptop", &foreign).await.unwrap();
+    let shared = add_key(&theirs, member.id, "shared", &first).await;
+    refused_at(shared, Code::InvalidValue, "public_key");
     let listed = mine.call::<ListSshKeys>(Default::default(), Default::default(), Default::default()).await.unwrap();
     assert_eq!(listed.items, [desk.clone(), laptop.clone()]);
 
-    let bare = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let mut tx = begin(&world, Scope::Organization(organization.uuid())).await;
-    let lines = ssh_keys::lines(&mut tx, owner.id, None).await.unwrap();
-    assert_eq!(lines, Ok(vec![bare(&first), bare(&second)]), "without the comment");
-    let lines = ssh_keys::lines(&mut tx, owner.id, Some(&[desk.id, desk.id])).await.unwrap();
-    assert_eq!(lines, Ok(vec![bare(&second)]));
-    let lines = ssh_keys::lines(&mut tx, owner.id, Some(&[desk.id, other.id])).await.unwrap();
-    assert_eq!(lines, Err(other.id), "another member's key is not theirs");
-    assert_eq!(ssh_keys::lines(&mut tx, owner.id, Some(&[])).await.unwrap(), Ok(vec![]));
+    let keys = ssh_keys::chosen(&mut tx, owner.id, None).await.unwrap();
+    assert_eq!(keys, Ok(vec![laptop.id, desk.id]), "all, unless some are named");
+    let keys = ssh_keys::chosen(&mut tx, owner.id, Some(&[desk.id, desk.id])).await.unwrap();
+    assert_eq!(keys, Ok(vec![desk.id]));
+    let keys = ssh_keys::chosen(&mut tx, owner.id, Some(&[desk.id, other.id])).await.unwrap();
+    assert_eq!(keys, Err(other.id), "another member's key is not theirs");
+    assert_eq!(ssh_keys::chosen(&mut tx, owner.id, Some(&[])).await.unwrap(), Ok(vec![]));
     let mut tx = begin(&world, Scope::Organization(OrganizationId::generate().uuid())).await;
-    assert_eq!(ssh_keys::lines(&mut tx, owner.id, None).await.unwrap(), Ok(vec![]), "strangers see none");
+    assert_eq!(ssh_keys::chosen(&mut tx, owner.id, None).await.unwrap(), Ok(vec![]), "strangers see none");
 
     let path = SshKeyPath { ssh_key_id: laptop.id };
     let foreign = theirs.call::<RemoveSshKey>(path.clone(), Default::default(), Default::default()).await;
@@ -414,13 +437,13 @@ async fn a_person_keeps_public_keys_and_allocations_get_their_lines() {
     mine.call::<RemoveSshKey>(path, Default::default(), Default::default()).await.unwrap();
     let operator = world.as_(&world.operator().await);
     set_policy(&operator, "ssh_keys.max", "1").await;
-    assert!(add_key(&mine, "laptop", &first).await.unwrap_err().is(Code::LimitReached));
+    assert!(add_key(&mine, owner.id, "laptop", &first).await.unwrap_err().is(Code::LimitReached));
     let path = UserPath { user_id: member.id };
     operator.call::<EraseUser>(path, Default::default(), Default::default()).await.unwrap();
     let mut above = world.server.database.superuser().await;
     let left: Vec<String> = sqlx::query_scalar("SELECT name FROM ssh_keys").fetch_all(&mut above).await.unwrap();
     assert_eq!(left, ["desk"], "an erased person leaves none");
-    assert_eq!(told(&world, "^ssh_key[.]").await.len(), 5);
+    assert_eq!(told(&world, "^ssh_key[.]").await.len(), 5, "the erased person's key is said to be gone, too");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -105,7 +105,7 @@ async fn a_killed_server_loses_and_doubles_nothing() {
         daemon = Daemon::serve(&url, port, &[]).await;
         settle(&daemon, &owner.token, organization, &mut *book.lock().await).await;
         check(&database, &*book.lock().await, organization).await;
-        verified = verify(&daemon, &operator.token).await;
+        verified = daemon.verify_audit(&operator.token).await;
         drained(&database).await;
     }
     let book = book.lock().await;
@@ -149,22 +149,6 @@ async fn check(database: &Database, book: &Book, organization: OrganizationId) {
 
 async fn count(connection: &mut PgConnection, statement: &'static str) -> i64 {
     sqlx::query_scalar(statement).fetch_one(connection).await.unwrap()
-}
-
-async fn verify(daemon: &Daemon, token: &str) -> String {
-    let (mut after, mut seals, mut entries) = (0, 0, 0);
-    loop {
-        let address = format!("{}/v1/platform/audit/verify?limit=200&after={after}", daemon.base);
-        let report: serde_json::Value =
-            Client::new().get(address).bearer_auth(token).send().await.unwrap().json().await.unwrap();
-        assert_eq!(report["findings"], serde_json::json!([]), "{report}");
-        seals += report["seals_checked"].as_i64().unwrap();
-        entries += report["entries_checked"].as_i64().unwrap();
-        match report["next_after"].as_i64() {
-            Some(next) => after = next,
-            None => return format!("{seals} seals over {entries} audit entries verify"),
-        }
-    }
 }
 
 /// Every durable reader gets past every event.

@@ -79,8 +79,9 @@ async fn every_lifecycle_that_is_driven_has_a_reconciler() {
         ($($machine:path),* $(,)?) => { [$(driven::<$machine>()),*] };
     }
     /// What is visited at moments of its own and has no states: usage to post,
-    /// budgets to foresee, months to invoice, and what a payment provider told.
-    const STATELESS: &[&str] = &["books", "budget", "invoices", "payment_comparison", "payment_event"];
+    /// budgets to foresee, months to invoice, and what a payment provider told. Security
+    /// mail has the states of any mail and a queue of its own.
+    const STATELESS: &[&str] = &["books", "budget", "invoices", "payment_comparison", "payment_event", "security_mail"];
     let world = World::new().await;
     let mut driven: Vec<_> = control::for_each_machine!(all_driven).into_iter().flatten().collect();
     driven.extend(STATELESS);

@@ -8,9 +8,12 @@ use std::{
 };
 
 use contract::{
+    Role,
     allocations::{AllocationPath, AllocationSpec, AllocationSshKeys, AllocationState, SetAllocationSshKeys},
+    members::{MemberPath, RemoveMember},
     nodes::{ListNodes, NodeState},
     pools::Provider,
+    ssh_keys::{RemoveSshKey, SshKeyPath},
 };
 use testkit::{
     Fleet, Tenant,
@@ -22,15 +25,6 @@ use testkit::{
 
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// False, with the reason printed, where users cannot be made.
-fn is_root() -> bool {
-    let is_root = nix::unistd::geteuid().is_root();
-    if !is_root {
-        println!("skipped: making users and running sshd needs root");
-    }
-    is_root
-}
-
 /// A folder that every user may look into, as `/` is.
 struct Host {
     folder: tempfile::TempDir,
@@ -41,12 +35,20 @@ struct Host {
 
 impl Host {
     fn new() -> Host {
-        let folder = tempfile::tempdir().unwrap();
+        testkit::needs_root();
+        // Not below `/tmp`: sshd refuses keys in folders below one that everybody may write to.
+        let folder = tempfile::tempdir_in("/run").unwrap();
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         for name in ["homes", "state"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let settings = format!("simulated_gpus = 2\nhome_root = \"{}\"\n", folder.path().join("homes").display());
+        let first_uid = 1_000_000 + std::process::id() * 32;
+        let settings = format!(
+            "simulated_gpus = 2\nhome_root = {:?}\nkeys_root = {:?}\nfirst_uid = {first_uid}\nlast_uid = {}\n",
+            folder.path().join("homes"),
+            folder.path().join("keys"),
+            first_uid + 31
+        );
         std::fs::write(folder.path().join("state/agent.toml"), settings).unwrap();
         Host { folder, port: free_port(), sshd: None, user: None }
     }
@@ -61,6 +63,12 @@ impl Host {
         make.args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"]).arg(self.path(name));
         assert!(make.status().unwrap().success());
         std::fs::read_to_string(self.path(name).with_extension("pub")).unwrap().trim().to_owned()
+    }
+
+    /// The same, by its file.
+    fn key_file(&self, name: &str) -> PathBuf {
+        self.key(name);
+        self.path(name)
     }
 
     fn agent(&self, arguments: &[&str]) -> tokio::process::Command {
@@ -82,9 +90,12 @@ impl Host {
         self.key("host-key");
         let settings = format!(
             "Port {}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\nUsePAM no\nStrictModes yes\n\
-             PasswordAuthentication no\nKbdInteractiveAuthentication no\nAuthorizedKeysFile .ssh/authorized_keys\n",
+             PasswordAuthentication no\nKbdInteractiveAuthentication no\nAuthorizedKeysFile .ssh/authorized_keys\n\
+             Match Group {}\nAuthorizedKeysFile {}/%u\n",
             self.port,
-            self.path("host-key").display()
+            self.path("host-key").display(),
+            agent::linux::LOGINS,
+            self.path("keys").display()
         );
         std::fs::write(self.path("sshd_config"), settings).unwrap();
         let mut command = tokio::process::Command::new(SSHD);
@@ -156,16 +167,14 @@ async fn enrolled(host: &Host) -> (Fleet, tokio::process::Child) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root; run by cargo xtask root-test"]
 async fn an_allocation_is_a_real_login_and_its_release_leaves_nothing_of_it() {
-    if !is_root() {
-        return;
-    }
     let mut host = Host::new();
     host.serve_ssh().await;
     let (fleet, mut agent) = enrolled(&host).await;
     let tenant = Tenant::new(&fleet.world).await;
-    let mine = add_key(&fleet.world, &tenant, "mine", &host.key("mine")).await;
-    let second = add_key(&fleet.world, &tenant, "second", &host.key("second")).await;
+    let mine = add_key(&fleet.world, &tenant, "mine", &host.key_file("mine")).await;
+    let second = add_key(&fleet.world, &tenant, "second", &host.key_file("second")).await;
     host.key("stranger");
 
     let active = tenant.get_one(AllocationSpec { ssh_keys: Some(vec![mine.id]), ..ask(1) }).await;
@@ -181,6 +190,12 @@ async fn an_allocation_is_a_real_login_and_its_release_leaves_nothing_of_it() {
     tenant.client.call::<SetAllocationSshKeys>(path, Default::default(), body).await.unwrap();
     eventually("the other key", || async { host.lets_in(&user, "second").await }).await;
     assert!(!host.lets_in(&user, "mine").await, "the first key no longer opens");
+
+    // A key that the tenant adds by hand is not the platform's: it would go around every rule.
+    let own = host.key("own");
+    let plant = format!("mkdir -p .ssh; chmod 700 .ssh; echo '{own}' > .ssh/authorized_keys; chmod 600 .ssh/*");
+    assert!(host.ssh(&user, "second", &plant).await.status.success());
+    assert!(!host.lets_in(&user, "own").await, "a key in the home opens nothing");
 
     let busy = "trap '' HUP TERM; mkdir -p work; echo secret > work/data; (setsid sleep 600 >/dev/null 2>&1 &) ; (nohup sleep 601 >/dev/null 2>&1 &)";
     assert!(host.ssh(&user, "second", busy).await.status.success());
@@ -212,4 +227,34 @@ async fn an_allocation_is_a_real_login_and_its_release_leaves_nothing_of_it() {
         evidence["processes_killed"],
         account.dir.display()
     );
+}
+
+/// Whoever may not be in the organization any longer is not let in by its hosts.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root; run by cargo xtask root-test"]
+async fn former_members_and_removed_keys_open_no_host() {
+    let mut host = Host::new();
+    host.serve_ssh().await;
+    let (fleet, _agent) = enrolled(&host).await;
+    let tenant = Tenant::new(&fleet.world).await;
+    let owner = fleet.world.member_of(tenant.organization, Role::Member).await;
+    let colleague = Tenant { client: fleet.world.as_(&owner), owner, ..tenant.clone() };
+    let theirs = add_key(&fleet.world, &colleague, "colleague", &host.key_file("colleague")).await;
+    let other = add_key(&fleet.world, &colleague, "other", &host.key_file("other")).await;
+    let keys = Some(vec![theirs.id, other.id]);
+    let active = colleague.get_one(AllocationSpec { ssh_keys: keys, ..ask(1) }).await;
+    let user = active.login.clone();
+    host.user = Some(user.clone());
+    assert!(host.lets_in(&user, "colleague").await && host.lets_in(&user, "other").await);
+
+    let session = fleet.world.signed_in(colleague.owner.id).await;
+    let path = SshKeyPath { ssh_key_id: other.id };
+    session.call::<RemoveSshKey>(path, Default::default(), Default::default()).await.unwrap();
+    eventually("the removed key to open nothing", || async { !host.lets_in(&user, "other").await }).await;
+    assert!(host.lets_in(&user, "colleague").await, "the other key still does");
+
+    let path = MemberPath { organization_id: tenant.organization, user_id: colleague.owner.id };
+    tenant.client.call::<RemoveMember>(path, Default::default(), Default::default()).await.unwrap();
+    eventually("the former member to be out", || async { !host.lets_in(&user, "colleague").await }).await;
+    tenant.gives_back(active.id).await;
 }

@@ -75,14 +75,20 @@ async fn populated() -> Arc<Database> {
     world.as_(&leaver).call::<CloseOrganization>(path, Default::default(), Default::default()).await.unwrap();
 
     plant(&world).await;
-    eventually("every table to have a row", || async { empty_tables(&database).await.is_empty() }).await;
+    eventually("consumers, seals and deliveries to leave their rows", || async {
+        empty_tables(&database).await.iter().all(|it| FLEET.contains(&format!("INSERT INTO {it} ")))
+    })
+    .await;
+    // A running server would work on what is planted next, and delete some of it.
     world.server.stop().await;
+    sqlx::raw_sql(FLEET).execute(&mut database.superuser().await).await.unwrap();
     database
 }
 
-/// A row for each table of the fleet and its allocations.
+/// A row for each table of the fleet and its allocations, and for those that a server empties.
 const FLEET: &str = "
     SET session_replication_role = replica; -- states are guarded by lifecycles, which are not what is tested
+    INSERT INTO work (kind, id) SELECT 'test', gen_random_uuid();
     INSERT INTO regions (id, name) SELECT gen_random_uuid(), 'north';
     INSERT INTO pools (id, region_id, name, provider, isolation, isolates_vms)
       SELECT gen_random_uuid(), id, 'hosts', 'sim', 'user_revoke', false FROM regions;
@@ -104,9 +110,11 @@ const FLEET: &str = "
       SELECT gen_random_uuid(), id, 1, 'USD', 1, app_now() FROM skus;
     INSERT INTO quotas (id, organization_id, sku_id, gpus) SELECT gen_random_uuid(), o.id, s.id, 1 FROM organizations o, skus s;
     INSERT INTO ssh_keys (id, user_id, name, public_key, fingerprint)
-      SELECT gen_random_uuid(), id, 'laptop', 'ssh-ed25519 AAAA', 'SHA256:x' FROM users;
+      SELECT gen_random_uuid(), id, 'laptop', 'ssh-ed25519 AAAA', 'SHA256:' || id FROM users;
     INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
       SELECT gen_random_uuid(), p.organization_id, p.id, s.id, 1, 1, false, 'g', '{}', 'test', 'active' FROM projects p, skus s;
+    INSERT INTO allocation_keys (organization_id, allocation_id, user_id, ssh_key_id, place)
+      SELECT a.organization_id, a.id, k.user_id, k.id, 1 FROM allocations a, ssh_keys k;
     INSERT INTO allocation_parts (organization_id, allocation_id, node_id, gpus, slots)
       SELECT a.organization_id, a.id, n.id, '{}', '{}' FROM allocations a, nodes n;
     INSERT INTO tasks (id, node_id, kind, subject_id, version, verb, key_id, payload, signature, expires_at)
@@ -130,6 +138,16 @@ const FLEET: &str = "
     INSERT INTO notification_preferences (user_id, kind, email) SELECT id, 'wallet_low', false FROM users;
     INSERT INTO mails (id, user_id, kind, cause, title, body, state)
       SELECT gen_random_uuid(), id, 'wallet_low', gen_random_uuid(), 'title', 'body', 'sent' FROM users;
+    INSERT INTO mfa_factors (id, user_id, kind, name, credential_id, public_key, sign_count)
+      SELECT gen_random_uuid(), id, 'passkey', 'laptop', sha256(id::text::bytea), '', 0 FROM users;
+    INSERT INTO mfa_recovery_codes (user_id, hash) SELECT id, sha256('x') FROM users;
+    INSERT INTO mfa_challenges (hash, user_id, purpose, payload, expires_at)
+      SELECT sha256(id::text::bytea), id, 'sign_in', '', app_now() + interval '1 hour' FROM users;
+    INSERT INTO mfa_throttles (user_id, failures, retry_at) SELECT id, 1, app_now() FROM users;
+    INSERT INTO account_tokens (id, purpose, address, hash, sealed, expires_at)
+      SELECT gen_random_uuid(), 'password_reset', 'a@example.test', sha256('t'), '', app_now() + interval '1 hour';
+    INSERT INTO known_places (user_id, hash) SELECT id, sha256('p') FROM users;
+    INSERT INTO used_id_tokens (hash, expires_at) SELECT sha256('i'), app_now() + interval '1 hour';
     INSERT INTO mail_refusals (address_hash, code, reason) SELECT sha256('x'), 550, 'unknown';
     INSERT INTO accounts (organization_id, kind, currency) SELECT id, 'wallet', 'USD' FROM organizations;
     INSERT INTO usage (allocation_id, version, kind, at, interval, organization_id, project_id, sku_id, gpus, nodes, tags, currency,
@@ -145,7 +163,7 @@ const FLEET: &str = "
       SELECT gen_random_uuid(), id, 'credit', 'proposed', 'USD', 1, 'test', 'test', app_now() FROM organizations;
     INSERT INTO billing_profiles (organization_id, legal_name, address) SELECT id, 'Acme', '{}' FROM organizations;
     INSERT INTO invoice_series (year, last, issued_at) VALUES (2026, 1, app_now());
-    INSERT INTO invoicing (organization_id, month) SELECT id, month_of(app_now()) FROM organizations;
+    INSERT INTO invoicing (organization_id, month) SELECT id, month_of(app_now()) FROM organizations ON CONFLICT DO NOTHING;
     INSERT INTO invoices (id, organization_id, year, serial, kind, period_start, period_end, issued_at, currency, seller, buyer, lines,
         subtotal_micros, rounding_micros, tax_micros, total_micros, paid_micros, due_micros, journals, pdf)
       SELECT gen_random_uuid(), id, 2026, 1, 'invoice', app_now(), app_now(), app_now(), 'USD', '{}', '{}', '[]', 0, 0, 0, 0, 0, 0, 1, ''
@@ -178,7 +196,7 @@ const FLEET: &str = "
     INSERT INTO payment_drift (id, provider, object_id, kind, provider_micros, ledger_micros, resolved_at)
       SELECT gen_random_uuid(), 'stripe', 'pi_1', 'not_posted', 1, 0, app_now()";
 
-/// What no request of this test leads to: a dead letter, sign-ins elsewhere, and a fleet.
+/// What no request of this test leads to: a dead letter and sign-ins elsewhere.
 async fn plant(world: &World) {
     let app = &world.server.app;
     let settings = kernel::bus::Settings { attempts: 1, ..control::roles::bus_settings(app) };
@@ -196,8 +214,6 @@ async fn plant(world: &World) {
         .await
         .unwrap();
     tx.commit().await.unwrap();
-    let mut above = world.server.database.superuser().await;
-    sqlx::raw_sql(FLEET).execute(&mut above).await.unwrap();
 }
 
 async fn tables(database: &Database) -> BTreeSet<String> {

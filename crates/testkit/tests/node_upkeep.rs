@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use contract::{
+    enrolment_tokens::{EnrolmentTokenPath, RevokeEnrolmentToken},
     id::NodeId,
     nodes::{AttestNode, DrainNode, DrainSpec, NodeHealth, NodePath, NodeState, UncordonNode},
     organizations::Because,
@@ -40,7 +41,7 @@ fn evidence() -> Outcome {
 
 /// A real host without a wipe script.
 fn metal(name: &str) -> Inventory {
-    Inventory { driver: DriverKind::Linux, ..agent::inventory(name, 2) }
+    Inventory { driver: DriverKind::Linux, isolates_vms: false, ..agent::inventory(name, 2) }
 }
 
 async fn request_sanitizing(fleet: &Fleet, node: NodeId) {
@@ -218,6 +219,28 @@ async fn a_host_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn used_token_that_was_revoked_gives_its_key_no_more_certificates() {
+    let fleet = Fleet::new().await;
+    let token = fleet.token_for(fleet.pool).await;
+    let trust = trust::Trust::in_fingerprint(&token.ca_fingerprint).unwrap();
+    let asked = trust::Asked::new().unwrap();
+    let enrol = async || {
+        let inventory = agent::inventory("a", 1);
+        ::agent::enroll::enroll(&token.node_url, token.secret.expose(), &trust, inventory, asked.clone()).await
+    };
+    enrol().await.unwrap();
+    enrol().await.expect("the answer may have been lost");
+    let path = EnrolmentTokenPath { enrolment_token_id: token.token.id };
+    let revoke = async || {
+        fleet.operator.call::<RevokeEnrolmentToken>(path.clone(), Default::default(), Default::default()).await
+    };
+    revoke().await.expect("a used token can be revoked");
+    revoke().await.expect("twice as well");
+    let refused = enrol().await.unwrap_err().to_string();
+    assert!(refused.contains("revoked_token"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_new_intermediate_needs_no_new_enrolment() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("a", 1).await;
@@ -266,6 +289,7 @@ async fn replicas_share_one_authority_and_a_node_may_change_between_them() {
     // Ordered at one replica, delivered by the other.
     let node = agent.node;
     let (answer, task) = tokio::join!(agent.wait(20_000), async {
+        // pause: the agent asks first; the other order is right, too
         tokio::time::sleep(Duration::from_millis(200)).await;
         fleet.order(node, 1).await
     });

@@ -9,12 +9,14 @@ use contract::{
         CreateSession, Credentials, ExchangeOidcToken, FinishOidc, OidcFinish, OidcStart, OidcStarted, OidcToken,
         StartOidc, TokenSet,
     },
+    ssh_keys::AddSshKey,
     users::{WhoAmI, Whoami},
 };
 use control::{config, policies::keys, roles::Role};
 use serde_json::{Value, json};
 use testkit::{
     Database, Issuer, Member, Server, World,
+    cloud::{key_spec, make_key},
     issuer::{CALLBACK, CLIENT, CLIENT_SECRET, PUBLIC_CLIENT, base64_url},
     server::eventually,
     world::{PASSWORD, set_policy},
@@ -100,6 +102,38 @@ impl Site {
         assert_eq!(answer.status(), 200);
         let body: Value = answer.json().await.unwrap();
         body["parts"]["oidc"].as_str().unwrap_or("not asked yet").to_owned()
+    }
+
+    /// An account as an earlier release made them, before anybody proved its address.
+    async fn squatter(&self) -> Member {
+        let person = self.world.person_with_password().await;
+        let mut connection = self.world.server.database.superuser().await;
+        let statement = "UPDATE users SET address_proven_at = NULL WHERE id = $1";
+        sqlx::query(statement).bind(person.id.uuid()).execute(&mut connection).await.unwrap();
+        person
+    }
+
+    /// A shell that somebody has open; where it leads is not what is tested here.
+    async fn open_shell(&self, person: &Member) {
+        let mut connection = self.world.server.database.superuser().await;
+        let alone = "SET session_replication_role = replica;
+            DO $$ DECLARE c text; BEGIN
+              FOR c IN SELECT conname FROM pg_constraint WHERE conrelid = 'access_sessions'::regclass AND contype = 'f' LOOP
+                EXECUTE format('ALTER TABLE access_sessions DROP CONSTRAINT %I', c);
+              END LOOP;
+            END $$";
+        sqlx::raw_sql(alone).execute(&mut connection).await.unwrap();
+        sqlx::query(
+            "INSERT INTO access_sessions (id, organization_id, project_id, allocation_id, node_id, kind, actor, principal_id,
+               user_id, address, gateway_id, generation, grace_seconds, until, state, heard_at)
+             VALUES (gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'terminal',
+               $1, $2, $2, '198.51.100.1', gen_random_uuid(), 0, 300, now() + interval '1 day', 'open', now() + interval '1 day')",
+        )
+        .bind(format!("user:{}", person.id))
+        .bind(person.id.uuid())
+        .execute(&mut connection)
+        .await
+        .unwrap();
     }
 
     async fn count(&self, table: &str) -> i64 {
@@ -242,10 +276,12 @@ async fn at_first_sight_a_confirmed_address_finds_its_account() {
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_signed_up_with_an_address_first_loses_it_to_its_owner() {
     let site = Site::new().await.with_self_service().await;
-    let squatter = site.world.person_with_password().await;
+    let squatter = site.squatter().await;
+    site.open_shell(&squatter).await;
     let session = site.with_password(&squatter).await.unwrap();
     let owner = site.sign_in(squatter.email.as_str().split('@').next().unwrap()).await.unwrap();
     assert_eq!(owner.user_id, squatter.id);
+    assert_eq!(site.count("access_sessions WHERE state <> 'ended'").await, 0, "the squatter's shell is over");
     assert!(site.with_password(&squatter).await.unwrap_err().is(Code::Unauthenticated));
     eventually("the session and the key to end", || async {
         let key = site.client(Some(&squatter.token));
@@ -254,6 +290,50 @@ async fn whoever_signed_up_with_an_address_first_loses_it_to_its_owner() {
     })
     .await;
     site.whoami(&owner).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_inviter_who_signed_up_for_somebody_loses_the_account_to_its_owner() {
+    // Self-service is off, as it is by default.
+    let site = Site::new().await;
+    let squatter = site.squatter().await;
+    site.open_shell(&squatter).await;
+    let session = site.with_password(&squatter).await.unwrap();
+    let me = site.client(Some(session.access_token.expose()));
+    let folder = tempfile::tempdir().unwrap();
+    let spec = key_spec(squatter.id, "squatter", &make_key(folder.path(), "squatter"));
+    me.call::<AddSshKey>(Default::default(), Default::default(), spec).await.unwrap();
+    let owner = site.sign_in(squatter.email.as_str().split('@').next().unwrap()).await.unwrap();
+    assert_eq!(owner.user_id, squatter.id);
+    let by_password = site.with_password(&squatter).await.expect_err("the squatter's password is gone");
+    assert!(by_password.is(Code::Unauthenticated), "{by_password}");
+    assert_eq!(site.count("ssh_keys").await, 0, "and so is the squatter's SSH key");
+    assert_eq!(site.count("access_sessions WHERE state <> 'ended'").await, 0, "and the squatter's shell");
+    eventually("the session and the key to end", || async {
+        let key = site.client(Some(&squatter.token));
+        let key = key.call::<WhoAmI>(Default::default(), Default::default(), Default::default()).await;
+        key.is_err() && site.whoami(&session).await.is_err()
+    })
+    .await;
+    // Once proven, it stays: the second sign-in ends nothing.
+    site.sign_in(squatter.email.as_str().split('@').next().unwrap()).await.unwrap();
+    site.whoami(&owner).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn id_token_opens_one_session_and_none_when_it_was_made_for_a_browser() {
+    let site = Site::new().await.with_self_service().await;
+    let user = site.sign_in("someone").await.unwrap().user_id;
+    let token = site.issuer.id_token("someone").await;
+    assert_eq!(site.exchange(&token).await.unwrap().user_id, user);
+    let sessions = site.count("sessions").await;
+    refused(site.exchange(&token).await, Code::Unauthenticated, "used before");
+    let browsers = site.issuer.sign(&site.claims(json!({ "nonce": "of a browser" }))).await;
+    refused(site.exchange(&browsers).await, Code::Unauthenticated, "another sign-in");
+    assert_eq!(site.count("sessions").await, sessions);
+    // It is refused for as long as it would be believed, and forgotten after.
+    site.world.server.app.db.clock.advance(Duration::from_secs(3600));
+    refused(site.exchange(&token).await, Code::Unauthenticated, "too old");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -337,6 +417,45 @@ async fn without_an_issuer_there_is_nothing_to_find() {
     for error in [start, exchange, finish] {
         assert!(error.is(Code::NotFound), "{error}");
     }
+}
+
+/// A second factor of somebody, straight in the database.
+async fn add_passkey(site: &Site, user: contract::id::UserId) {
+    sqlx::query(
+        "INSERT INTO mfa_factors (id, user_id, kind, name, credential_id, public_key, sign_count)
+         VALUES (gen_random_uuid(), $1, 'passkey', 'laptop', sha256($2::bytea), '', 0)",
+    )
+    .bind(user.uuid())
+    .bind(user.to_string().into_bytes())
+    .execute(&mut site.world.server.database.superuser().await)
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn second_factor_is_asked_for_after_the_issuer_where_policy_says_so() {
+    let site = Site::new().await.with_self_service().await;
+    let user = site.sign_in("someone").await.unwrap().user_id;
+    add_passkey(&site, user).await;
+    site.sign_in("someone").await.expect("the issuer has factors of its own");
+    let operator = site.world.operator().await;
+    set_policy(&site.world.as_(&operator), keys::MFA_WITH_OIDC.0.name, "true").await;
+    site.world.server.app.policies.refresh(&site.world.server.app.db).await.unwrap();
+    let before = site.count("sessions").await;
+    let error = site.sign_in("someone").await.expect_err("there is no session before the second factor");
+    assert!(error.is(Code::MfaRequired), "{error}");
+    assert!(error.problem().unwrap().challenge.as_ref().unwrap().passkey.is_some());
+    assert_eq!(site.count("sessions").await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn second_factor_of_a_squatter_goes_when_the_owner_comes() {
+    let site = Site::new().await.with_self_service().await;
+    let squatter = site.squatter().await;
+    add_passkey(&site, squatter.id).await;
+    let owner = site.sign_in(squatter.email.as_str().split('@').next().unwrap()).await.unwrap();
+    assert_eq!(owner.user_id, squatter.id);
+    assert_eq!(site.count("mfa_factors").await, 0);
 }
 
 /// The header of a token that names a key nobody has.

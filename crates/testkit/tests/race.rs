@@ -98,7 +98,7 @@ async fn of_three_who_end_an_allocation_exactly_one_wins() {
     }
 }
 
-/// All three act within a moment; whoever was told that they did it has won.
+/// All three act within a moment, each after a pause of its own; whoever was told that they did it has won.
 async fn fight(
     database: std::sync::Arc<testkit::Database>,
     tenant: Tenant,
@@ -108,15 +108,15 @@ async fn fight(
 ) -> Winner {
     let mut above = database.superuser().await;
     let user = async {
-        tokio::time::sleep(user_after).await;
+        tokio::time::sleep(user_after).await; // pause: the seed's
         tenant.release(id).await
     };
     let forced = async {
-        tokio::time::sleep(operator_after).await;
+        tokio::time::sleep(operator_after).await; // pause: the seed's
         force_release(&operator, id).await
     };
     let lease = async {
-        tokio::time::sleep(lease_after).await;
+        tokio::time::sleep(lease_after).await; // pause: the seed's
         end_lease(&mut above, id).await;
     };
     let (user, forced, ()) = tokio::join!(user, forced, lease);

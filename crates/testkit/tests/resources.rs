@@ -373,36 +373,3 @@ async fn a_watch_tells_of_events_as_they_are_committed() {
         }
     }
 }
-
-/// Where the platform is closed, an invitation opens it for one address.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_invited_person_can_sign_up_and_nobody_else() {
-    use contract::users::{NewUser, SignUp};
-    let world = World::new().await;
-    let (organization, owner) = world.organization().await;
-    let spec = InvitationSpec { email: "newcomer@example.test".parse().unwrap(), role: Role::Member };
-    let new = world.as_(&owner).call::<CreateInvitation>(at(organization), Default::default(), spec).await.unwrap();
-    let user = |email: &str, token: Option<&str>| NewUser {
-        email: email.parse().unwrap(),
-        name: "New Comer".parse().unwrap(),
-        password: SecretText::new(testkit::world::PASSWORD.into()),
-        invitation: token.map(|it| SecretText::new(it.into())),
-    };
-    let anyone = world.server.client(None);
-    for refused in [user("newcomer@example.test", None), user("other@example.test", Some(new.token.expose()))] {
-        let answer = anyone.call::<SignUp>(Default::default(), Default::default(), refused).await.unwrap_err();
-        assert!(answer.is(Code::SelfServiceOff), "{answer}");
-    }
-    let invited = user("newcomer@example.test", Some(new.token.expose()));
-    anyone.call::<SignUp>(Default::default(), Default::default(), invited).await.unwrap();
-    let body = contract::sessions::Credentials {
-        email: "newcomer@example.test".parse().unwrap(),
-        password: SecretText::new(testkit::world::PASSWORD.into()),
-    };
-    let tokens =
-        anyone.call::<contract::sessions::CreateSession>(Default::default(), Default::default(), body).await.unwrap();
-    let me = world.server.client(Some(tokens.access_token.expose()));
-    let token = InvitationToken { token: SecretText::new(new.token.expose().into()) };
-    let joined = me.call::<AcceptInvitation>(Default::default(), Default::default(), token).await.unwrap();
-    assert_eq!(joined.id, organization);
-}

@@ -7,7 +7,7 @@ use contract::{
     organizations::OrganizationPath,
     projects::{CreateProject, GetProject, ProjectPath, ProjectSpec},
 };
-use testkit::{Database, Member, Server, Wire, World};
+use testkit::{Database, Member, Server, Wire, World, server::eventually};
 
 /// What GetProject's handler asks itself.
 const READ: &[&str] = &["the project's row"];
@@ -107,19 +107,34 @@ async fn under_load_the_end_of_a_read_travels_with_the_next_use() {
             .await
             .unwrap();
     };
+    let db = &counted.world.server.app.db;
+    // An answer may arrive before the end of its transaction does.
+    let is_over = || eventually("the connection to be back", || async { db.pool_use().0 == 0 });
     read().await;
+    is_over().await;
     let before = counted.wire.round_trips();
     read().await;
+    is_over().await;
     let alone = counted.wire.round_trips() - before;
 
+    // More at once than there are connections, and none begins before all wait, so
+    // that somebody always does.
+    let at_once = 40;
+    let holder = kernel::Tx::system(db, "hold", kernel::Access::Read).await.unwrap();
     let before = counted.wire.round_trips();
-    // More at once than there are connections, so that somebody always waits.
-    let at_once = futures_util::future::join_all((0..40).map(|_| read())).await.len() as u64;
+    let reads = futures_util::future::join_all((0..at_once).map(|_| read()));
+    let release = async {
+        eventually("all to wait", || async { db.pool_waiting() as u64 == at_once }).await;
+        holder.commit().await.unwrap();
+    };
+    tokio::join!(reads, release);
+    is_over().await;
     let together = counted.wire.round_trips() - before;
     println!("{at_once} reads at once took {together} round trips; one by one they take {}", alone * at_once);
     assert!(together < (alone - 1) * at_once + at_once / 4, "{together}");
 
     let before = counted.wire.round_trips();
     read().await;
+    is_over().await;
     assert_eq!(counted.wire.round_trips() - before, alone, "nothing is owed once nobody waits");
 }

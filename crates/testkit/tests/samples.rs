@@ -8,7 +8,6 @@ use contract::{
     allocations::{Allocation, AllocationPath, AllocationState, CreateAllocation, GetAllocation, ReleaseAllocation},
     nodes::NodePath,
     projects::ProjectPath,
-    skus::{CreateSku, Shape, SkuSpec},
     telemetry::{
         AllocationTelemetry, AllocationTelemetryRange, GetAllocationTelemetry, GetNodeTelemetry, NodeTelemetry,
         Resolution, TelemetryRange,
@@ -17,7 +16,7 @@ use contract::{
 use control::{roles::Role, samples};
 use jiff::SignedDuration;
 use protocol::{Done, GpuSample, HostSample, Outcome, PollRequest, Sample, SelfTest, Task, Verb};
-use testkit::{Agent, Database, Fleet, Server, World, server::eventually};
+use testkit::{Agent, Database, Fleet, Server, World, cloud::add_slice, server::eventually};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -219,14 +218,7 @@ struct Tenant {
 impl Tenant {
     /// An allocation of one GPU that the host proved.
     async fn with_a_gpu(fleet: &Fleet, agent: &mut Agent) -> Tenant {
-        let sku = SkuSpec {
-            name: "slice".parse().unwrap(),
-            shape: Shape::GpuSlice,
-            gpu_model: None,
-            gpu_counts: vec![1],
-            numa_bound: false,
-        };
-        fleet.operator.call::<CreateSku>(Nothing {}, Nothing {}, sku).await.unwrap();
+        add_slice(&fleet.operator, "slice", &[1]).await;
         let (organization, owner) = fleet.world.organization().await;
         let project_id = fleet.world.project(organization).await;
         let client = fleet.world.as_(&owner);

@@ -50,6 +50,37 @@ async fn the_first_operator_is_made_without_an_account() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn new_installation_chooses_once_whether_money_is_needed() {
+    let database = Database::new().await;
+    let chosen = async || {
+        let mut above = database.superuser().await;
+        sqlx::query_scalar::<_, String>(
+            "SELECT value FROM policies WHERE key = 'billing.required' AND organization_id IS NULL",
+        )
+        .fetch_optional(&mut above)
+        .await
+        .unwrap()
+    };
+    let create = async |email: &str, more: &[&str]| {
+        let arguments = [&["admin", "create-operator", "--email", email], more].concat();
+        told(command(&arguments, &database.url()), &format!("{PASSWORD}\n")).await
+    };
+    let said = create("one@example.test", &[]).await;
+    assert!(said.is_success && said.out.contains("nobody chose") && said.out.contains("billing.required"), "{said:?}");
+    assert_eq!(chosen().await, None, "without a terminal nothing is assumed");
+    let said = create("two@example.test", &["--billing", "sometimes"]).await;
+    assert!(!said.is_success && said.err.contains("required, off"), "{said:?}");
+    let said = create("two@example.test", &["--billing", "required"]).await;
+    assert!(said.is_success && said.out.contains("must be paid for"), "{said:?}");
+    assert_eq!(chosen().await.as_deref(), Some("true"));
+    let said = create("three@example.test", &["--billing", "off"]).await;
+    assert!(said.is_success && said.out.contains("is set already"), "{said:?}");
+    assert_eq!(chosen().await.as_deref(), Some("true"), "it is asked once");
+    let said = create("four@example.test", &[]).await;
+    assert!(said.is_success && !said.out.contains("billing.required"), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rotated_key_is_needed_no_more() {
     let database = Database::new().await;
     Daemon::serve(&database.url(), free_port(), &[]).await.stop().await;

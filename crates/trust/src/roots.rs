@@ -10,6 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use std::sync::Arc;
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
@@ -44,8 +45,16 @@ pub fn roots(pem: &str) -> Result<RootCertStore, TrustError> {
 }
 
 impl Trust {
-    /// Trusts what a PEM bundle of roots vouches for.
+    /// Trusts the control plane that a PEM bundle of roots vouches for. Gateways have
+    /// servers' certificates of the same roots; none of them is the control plane.
     pub fn in_roots(pem: &str) -> Result<Self, TrustError> {
+        let Self { provider, verifier } = Self::in_gateways(pem)?;
+        Ok(Self { provider, verifier: Arc::new(NoGateway(verifier)) })
+    }
+
+    /// Trusts whatever a PEM bundle of roots vouches for; which gateway it is, is for
+    /// the caller to look at.
+    pub fn in_gateways(pem: &str) -> Result<Self, TrustError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = verifier(roots(pem)?, &provider).map_err(|error| TrustError::Roots(error.to_string()))?;
         Ok(Self { provider, verifier })
@@ -59,8 +68,8 @@ impl Trust {
             return Err(TrustError::Fingerprint);
         }
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let verifier = Arc::new(Pinned { fingerprint: digits, provider: Arc::clone(&provider) });
-        Ok(Self { provider, verifier })
+        let pinned = Pinned { fingerprint: digits, provider: Arc::clone(&provider) };
+        Ok(Self { provider, verifier: Arc::new(NoGateway(Arc::new(pinned))) })
     }
 
     /// How to connect before there is a certificate.
@@ -93,6 +102,64 @@ fn verifier(
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<WebPkiServerVerifier>, rustls::server::VerifierBuilderError> {
     WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build()
+}
+
+/// What a gateway's certificate says it is.
+const GATEWAY: &str = "gpuaas://gateway/";
+
+/// Refuses a gateway's certificate, whatever names it is for beside.
+#[derive(Debug)]
+struct NoGateway(Arc<dyn ServerCertVerifier>);
+
+impl ServerCertVerifier for NoGateway {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)?;
+        if is_gateway(end_entity) {
+            return Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure));
+        }
+        Ok(verified)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+/// One that cannot be read might be one.
+fn is_gateway(certificate: &CertificateDer<'_>) -> bool {
+    let Ok((_, read)) = X509Certificate::from_der(certificate) else { return true };
+    match read.subject_alternative_name() {
+        Ok(Some(names)) => {
+            names.value.general_names.iter().any(|it| matches!(it, GeneralName::URI(uri) if uri.starts_with(GATEWAY)))
+        }
+        Ok(None) => false,
+        Err(_) => true,
+    }
 }
 
 /// Finds the pinned root in the chain that the server shows, and then checks the

@@ -6,6 +6,7 @@ mod clocks;
 mod edges;
 mod files;
 mod generated;
+mod ignored;
 mod language;
 mod length;
 mod lexer;
@@ -13,6 +14,8 @@ mod lifecycles;
 mod links;
 mod markers;
 mod mover;
+mod one_connection;
+mod pauses;
 mod printing;
 mod reach;
 mod roles;
@@ -25,6 +28,7 @@ mod thresholds;
 
 use contract::compat::RELEASED;
 pub use files::{File, tracked};
+pub use ignored::{Ignored, root_only};
 pub use source::Source;
 use std::fmt;
 use std::path::Path;
@@ -40,9 +44,12 @@ const RULES: &[Rule] = &[
     ("one-clock", clocks::check),
     ("bounded-channels", channels::check),
     ("role-changes", roles::check),
+    ("one-connection", one_connection::check),
     ("thresholds", thresholds::check),
     ("printing", printing::check),
     ("markers", markers::check),
+    ("ignored-tests", ignored::check),
+    ("pauses", pauses::check),
     ("file-length", length::check),
     ("secrets", secrets::check),
     ("row-security", row_security::check),

@@ -7,16 +7,23 @@ use super::{File, Problem, sql};
 
 /// Signing in and up (nobody yet), creating an organization (its owner goes on
 /// inside it), accepting (the token names the
-/// organization), erasing (a person's things lie in many scopes), capacity
-/// (sums over what all tenants hold), telemetry (what hosts measured of a tenant's GPUs).
+/// organization), leaving (the path does, for a member), mailed tokens (nobody
+/// yet), proving an address and erasing (a person's things lie in many scopes),
+/// capacity (sums over what all tenants hold), telemetry (what hosts measured of a tenant's GPUs),
+/// SSH certificates (the platform's own keys), explaining (the process's picture of the fleet).
 const CROSSING: &[&str] = &[
+    "crates/control/src/account_tokens/routes.rs",
+    "crates/control/src/allocations/explain.rs",
     "crates/control/src/capacity/routes.rs",
     "crates/control/src/identity/",
     "crates/control/src/invitations/routes.rs",
+    "crates/control/src/members/leave.rs",
     "crates/control/src/organizations/routes.rs",
     "crates/control/src/samples/routes.rs",
     "crates/control/src/sessions/",
+    "crates/control/src/ssh_certificates/routes.rs",
     "crates/control/src/users/erase.rs",
+    "crates/control/src/users/proof.rs",
     "crates/control/src/users/routes.rs",
 ];
 const TX: &[&str] = &["crates/kernel/src/tx.rs", "crates/kernel/src/pool.rs"];

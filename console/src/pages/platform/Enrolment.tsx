@@ -47,7 +47,7 @@ export function Enrolment() {
           },
         ]}
         rowActions={(it) =>
-          it.status === 'unused' && (
+          (it.status === 'unused' || it.status === 'used') && (
             <Button small kind="quiet" onClick={() => setRevoking(it)}>
               {common.revoke}
             </Button>

@@ -68,7 +68,7 @@ function Corrections() {
               ) : it.reverses != null ? (
                 text.takesBack(it.reverses)
               ) : (
-                '–'
+                (it.summary ?? '–')
               ),
           },
           { name: billing.reason, wide: true, cell: (it) => it.reason },

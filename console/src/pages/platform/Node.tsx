@@ -142,7 +142,7 @@ const MOVES: Readonly<Record<string, readonly Move[]>> = {
   enrolling: ['retire'],
   ready: ['cordon', 'drain', 'update'],
   cordoned: ['uncordon', 'drain', 'update', 'retire'],
-  draining: ['uncordon'],
+  draining: ['uncordon', 'retire'],
   maintenance: ['restore', 'update', 'retire'],
   sanitizing: ['attest', 'retire'],
   failed: ['restore', 'drain', 'retire'],
@@ -184,6 +184,7 @@ function MoveDialog({ node, move, onClose }: { node: Schemas['Node']; move: Move
   const [minutes, setMinutes] = useState(60);
   const [version, setVersion] = useState('');
   const [typed, setTyped] = useState('');
+  const [isLost, setLost] = useState(false);
   const params = { path: { node_id: node.id }, header: once() };
   const send = async () => {
     const because = { params, body: { reason } };
@@ -200,7 +201,8 @@ function MoveDialog({ node, move, onClose }: { node: Schemas['Node']; move: Move
     } else if (move === 'cordon') await ask(api.POST('/v1/platform/nodes/{node_id}/cordon', because));
     else if (move === 'uncordon') await ask(api.POST('/v1/platform/nodes/{node_id}/uncordon', because));
     else if (move === 'restore') await ask(api.POST('/v1/platform/nodes/{node_id}/restore', because));
-    else if (move === 'retire') await ask(api.POST('/v1/platform/nodes/{node_id}/retire', because));
+    else if (move === 'retire')
+      await ask(api.POST('/v1/platform/nodes/{node_id}/retire', { params, body: { reason, lost: isLost } }));
     else await ask(api.POST('/v1/platform/nodes/{node_id}/attest', because));
     await queries.invalidateQueries({ queryKey: ['node'] });
   };
@@ -228,6 +230,20 @@ function MoveDialog({ node, move, onClose }: { node: Schemas['Node']; move: Move
           value={version}
           onChange={(event) => setVersion(event.target.value)}
         />
+      )}
+      {move === 'retire' && (
+        <label className="flex items-start gap-2">
+          <input
+            type="checkbox"
+            className="mt-1 size-4 accent-accent"
+            checked={isLost}
+            onChange={(event) => setLost(event.target.checked)}
+          />
+          <span>
+            {text.lost}
+            <span className="block text-soft">{text.lostHint}</span>
+          </span>
+        </label>
       )}
       {move === 'retire' && (
         <Input

@@ -19,6 +19,7 @@ import { StatementTable } from '../StatementTable';
 import { ForceRelease, shortName } from './ForceRelease';
 import { AnyProfile, AnyUsage, Quotas } from './OrganizationMoney';
 import { Reverse } from './Reverse';
+import { Suspend } from './Suspend';
 
 const text = platform.organizations;
 /** Nothing is left to take back. */
@@ -105,9 +106,10 @@ export function OrganizationPage() {
           onNote={setNote}
         />
       )}
-      {(asking === 'suspend' || asking === 'resume') && (
-        <Stand organization={organization} move={asking} onClose={() => setAsking(undefined)} />
+      {asking === 'suspend' && (
+        <Suspend organization={organization} name={name} onClose={() => setAsking(undefined)} />
       )}
+      {asking === 'resume' && <Resume organization={organization} onClose={() => setAsking(undefined)} />}
     </Page>
   );
 }
@@ -247,30 +249,19 @@ function Correct({ organization, kind, currency: first, onClose, onNote }: Corre
   );
 }
 
-interface StandProps {
-  organization: string;
-  move: 'suspend' | 'resume';
-  onClose: () => void;
-}
-
-function Stand({ organization, move, onClose }: StandProps) {
+function Resume({ organization, onClose }: { organization: string; onClose: () => void }) {
   const queries = useQueryClient();
   const [reason, setReason] = useState('');
   return (
     <FormDialog
-      title={text[move]}
-      lead={text[`${move}Lead`]}
-      action={text[move]}
+      title={text.resume}
+      lead={text.resumeLead}
+      action={text.resume}
       onClose={onClose}
       onSubmit={async () => {
         const params = { path: { organization_id: organization }, header: once() };
-        if (move === 'suspend') {
-          const body = { reason };
-          await ask(api.POST('/v1/platform/organizations/{organization_id}/suspend', { params, body }));
-        } else {
-          const body = { reason };
-          await ask(api.POST('/v1/platform/organizations/{organization_id}/resume', { params, body }));
-        }
+        const body = { reason };
+        await ask(api.POST('/v1/platform/organizations/{organization_id}/resume', { params, body }));
         await queries.invalidateQueries({ queryKey: ['organization'] });
       }}
     >

@@ -186,6 +186,7 @@ function Change({ provider, onClose, onDone }: DialogProps & { provider: Provide
   const [series, setSeries] = useState(provider.series);
   const [erase, setErase] = useState<Erase>(provider.erase === 'quick' ? 'quick' : 'secure');
   const [most, setMost] = useState(provider.max_machines);
+  const isMoved = url.trim() !== provider.url;
   return (
     <FormDialog
       title={`${text.change}: ${provider.name}`}
@@ -211,7 +212,12 @@ function Change({ provider, onClose, onDone }: DialogProps & { provider: Provide
         value={url}
         onChange={(event) => setUrl(event.target.value)}
       />
-      <Key hint={text.newKeyHint} value={key} onChange={setKey} />
+      <Key
+        hint={isMoved ? text.movedKeyHint : text.newKeyHint}
+        value={key}
+        onChange={setKey}
+        isRequired={isMoved}
+      />
       <Usage {...{ series, setSeries, erase, setErase, most, setMost }} />
     </FormDialog>
   );

@@ -184,6 +184,8 @@ function NewSku({ onClose, onDone }: DialogProps) {
   const [shape, setShape] = useState<Schemas['ShapeChoice']>('gpu_slice');
   const [model, setModel] = useState('');
   const [counts, setCounts] = useState('1,2,4,8');
+  const [cpus, setCpus] = useState('');
+  const [memory, setMemory] = useState('');
   const gpu_counts = counts
     .split(/[\s,]+/)
     .filter(Boolean)
@@ -196,7 +198,17 @@ function NewSku({ onClose, onDone }: DialogProps) {
       canSubmit={isGood}
       onClose={onClose}
       onSubmit={async () => {
-        const body = { name: name.trim(), shape, gpu_counts, ...(model ? { gpu_model: model.trim() } : {}) };
+        const limits = {
+          ...(cpus ? { cpus_per_gpu: Number(cpus) } : {}),
+          ...(memory ? { memory_gib_per_gpu: Number(memory) } : {}),
+        };
+        const body = {
+          name: name.trim(),
+          shape,
+          gpu_counts,
+          limits,
+          ...(model ? { gpu_model: model.trim() } : {}),
+        };
         await ask(api.POST('/v1/platform/skus', { params: { header: once() }, body }));
         await onDone();
       }}
@@ -227,6 +239,26 @@ function NewSku({ onClose, onDone }: DialogProps) {
           required
           value={counts}
           onChange={(event) => setCounts(event.target.value)}
+        />
+        <Input
+          label={text.cpus}
+          hint={text.limitsHint}
+          isOptional
+          type="number"
+          min={1}
+          max={1024}
+          value={cpus}
+          onChange={(event) => setCpus(event.target.value)}
+        />
+        <Input
+          label={text.memory}
+          hint={text.limitsHint}
+          isOptional
+          type="number"
+          min={1}
+          max={16384}
+          value={memory}
+          onChange={(event) => setMemory(event.target.value)}
         />
       </div>
     </FormDialog>

@@ -23,6 +23,10 @@ pub struct Options {
     /// How long a poll is held when there is nothing to say.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     heartbeat_ms: u64,
+    /// Set the host up for logins at every start: sshd reads their keys from the
+    /// agent's folder, and users do not see each other's processes.
+    #[arg(long)]
+    configure_host: bool,
     /// End at a named step as if killed; for tests.
     #[arg(long, hide = true)]
     crash_at: Option<String>,
@@ -48,7 +52,15 @@ pub async fn run(options: Options) -> Outcome {
     }
     let binary = std::env::current_exe()?;
     let updater = Updater::new(folder.clone(), binary.clone(), restarting.clone());
-    let driver = LinuxDriver::new(Config::load(&folder.config())?, Some(updater));
+    let driver = LinuxDriver::open(Config::load(&folder.config())?, Some(updater), folder.clone())?;
+    if options.configure_host {
+        for problem in driver.configure().await {
+            tracing::error!(problem, "the host could not be set up; run gpuaas-node doctor");
+        }
+    } else {
+        tracing::warn!("started without --configure-host: what this host's sshd honors is not looked at");
+    }
+    driver.restore().await;
     let left = driver.sweep();
     if left > 0 {
         tracing::warn!(left, "ended processes of sessions that an agent before this one had");

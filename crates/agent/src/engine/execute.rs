@@ -126,8 +126,8 @@ async fn perform<D: Driver>(shared: &Shared<D>, steps: &mut Steps, task: &Task) 
         Verb::EnsureAllocation { .. } | Verb::EnsureKeys { .. } | Verb::EnsureAgent { .. } => None,
     };
     let done = match &task.verb {
-        Verb::EnsureAllocation { shape, gpus, login, self_test } => {
-            let wanted = Allocation { shape: *shape, gpus, login, self_test: *self_test };
+        Verb::EnsureAllocation { shape, gpus, login, self_test, limits } => {
+            let wanted = Allocation { shape: *shape, gpus, login, self_test: *self_test, limits: *limits };
             driver.ensure_allocation(steps, wanted).await
         }
         Verb::EnsureKeys { user, keys } => driver.ensure_keys(steps, user, keys).await,

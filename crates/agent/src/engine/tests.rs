@@ -32,7 +32,7 @@ fn host_at(folder: &Path, driver: Option<Arc<SimDriver>>, points: Points) -> Hos
 
 fn task(version: i64) -> Task {
     let login = Login { user: format!("user{version}"), keys: vec![] };
-    let verb = Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus: vec![], login, self_test: true };
+    let verb = Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus: vec![], login, self_test: true, limits: None };
     Task::new("node-a", "allocation-1", (5, version), (noon(), noon() + SignedDuration::from_mins(5)), verb)
 }
 
@@ -240,7 +240,8 @@ async fn one_gpu_is_never_given_to_two() {
     let gpus = vec![GpuRef { uuid: gpu.uuid, pci: gpu.pci }];
     for (at, resource) in ["allocation-1", "allocation-2"].iter().enumerate() {
         let login = Login { user: format!("u{at}"), keys: vec![] };
-        let verb = Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus: gpus.clone(), login, self_test: true };
+        let verb =
+            Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus: gpus.clone(), login, self_test: true, limits: None };
         host.admit(&Task { verb, resource: (*resource).into(), ..task(1) });
         host.done().await;
     }

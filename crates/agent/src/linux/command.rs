@@ -12,7 +12,9 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// A tool's end: its code, or none when a signal ended it, and what it said.
 pub(super) struct Ended {
     pub code: Option<i32>,
+    /// For people: what went wrong where it said so, otherwise what it printed.
     pub said: String,
+    pub printed: String,
 }
 
 impl Ended {
@@ -45,9 +47,8 @@ pub(super) async fn run_with_input(mut command: Command, input: &[u8], limit: Du
     };
     let output = tokio::time::timeout(limit, work).await.map_err(|_| format!("{name} did not end in time"))?;
     let output = output.map_err(|error| format!("{name} could not be run: {error}"))?;
-    let mut said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if said.is_empty() {
-        said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    }
-    Ok(Ended { code: output.status.code(), said: format!("{name}: {said}") })
+    let printed = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let said = format!("{name}: {}", if errors.is_empty() { &printed } else { &errors });
+    Ok(Ended { code: output.status.code(), said, printed })
 }

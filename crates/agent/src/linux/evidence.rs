@@ -5,21 +5,27 @@ use protocol::Done;
 
 pub(super) struct Seen {
     pub processes_killed: u32,
-    pub gone: bool,
+    pub gone: Gone,
     pub gpu_processes_left: u32,
+}
+
+/// What was looked for and not found.
+pub(super) struct Gone {
+    pub user: bool,
+    pub home: bool,
 }
 
 pub(super) fn of(steps: &mut Steps, seen: Seen) -> Done {
     Done::Evidence {
         stages: steps.finish(),
         processes_killed: seen.processes_killed,
-        home_removed: seen.gone,
-        user_removed: seen.gone,
+        home_removed: seen.gone.home,
+        user_removed: seen.gone.user,
         gpu_processes_left: seen.gpu_processes_left,
     }
 }
 
 /// There was no such user.
 pub(super) fn of_nothing(steps: &mut Steps, gpu_processes_left: u32) -> Done {
-    of(steps, Seen { processes_killed: 0, gone: true, gpu_processes_left })
+    of(steps, Seen { processes_killed: 0, gone: Gone { user: true, home: true }, gpu_processes_left })
 }

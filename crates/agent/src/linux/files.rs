@@ -2,7 +2,10 @@
 //! owns. Links are removed, never followed.
 
 use super::command::{run, tool};
+use super::processes::Ids;
 use super::users::User;
+use super::{mounts, tree};
+use crate::config::Config;
 use crate::driver::{Failure, Result};
 use std::fs::symlink_metadata;
 use std::io;
@@ -10,36 +13,61 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Where every user may write.
-const SHARED: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run/lock", "/var/spool/cron/atjobs", "/var/crash"];
+const SHARED: &[&str] = &[
+    "/tmp",
+    "/var/tmp",
+    "/dev/shm",
+    "/dev/mqueue",
+    "/run/lock",
+    "/run/screen",
+    "/var/crash",
+    "/var/spool/cron/atjobs",
+    "/var/spool/cron/atspool",
+    "/var/spool/at",
+];
 const MAX_DEPTH: usize = 64; // bound: deeper than any tool makes; the home is removed without it
-const MAX_ENTRIES: usize = 1_000_000; // bound: a sweep ends; what is left is reported
+const MAX_OWN: usize = 10_000_000; // bound: a sweep ends; the next attempt goes on where it was
+const MAX_LOOKED_AT: usize = 50_000_000; // bound: a look ends; a folder with more is not one for logins
+const MAX_FOUND: usize = 1000; // bound: enough to know that there are any
 
-pub(super) async fn remove_all_of(user: &User) -> Result<()> {
-    let (owner, name) = (user.uid, user.name.clone());
-    let home = user.home.clone();
-    let swept = tokio::task::spawn_blocking(move || sweep(owner, &name, &home)).await;
+/// The folders where logins may write besides their homes: those of every host and
+/// the operator's own.
+fn shared(config: &Config) -> Vec<PathBuf> {
+    SHARED.iter().map(PathBuf::from).chain(config.shared_folders.iter().cloned()).collect()
+}
+
+pub(super) async fn remove_all_of(user: &User, ids: &Ids, config: &Config) -> Result<()> {
+    mounts::detach(&[&user.home, &runtime_folder(user)], ids).await?;
+    let (user_left, ids_left, shared) = (user.clone(), ids.clone(), shared(config));
+    let swept = tokio::task::spawn_blocking(move || sweep(&user_left, &ids_left, &shared)).await;
     let swept = swept.unwrap_or_else(|error| Err(io::Error::other(error)));
     swept.map_err(|error| Failure::passing("home", format!("files of {} remain: {error}", user.name)))?;
     // Shared memory outlives its makers; a host without ipcrm has none to speak of.
-    for (kind, id) in segments(user.uid) {
+    for (kind, id) in segments(ids) {
         let _ = run(tool("ipcrm", &[kind, &id])).await;
     }
     Ok(())
 }
 
-fn sweep(uid: u32, name: &str, home: &Path) -> io::Result<()> {
-    let mut left = MAX_ENTRIES;
-    for folder in SHARED {
-        remove_owned(Path::new(folder), uid, 0, &mut left)?;
+fn runtime_folder(user: &User) -> PathBuf {
+    format!("/run/user/{}", user.uid).into()
+}
+
+fn sweep(user: &User, ids: &Ids, shared: &[PathBuf]) -> io::Result<()> {
+    let User { name, home, .. } = user;
+    let mut left = MAX_OWN;
+    for folder in shared {
+        remove_owned(folder, ids, 0, &mut left)?;
     }
     for path in [
         format!("/var/spool/cron/crontabs/{name}"),
+        format!("/var/spool/cron/{name}"),
         format!("/var/lib/systemd/linger/{name}"),
         format!("/var/mail/{name}"),
-        format!("/run/user/{uid}"),
     ] {
         remove(Path::new(&path))?;
     }
+    remove(&runtime_folder(user))?;
     // A home of "/" or the like is somebody's mistake, not a home.
     if home.components().count() < 3 {
         return Err(io::Error::other(format!("{} is not a home", home.display())));
@@ -47,22 +75,23 @@ fn sweep(uid: u32, name: &str, home: &Path) -> io::Result<()> {
     remove(home)
 }
 
-/// What the user owns below a folder that others use too.
-fn remove_owned(folder: &Path, uid: u32, depth: usize, left: &mut usize) -> io::Result<()> {
+/// What the ids own below a folder that others use too. Only that is counted:
+/// however much others have there, it holds up nobody's cleaning.
+fn remove_owned(folder: &Path, ids: &Ids, depth: usize, left: &mut usize) -> io::Result<()> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Ok(());
     };
     for entry in entries.flatten() {
-        *left = left.checked_sub(1).ok_or_else(|| io::Error::other("too many files in shared folders"))?;
         let path = entry.path();
         let Ok(found) = symlink_metadata(&path) else {
             continue;
         };
-        if found.uid() == uid {
+        if ids.iter().any(|range| range.contains(&found.uid())) {
+            *left = left.checked_sub(1).ok_or_else(|| io::Error::other("more files in shared folders"))?;
             remove(&path)?;
         // Not into other users' folders: they could be swapped for links meanwhile.
         } else if found.is_dir() && found.uid() == 0 && depth < MAX_DEPTH {
-            remove_owned(&path, uid, depth + 1, left)?;
+            remove_owned(&path, ids, depth + 1, left)?;
         }
     }
     Ok(())
@@ -70,7 +99,7 @@ fn remove_owned(folder: &Path, uid: u32, depth: usize, left: &mut usize) -> io::
 
 fn remove(path: &Path) -> io::Result<()> {
     let removed = match symlink_metadata(path) {
-        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
+        Ok(found) if found.is_dir() => tree::remove(path),
         Ok(_) => std::fs::remove_file(path),
         Err(error) => Err(error),
     };
@@ -84,17 +113,72 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// A home whose user is gone already, from a removal that was cut short. Only of
 /// names that the control plane makes, so that no other's home is taken for one.
-pub(super) fn remove_orphaned_home(root: &Path, name: &str) -> Result<()> {
-    let is_made = name.len() == 13 && name.starts_with('g') && name[1..].chars().all(|c| c.is_ascii_hexdigit());
-    if !is_made {
+pub(super) async fn remove_orphaned_home(root: &Path, name: &str) -> Result<()> {
+    if !is_made_name(name) {
         return Ok(());
     }
     let home: PathBuf = root.join(name);
-    remove(&home).map_err(|error| Failure::passing("home", error.to_string()))
+    mounts::detach(&[&home], &Ids::new()).await?;
+    let removed = tokio::task::spawn_blocking(move || remove(&home)).await;
+    let removed = removed.unwrap_or_else(|error| Err(io::Error::other(error)));
+    removed.map_err(|error| Failure::passing("home", error.to_string()))
 }
 
-/// System V shared memory, semaphores and queues of the user.
-fn segments(uid: u32) -> Vec<(&'static str, String)> {
+/// Files of the ids in the shared folders, some of them if there are many. Fails
+/// where a folder could not be looked through to its end.
+pub(super) fn left_in_shared(config: &Config, ids: &Ids) -> io::Result<Vec<PathBuf>> {
+    let mut look = Look { ids, found: Vec::new(), left: MAX_LOOKED_AT };
+    for folder in shared(config) {
+        look.through(&folder, 0).map_err(|error| io::Error::other(format!("{}: {error}", folder.display())))?;
+    }
+    Ok(look.found)
+}
+
+/// Also into folders of other users, who may have opened them to logins: nothing is
+/// changed on the way.
+struct Look<'a> {
+    ids: &'a Ids,
+    found: Vec<PathBuf>,
+    left: usize,
+}
+
+impl Look<'_> {
+    fn through(&mut self, folder: &Path, depth: usize) -> io::Result<()> {
+        let entries = match std::fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            // It may be gone since.
+            let Ok(metadata) = entry.metadata() else { continue };
+            self.left = self.left.checked_sub(1).ok_or_else(|| io::Error::other("more files than are looked at"))?;
+            if self.found.len() == MAX_FOUND {
+                return Ok(());
+            }
+            if self.ids.iter().any(|range| range.contains(&metadata.uid())) {
+                self.found.push(entry.path());
+            } else if metadata.is_dir() && depth < MAX_DEPTH {
+                self.through(&entry.path(), depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Homes that no user has any more and that the control plane's names are on.
+pub(super) fn homes_below(root: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_made_name(name)).collect()
+}
+
+/// Whether the control plane makes such names.
+fn is_made_name(name: &str) -> bool {
+    name.len() == 13 && name.starts_with('g') && name[1..].chars().all(|c| c.is_ascii_hexdigit())
+}
+
+/// System V shared memory, semaphores and queues of the ids.
+fn segments(ids: &Ids) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for (file, kind) in [("shm", "-m"), ("sem", "-s"), ("msg", "-q")] {
         let table = std::fs::read_to_string(format!("/proc/sysvipc/{file}")).unwrap_or_default();
@@ -105,7 +189,8 @@ fn segments(uid: u32) -> Vec<(&'static str, String)> {
         };
         for line in lines {
             let values: Vec<&str> = line.split_whitespace().collect();
-            if values.get(at).and_then(|value| value.parse().ok()) == Some(uid)
+            let owner = values.get(at).and_then(|value| value.parse::<u32>().ok());
+            if owner.is_some_and(|owner| ids.iter().any(|range| range.contains(&owner)))
                 && let Some(id) = values.get(1)
             {
                 found.push((kind, (*id).to_owned()));
@@ -113,4 +198,27 @@ fn segments(uid: u32) -> Vec<(&'static str, String)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbors_files_are_neither_counted_nor_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..20 {
+            std::fs::write(folder.path().join(number.to_string()), "").unwrap();
+        }
+        let mut left = 5;
+        remove_owned(folder.path(), &vec![4_000_000_000..=4_000_000_001], 0, &mut left).unwrap();
+        assert_eq!((left, std::fs::read_dir(folder.path()).unwrap().count()), (5, 20));
+        let own = nix::unistd::getuid().as_raw();
+        let mut left = 19;
+        let stopped = remove_owned(folder.path(), &vec![own..=own], 0, &mut left);
+        assert!(stopped.is_err(), "own files are counted");
+        let mut left = 19;
+        remove_owned(folder.path(), &vec![own..=own], 0, &mut left).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the next attempt goes on");
+    }
 }

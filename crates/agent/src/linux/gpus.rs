@@ -1,18 +1,15 @@
 //! A host's GPUs: those that NVML finds, those that its operator pretends, or none.
-//! Handing them over is a matter of device files and the user's environment.
+//! Their device files are another module's.
 
-use super::keys::set_environment;
-use super::users::User;
+use super::devices::Devices;
 use crate::config::Config;
 use crate::driver::{Failure, Result};
 use crate::nvidia::Nvidia;
 use protocol::agent_binary::sha256_hex;
 use protocol::{Gpu, GpuRef, GpuSample, HealthEvent, SelfTest, Shape};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::PathBuf;
 
 const PRETENDED_MEMORY: u64 = 16 << 30; // bound: of a pretended GPU
-const ONLY_ITS_GROUP: u32 = 0o660;
-const EVERYBODY: u32 = 0o666; // what the driver makes by default
 
 pub enum GpuSource {
     Nvidia(Box<Nvidia>),
@@ -93,37 +90,25 @@ impl GpuSource {
         Ok(SelfTest { passed: true, detail: format!("{count} GPUs answer, without uncorrected memory errors") })
     }
 
-    /// A slice sees its own GPUs only; a whole machine sees them all.
-    pub(super) async fn assign(&self, user: &User, shape: Shape, gpus: &[GpuRef]) -> Result<()> {
+    /// A slice is told of its own GPUs only; a whole machine sees them all.
+    pub(super) fn environment(shape: Shape, gpus: &[GpuRef]) -> String {
         let uuids: Vec<&str> = gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();
-        let text = match shape {
+        match shape {
             Shape::GpuSlice => format!("export CUDA_VISIBLE_DEVICES={}\n", uuids.join(",")),
             _ => String::new(),
-        };
-        set_environment(user, &text).await?;
-        if shape == Shape::GpuSlice {
-            let mut files = gpus.iter().filter_map(|gpu| self.device_file(gpu));
-            let failed = files.find_map(|path| hand(&path, user.gid, ONLY_ITS_GROUP).err());
-            if let Some(error) = failed {
-                return Err(Failure::passing("gpu_access", error.to_string()));
-            }
-        }
-        Ok(())
-    }
-
-    /// Back to how the driver makes device files.
-    pub(super) fn free(&self, gpus: &[GpuRef]) {
-        for path in gpus.iter().filter_map(|gpu| self.device_file(gpu)) {
-            if let Err(error) = hand(&path, 0, EVERYBODY) {
-                tracing::warn!(%error, path, "a device file could not be given back");
-            }
         }
     }
 
-    fn device_file(&self, gpu: &GpuRef) -> Option<String> {
+    /// The device files of those GPUs that have one.
+    pub(super) fn device_files(&self, devices: &Devices, gpus: &[GpuRef]) -> Vec<PathBuf> {
+        gpus.iter().filter_map(|gpu| devices.card(self.minor_number(&gpu.uuid)?)).collect()
+    }
+
+    fn minor_number(&self, uuid: &str) -> Option<u32> {
         match self {
-            Self::Nvidia(nvidia) => Some(format!("/dev/nvidia{}", nvidia.minor_number(&gpu.uuid)?)),
-            Self::Pretended(_) | Self::None(_) => None,
+            Self::Nvidia(nvidia) => nvidia.minor_number(uuid),
+            Self::Pretended(gpus) => gpus.iter().find(|gpu| gpu.uuid == uuid).map(|gpu| gpu.index),
+            Self::None(_) => None,
         }
     }
 
@@ -133,18 +118,6 @@ impl GpuSource {
             Self::Pretended(_) | Self::None(_) => 0,
         }
     }
-
-    pub(super) fn processes_on_all(&self) -> u32 {
-        match self {
-            Self::Nvidia(nvidia) => nvidia.list().iter().map(|gpu| nvidia.processes_on(&gpu.uuid)).sum(),
-            Self::Pretended(_) | Self::None(_) => 0,
-        }
-    }
-}
-
-fn hand(path: &str, group: u32, mode: u32) -> std::io::Result<()> {
-    chown(path, Some(0), Some(group))?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
 fn pretended(config: &Config, index: u32) -> Gpu {

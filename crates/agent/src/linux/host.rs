@@ -1,9 +1,10 @@
 //! What a host is made of and how busy it is, as the kernel tells.
 
+use super::groups;
 use crate::config::Config;
 use crate::{TARGET, VERSION, locked};
 use protocol::limits::bounded_text;
-use protocol::{DriverKind, Gpu, HostSample, Inventory};
+use protocol::{DriverKind, Gpu, HostSample, Inventory, Limits};
 use std::sync::Mutex;
 
 #[derive(Default)]
@@ -28,7 +29,16 @@ impl Host {
             gpus,
             fabric_domain: config.fabric_domain.clone(),
             wipe_script: config.wipe_script.is_some(),
+            // Logins are users of one kernel.
+            isolates_vms: false,
         }
+    }
+
+    /// What a login gets of this host where its task does not say.
+    pub fn share(&self, gpus: usize, of_gpus: usize) -> Limits {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let memory_bytes = memory(&read("/proc/meminfo"), "MemTotal:");
+        groups::share(cpus.try_into().unwrap_or(u32::MAX), memory_bytes, gpus, of_gpus)
     }
 
     pub fn sample(&self) -> Option<HostSample> {

@@ -1,13 +1,14 @@
-//! The public keys of a login. The files are written by the user itself, not by
-//! root: what the user links to is then the user's own business.
+//! The public keys of a login, in a file that only root writes: what is in the
+//! user's home opens nothing.
 
-use super::command::{run_with_input, tool};
 use super::users::User;
 use crate::driver::{Failure, Result};
 use protocol::limits::{MAX_KEY_BYTES, MAX_KEYS_PER_LOGIN};
-use std::time::Duration;
+use std::fs::{DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
 
-const LIMIT: Duration = Duration::from_secs(10); // bound: it writes one file
 const KINDS: &[&str] = &[
     "ssh-ed25519",
     "ssh-rsa",
@@ -17,15 +18,6 @@ const KINDS: &[&str] = &[
     "sk-ssh-ed25519@openssh.com",
     "sk-ecdsa-sha2-nistp256@openssh.com",
 ];
-
-const WRITE: &str = "umask 077 && mkdir -p \"$1/.ssh\" && chmod 700 \"$1/.ssh\" && cd \"$1/.ssh\" \
-    && cat > .gpuaas.new && mv -f .gpuaas.new authorized_keys && rm -f authorized_keys2";
-
-const ENVIRONMENT: &str = "umask 077 && cd \"$1\" && cat > .gpuaas_environment.new \
-    && mv -f .gpuaas_environment.new .gpuaas_environment && for file in .profile .bashrc; do \
-      grep -qs gpuaas_environment \"$file\" || { \
-        echo '[ -r \"$HOME/.gpuaas_environment\" ] && . \"$HOME/.gpuaas_environment\"' > .gpuaas.new \
-        && { [ ! -e \"$file\" ] || cat \"$file\" >> .gpuaas.new; } && mv -f .gpuaas.new \"$file\"; }; done";
 
 /// Plain public keys only: an option in front could run a command.
 pub(super) fn check(keys: &[String]) -> Result<()> {
@@ -46,27 +38,76 @@ fn is_plain_key(key: &str) -> bool {
     kind_is_known && data_is_plain && key.len() <= MAX_KEY_BYTES && !key.contains(char::is_control)
 }
 
-pub(super) async fn write(user: &User, keys: &[String]) -> Result<()> {
+/// The login holds these keys and no other. sshd reads the file as the user, so
+/// everybody may; nobody but root may write.
+pub(super) fn write(root: &Path, user: &User, keys: &[String]) -> Result<()> {
     let text: String = keys.iter().map(|key| format!("{key}\n")).collect();
-    as_user(user, WRITE, &text, "keys").await
+    let write = || {
+        make_root(root)?;
+        crate::state::replace(&root.join(&user.name), text.as_bytes(), 0o644)
+    };
+    let failed = |error: io::Error| {
+        let place = root.join(&user.name);
+        Failure::passing("keys", format!("{} cannot be written: {error}", place.display()))
+    };
+    write().map_err(failed)
 }
 
-/// Variables for every shell of the user, over ssh too.
-pub(super) async fn set_environment(user: &User, text: &str) -> Result<()> {
-    as_user(user, ENVIRONMENT, text, "gpu_access").await
+/// Whether the login has a key that is not among these; also when that cannot be
+/// told. A comment is not part of a key.
+pub(super) fn would_lose(root: &Path, user: &User, keys: &[String]) -> bool {
+    match std::fs::read_to_string(root.join(&user.name)) {
+        Ok(before) => before.lines().any(|line| keys.iter().all(|key| bare(key) != bare(line))),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
 }
 
-async fn as_user(user: &User, script: &str, input: &str, code: &str) -> Result<()> {
-    let home = user.home.to_string_lossy();
-    let mut shell = tool("/bin/sh", &["-c", script, "sh", &home]);
-    shell.uid(user.uid).gid(user.gid);
-    let ended = run_with_input(shell, input.as_bytes(), LIMIT).await.map_err(|said| Failure::passing(code, said))?;
-    if ended.is_success() { Ok(()) } else { Err(Failure::passing(code, ended.said)) }
+fn bare(key: &str) -> Vec<&str> {
+    key.split_whitespace().take(2).collect()
+}
+
+/// No key opens the login any more.
+pub(super) fn remove(root: &Path, name: &str) -> Result<()> {
+    let path = root.join(name);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::passing("keys", format!("{} cannot be removed: {error}", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// sshd refuses files below folders that others may write to.
+pub(super) fn make_root(root: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(root)?;
+    // The agent's own mask is tighter than what sshd needs.
+    for folder in root.ancestors().take(2).filter(|folder| folder.components().count() > 2) {
+        std::fs::set_permissions(folder, Permissions::from_mode(0o755))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_key_that_is_missing_is_a_loss() {
+        let root = tempfile::tempdir().unwrap();
+        let (home, shell) = ("/".into(), "/bin/sh".into());
+        let user = User { name: "ga".into(), uid: 1, gid: 1, home, shell, is_ours: true };
+        let would_lose = |keys: &[&str]| {
+            would_lose(root.path(), &user, &keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(!would_lose(&[]), "a login that had none");
+        std::fs::write(root.path().join("ga"), "ssh-ed25519 AAAA a@b\nssh-ed25519 BBBB\n").unwrap();
+        assert!(!would_lose(&["ssh-ed25519 BBBB", "ssh-ed25519 AAAA c@d", "ssh-ed25519 CCCC"]));
+        assert!(would_lose(&["ssh-ed25519 AAAA a@b"]));
+        assert!(would_lose(&[]));
+        std::fs::remove_file(root.path().join("ga")).unwrap();
+        std::fs::create_dir(root.path().join("ga")).unwrap();
+        assert!(would_lose(&["ssh-ed25519 AAAA a@b"]), "nobody knows");
+    }
 
     #[test]
     fn only_plain_public_keys_pass() {

@@ -1,28 +1,47 @@
 //! A real host: users with ssh keys, their processes and homes, and the GPUs that
 //! NVML finds. Works as root on Debian and Ubuntu.
 
+mod clean;
 mod command;
+mod configure;
+mod devices;
+mod environment;
 mod evidence;
 mod files;
 mod gpus;
+mod groups;
+mod hold;
 mod host;
 mod keys;
+mod logins;
+mod mounts;
+pub(crate) mod outlook;
 mod processes;
+mod schedulers;
+mod sessions;
 mod shell;
+mod sshd;
+mod tree;
 mod users;
 mod wipe;
 
 pub use gpus::GpuSource;
-pub use users::{MARK, is_login_name};
+pub use users::{LOGINS, MARK, is_login_name};
 
 use crate::config::Config;
 use crate::driver::{Allocation, Driver, Failure, Readings, Result, Steps};
+use crate::state::{StateError, StateFolder};
 use crate::streams::Refused;
 use crate::streams::shell::{Prepared, Program, Way};
 use crate::update::Updater;
+use devices::Devices;
+use groups::Groups;
 use host::Host;
+use logins::Logins;
 use protocol::stream::refusals;
 use protocol::{Done, GpuRef, HealthEvent, Inventory, Isolation, Shape, Task};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 use tokio::sync::Mutex;
 use users::User;
 
@@ -30,20 +49,65 @@ pub struct LinuxDriver {
     config: Config,
     host: Host,
     gpus: GpuSource,
+    devices: Devices,
+    groups: Groups,
+    logins: Logins,
     updater: Option<Updater>,
+    /// What the host's sshd reads, where the agent answers for it.
+    sshd_file: OnceLock<PathBuf>,
     /// useradd and its kin lock the same files and give up when they are locked.
     users: Mutex<()>,
 }
 
 impl LinuxDriver {
+    /// Remembers nothing across its own end.
     pub fn new(config: Config, updater: Option<Updater>) -> Self {
+        Self::with(config, updater, Logins::default())
+    }
+
+    /// Remembers in the folder what logins hold.
+    pub fn open(
+        config: Config,
+        updater: Option<Updater>,
+        folder: StateFolder,
+    ) -> std::result::Result<Self, StateError> {
+        Ok(Self::with(config, updater, Logins::open(folder)?))
+    }
+
+    fn with(config: Config, updater: Option<Updater>, logins: Logins) -> Self {
         let gpus = GpuSource::find(&config);
-        Self { config, host: Host::default(), gpus, updater, users: Mutex::new(()) }
+        let devices = Devices::below(&config.device_root);
+        let (host, groups) = (Host::default(), Groups::find());
+        let (sshd_file, users) = (OnceLock::new(), Mutex::new(()));
+        Self { config, host, gpus, devices, groups, logins, updater, sshd_file, users }
     }
 
     /// Ends what sessions of an agent that was killed have left, and says how much.
     pub fn sweep(&self) -> usize {
         crate::streams::processes::sweep(|uid| users::is_made_below(uid, &self.config.home_root))
+    }
+
+    /// Whether the host's own settings are the agent's to change.
+    fn is_set_up(&self) -> bool {
+        self.sshd_file.get().is_some()
+    }
+
+    /// Sets the host itself up for logins; what could not be done is in the answer.
+    pub async fn configure(&self) -> Vec<String> {
+        self.answer_for_sshd(sshd::MAIN_FILE.into());
+        configure::configure(&self.config).await
+    }
+
+    /// From now on no login is handed over while sshd, as it reads that file, lets
+    /// logins in by anything but the agent's keys.
+    pub fn answer_for_sshd(&self, file: PathBuf) {
+        // The first word counts: there is one sshd.
+        let _ = self.sshd_file.set(file);
+    }
+
+    /// What sshd is told of logins.
+    pub fn sshd_settings(&self) -> String {
+        sshd::settings(&self.config)
     }
 
     pub fn gpus(&self) -> &GpuSource {
@@ -80,6 +144,8 @@ impl Driver for LinuxDriver {
     }
 
     async fn sample(&self) -> Option<Readings> {
+        // Programs of the driver may reset what they find; see `outlook`.
+        self.enforce_and_tell();
         Some(Readings { host: self.host.sample()?, gpus: self.gpus.sample() })
     }
 
@@ -95,65 +161,81 @@ impl Driver for LinuxDriver {
         let known = self.ours(&wanted.login.user)?;
         steps.enter("check_gpus");
         self.gpus.require(wanted.gpus)?;
+        self.require_idle(&wanted.login.user, wanted.gpus)?;
         steps.enter("create_user");
         let user = {
             let _one = self.users.lock().await;
-            users::ensure(&wanted.login.user, known, &self.config.home_root).await?
+            let range = (self.config.first_uid, self.config.last_uid);
+            let next_uid = || self.logins.take_uid(range, users::is_free);
+            users::ensure(&wanted.login.user, known, &self.config.home_root, next_uid).await?
         };
-        steps.enter("write_keys");
-        keys::write(&user, &wanted.login.keys).await?;
-        steps.enter("assign_gpus");
-        self.gpus.assign(&user, wanted.shape, wanted.gpus).await?;
-        steps.enter("self_test");
-        let self_test = self.gpus.self_test(wanted.gpus, wanted.self_test)?;
-        let gpus = wanted.gpus.iter().map(|gpu| gpu.uuid.clone()).collect();
-        Ok(Done::Proof { gpus, driver_version: self.gpus.driver_version(), self_test, stages: steps.finish() })
+        match self.hand_over(steps, &user, wanted).await {
+            Ok(done) => Ok(done),
+            Err(failure) => {
+                // Nobody uses what is not wholly there.
+                self.lock_after(&user, "ensure_allocation").await;
+                Err(failure)
+            }
+        }
     }
 
     async fn ensure_keys(&self, steps: &mut Steps, user: &str, keys: &[String]) -> Result<Done> {
         keys::check(keys)?;
         let user = self.ours(user)?.ok_or_else(|| Failure::lasting("no_user", format!("{user} does not exist")))?;
         steps.enter("write_keys");
-        keys::write(&user, keys).await?;
+        self.replace_keys(&user, keys).await?;
         Ok(Done::Keys { count: keys.len().try_into().unwrap_or(u32::MAX) })
     }
 
     async fn ensure_stopped(&self, steps: &mut Steps, user: &str, gpus: &[GpuRef]) -> Result<Done> {
         let Some(user) = self.ours(user)? else {
-            return Ok(evidence::of_nothing(steps, self.gpus.processes_on(gpus)));
+            return Ok(evidence::of_nothing(steps, self.processes_on(gpus)));
         };
         let processes_killed = self.quiet(steps, &user).await?;
         steps.enter("check_gpus");
-        let left = self.gpus.processes_on(gpus);
-        Ok(evidence::of(steps, evidence::Seen { processes_killed, gone: false, gpu_processes_left: left }))
+        self.take_back(&user).await?;
+        let gone = evidence::Gone { user: false, home: false };
+        let left = self.processes_on(gpus);
+        Ok(evidence::of(steps, evidence::Seen { processes_killed, gone, gpu_processes_left: left }))
     }
 
     async fn ensure_gone(&self, steps: &mut Steps, user: &str, gpus: &[GpuRef], _: Isolation) -> Result<Done> {
         let Some(user) = self.ours(user)? else {
-            files::remove_orphaned_home(&self.config.home_root, user)?;
-            self.gpus.free(gpus);
-            return Ok(evidence::of_nothing(steps, self.gpus.processes_on(gpus)));
+            files::remove_orphaned_home(&self.config.home_root, user).await?;
+            self.forget(user)?;
+            return Ok(evidence::of_nothing(steps, self.processes_on(gpus)));
         };
         let processes_killed = self.quiet(steps, &user).await?;
         steps.enter("remove_home");
         // While the user still exists its files can be told by their owner.
-        files::remove_all_of(&user).await?;
+        self.groups.remove(&user).await?;
+        files::remove_all_of(&user, &users::ids_of(&user), &self.config).await?;
         steps.enter("remove_user");
         {
             let _one = self.users.lock().await;
             users::remove(&user).await?;
         }
         steps.enter("check_gpus");
-        self.gpus.free(gpus);
-        let left = self.gpus.processes_on(gpus);
-        Ok(evidence::of(steps, evidence::Seen { processes_killed, gone: true, gpu_processes_left: left }))
+        self.forget(&user.name)?;
+        let gone = evidence::Gone { user: users::find(&user.name)?.is_none(), home: !user.home.exists() };
+        let left = self.processes_on(gpus);
+        Ok(evidence::of(steps, evidence::Seen { processes_killed, gone, gpu_processes_left: left }))
     }
 
     async fn ensure_sanitized(&self, steps: &mut Steps) -> Result<Done> {
         steps.enter("wipe_script");
         wipe::run(self.config.wipe_script.as_deref()).await?;
-        let seen = evidence::Seen { processes_killed: 0, gone: true, gpu_processes_left: self.gpus.processes_on_all() };
-        Ok(evidence::of(steps, seen))
+        steps.enter("inspect");
+        let config = self.config.clone();
+        let inspected = tokio::task::spawn_blocking(move || clean::inspect(&config)).await;
+        inspected.unwrap_or_else(|error| Err(Failure::passing("not_clean", error.to_string())))?;
+        let left = self.processes_on_all();
+        clean::check_idle(left)?;
+        self.logins.sanitized()?;
+        environment::clear(&self.config);
+        self.enforce()?;
+        let gone = evidence::Gone { user: true, home: true };
+        Ok(evidence::of(steps, evidence::Seen { processes_killed: 0, gone, gpu_processes_left: left }))
     }
 
     async fn ensure_agent(&self, steps: &mut Steps, task: &Task) -> Result<Option<Done>> {
@@ -164,23 +246,12 @@ impl Driver for LinuxDriver {
     }
 
     async fn prepare(&self, user: &str, program: Program<'_>) -> std::result::Result<Prepared, Refused> {
-        shell::prepare(&self.open_login(user)?, program)
+        let user = self.open_login(user)?;
+        let open_files = self.logins.get(&user.name).map_or(groups::OPEN_FILES, |it| it.limits.open_files);
+        shell::prepare(&user, &self.groups.enter(&user, open_files), program)
     }
 
     async fn connect(&self, user: &str, port: u16) -> std::result::Result<Way, Refused> {
         shell::connect(&self.open_login(user)?, port).await
-    }
-}
-
-impl LinuxDriver {
-    /// Nobody logs in as the user any more and nothing of it runs.
-    async fn quiet(&self, steps: &mut Steps, user: &User) -> Result<u32> {
-        steps.enter("lock_login");
-        {
-            let _one = self.users.lock().await;
-            users::lock(user).await?;
-        }
-        steps.enter("kill_processes");
-        processes::kill_all_of(user.uid).await
     }
 }

@@ -1,5 +1,6 @@
 //! Shells, commands and ports of a user of this host. What is run has the user's
-//! ids, groups and home, and no capabilities, not even ones it could get back.
+//! ids, groups and home, and no capabilities, not even ones it could get back. It
+//! is started inside the login's control group, never in the agent's own.
 
 use super::users::User;
 use crate::streams::Refused;
@@ -13,9 +14,13 @@ use tokio::process::Command;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5); // bound: the port is on this host
 
-pub(super) fn prepare(user: &User, program: Program<'_>) -> Result<Prepared, Refused> {
-    let mut command = Command::new("/usr/bin/setsid");
-    command.env_clear().current_dir("/");
+/// `enter` is the program, with its arguments, that starts another one in the group.
+pub(super) fn prepare(user: &User, enter: &[String], program: Program<'_>) -> Result<Prepared, Refused> {
+    let Some((first, rest)) = enter.split_first() else {
+        return Err(Refused::new(refusals::FAILED, "this host has no way to start programs for logins"));
+    };
+    let mut command = Command::new(first);
+    command.args(rest).arg("/usr/bin/setsid").env_clear().current_dir("/");
     match program {
         Program::Shell { term, .. } => command.arg("--ctty").env("TERM", term),
         // Without a terminal nothing tells it that the agent is gone.

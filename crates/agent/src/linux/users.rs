@@ -1,6 +1,7 @@
 //! The users that the agent makes, told from others by a mark in the comment field.
 
 use super::command::{run, tool};
+use super::processes::Ids;
 use crate::driver::{Failure, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,11 +9,18 @@ use std::time::Duration;
 /// In the comment field of every user that the agent made.
 pub const MARK: &str = "gpuaas allocation";
 
+/// Every login is in it, so that sshd can tell them from other users.
+pub const LOGINS: &str = "gpuaas-logins";
+/// Those who hold a GPU.
+pub(super) const HOLDERS: &str = "gpuaas-gpus";
+
 const TRIES: u32 = 20; // bound: somebody else edits the user files for a moment
 const PAUSE: Duration = Duration::from_millis(250); // bound: as above
 const LOCKED: i32 = 1; // useradd and usermod: "can't update password file"
 const LOCKED_FILE: i32 = 10; // "can't update group file"
 const NO_SUCH_USER: i32 = 6;
+const UID_TAKEN: i32 = 4;
+const MAX_SUBORDINATE: usize = 64; // bound: ranges of one user; the agent makes none
 
 #[derive(Clone, Debug)]
 pub(super) struct User {
@@ -54,20 +62,94 @@ pub(super) fn is_made_below(uid: u32, home_root: &Path) -> bool {
     nix::unistd::User::from_uid(uid.into()).is_ok_and(|user| user.as_ref().is_some_and(is_ours))
 }
 
-/// The user exists, can log in with a key, and has a home of its own.
-pub(super) async fn ensure(name: &str, known: Option<User>, home_root: &Path) -> Result<User> {
+/// The user exists and has a home of its own. One that is made here is locked.
+pub(super) async fn ensure(
+    name: &str,
+    known: Option<User>,
+    home_root: &Path,
+    next_uid: impl Fn() -> Result<u32>,
+) -> Result<User> {
     if known.is_none() {
+        edit("groupadd", &["--force", "--system", LOGINS]).await?;
         let home = home_root.join(name);
-        let home = home.to_string_lossy();
-        let arguments =
-            ["--create-home", "--home-dir", &home, "--user-group", "--shell", "/bin/bash", "--comment", MARK, name];
-        edit("useradd", &arguments).await?;
+        make(name, &home.to_string_lossy(), next_uid).await?;
     }
-    // A password of "*" matches nothing and is not "locked", which sshd would refuse.
-    edit("usermod", &["--password", "*", "--expiredate", "", name]).await?;
     let user = find(name)?.ok_or_else(|| Failure::passing("user", format!("{name} was made and is not there")))?;
     ensure_home(&user).await?;
     Ok(user)
+}
+
+/// With an id that was never used, and without subordinate ids: processes that run
+/// as one of those would have to be found by other means.
+async fn make(name: &str, home: &str, next_uid: impl Fn() -> Result<u32>) -> Result<()> {
+    for _ in 0..TRIES {
+        let uid = next_uid()?.to_string();
+        let none = ["-K", "SUB_UID_COUNT=0", "-K", "SUB_GID_COUNT=0"];
+        let mut arguments = vec!["--uid", &uid, "--create-home", "--home-dir", home, "--user-group"];
+        arguments.extend(["--groups", LOGINS, "--shell", "/bin/bash", "--comment", MARK]);
+        arguments.extend(none);
+        arguments.push(name);
+        match edit("useradd", &arguments).await {
+            // Somebody else took it at the same moment.
+            Err(failure) if failure.code == UID_IN_USE => {}
+            made => return made,
+        }
+    }
+    Err(Failure::passing("user", "user ids are taken by somebody else as fast as they are tried"))
+}
+
+/// The user is in the group of those who hold a GPU, or not.
+pub(super) async fn set_holder(user: &User, is_holder: bool) -> Result<()> {
+    if is_holder {
+        edit("groupadd", &["--force", "--system", HOLDERS]).await?;
+    }
+    let groups = if is_holder { format!("{LOGINS},{HOLDERS}") } else { LOGINS.to_owned() };
+    edit("usermod", &["--groups", &groups, &user.name]).await
+}
+
+/// The number of the group of those who hold a GPU, once there is one.
+pub(super) fn holders_group() -> Option<u32> {
+    nix::unistd::Group::from_name(HOLDERS).ok().flatten().map(|group| group.gid.as_raw())
+}
+
+/// The user can log in with a key. A password of "*" matches nothing and is not
+/// "locked", which sshd would refuse.
+pub(super) async fn unlock(user: &User) -> Result<()> {
+    edit("usermod", &["--password", "*", "--expiredate", "", &user.name]).await
+}
+
+/// Whether nobody and no group of this host has the number.
+pub(super) fn is_free(uid: u32) -> bool {
+    let no_user = nix::unistd::User::from_uid(uid.into()).is_ok_and(|found| found.is_none());
+    no_user && nix::unistd::Group::from_gid(uid.into()).is_ok_and(|found| found.is_none())
+}
+
+/// The user's own id, and those that it may take in namespaces of its own.
+pub(super) fn ids_of(user: &User) -> Ids {
+    let table = std::fs::read_to_string("/etc/subuid").unwrap_or_default();
+    let mut ids = vec![user.uid..=user.uid];
+    ids.extend(subordinate(&table, &user.name).take(MAX_SUBORDINATE));
+    ids
+}
+
+fn subordinate(table: &str, name: &str) -> impl Iterator<Item = std::ops::RangeInclusive<u32>> {
+    table.lines().filter_map(move |line| {
+        let mut fields = line.strip_prefix(name)?.strip_prefix(':')?.split(':');
+        let (start, count): (u32, u32) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        Some(start..=start.checked_add(count.checked_sub(1)?)?)
+    })
+}
+
+/// Names of all users that the agent made with homes below the folder.
+pub(super) fn made_below(home_root: &Path) -> Vec<String> {
+    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let made = table.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let (name, comment, home) = (fields.first()?, fields.get(4)?, fields.get(5)?);
+        let is_ours = comment.split(',').next() == Some(MARK) && Path::new(home).starts_with(home_root);
+        is_ours.then(|| (*name).to_owned())
+    });
+    made.collect()
 }
 
 /// useradd may have been killed before it made the home.
@@ -105,6 +187,8 @@ pub(super) async fn remove(user: &User) -> Result<()> {
     }
 }
 
+const UID_IN_USE: &str = "uid_in_use";
+
 /// Runs a tool that edits the user files, again while they are locked.
 async fn edit(program: &str, arguments: &[&str]) -> Result<()> {
     let mut last = String::new();
@@ -116,6 +200,7 @@ async fn edit(program: &str, arguments: &[&str]) -> Result<()> {
             // userdel 12: the home was removed before, which is what is wanted.
             Some(12) if program == "userdel" => return Ok(()),
             Some(LOCKED | LOCKED_FILE) => last = ended.said,
+            Some(UID_TAKEN) if program == "useradd" => return Err(Failure::passing(UID_IN_USE, ended.said)),
             _ => return Err(Failure::passing("user", ended.said)),
         }
         tokio::time::sleep(PAUSE).await;
@@ -135,6 +220,13 @@ mod tests {
         for bad in ["", "-r", "root;id", "Root", "1a", "../x", "a b", "a\n", &"a".repeat(33)] {
             assert!(!is_login_name(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn subordinate_ids_are_read_for_the_one_user() {
+        let table = "ab:100000:65536\na:200000:2\na:300000:0\na:x:1\na:4294967295:2\n";
+        assert_eq!(subordinate(table, "a").collect::<Vec<_>>(), [200_000..=200_001]);
+        assert_eq!(subordinate(table, "b").count(), 0);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use super::{Agent, BRIEF, FIRST_EAGER, LAST_EAGER, Next};
 use crate::driver::Driver;
+use crate::identity::UNBELIEVED;
 use crate::locked;
 use crate::streams::Streams;
 use protocol::stream::GatewayRef;
-use protocol::{PollAnswer, Report};
+use protocol::{PollAnswer, Report, TrustSet};
 use std::time::{Duration, Instant};
 use trust::Trust;
 
@@ -61,22 +62,35 @@ impl<D: Driver> Agent<D> {
             self.engine.learn_epoch(answer.epoch);
             changed = true;
         }
-        if let Some(keys) = &answer.task_keys
-            && !keys.is_empty()
-            && *keys != self.identity.task_keys
-        {
-            self.identity.task_keys.clone_from(keys);
-            self.engine.sessions().learn_keys(keys);
+        let keys = answer.task_keys.as_deref().filter(|it| !it.is_empty() && **it != *self.identity.task_keys);
+        let roots = answer.roots.as_deref().filter(|it| *it != self.identity.roots);
+        if (keys.is_some() || roots.is_some()) && self.believes(answer) {
+            self.identity.trust_version = answer.trust_version;
             changed = true;
-        }
-        if let Some(roots) = &answer.roots
-            && *roots != self.identity.roots
-        {
-            changed |= self.trust_roots(roots);
+            if let Some(keys) = keys {
+                self.identity.task_keys = keys.to_vec();
+                self.engine.sessions().learn_keys(keys);
+            }
+            if let Some(roots) = roots {
+                self.trust_roots(roots);
+            }
         }
         if changed {
             self.save_identity();
         }
+    }
+
+    fn believes(&self, answer: &PollAnswer) -> bool {
+        let told = TrustSet {
+            version: answer.trust_version,
+            task_keys: answer.task_keys.as_deref().unwrap_or_default(),
+            roots: answer.roots.as_deref().unwrap_or_default(),
+        };
+        let is_believed = self.identity.believes(told, &answer.endorsements);
+        if !is_believed {
+            tracing::error!("{UNBELIEVED}");
+        }
+        is_believed
     }
 
     fn want_gateways(&mut self, gateways: &[GatewayRef]) {
@@ -98,7 +112,7 @@ impl<D: Driver> Agent<D> {
         }
     }
 
-    fn trust_roots(&mut self, roots: &str) -> bool {
+    fn trust_roots(&mut self, roots: &str) {
         let mut identity = self.identity.clone();
         roots.clone_into(&mut identity.roots);
         let tls = Trust::in_roots(roots).and_then(|trust| trust.identified(&identity.pair, &self.clock));
@@ -109,11 +123,9 @@ impl<D: Driver> Agent<D> {
                 if self.streams.as_ref().is_some_and(Streams::is_identified) {
                     self.identify_streams();
                 }
-                true
             }
             Err(error) => {
                 tracing::error!(%error, "the control plane sent roots that cannot be used; keeping the old ones");
-                false
             }
         }
     }

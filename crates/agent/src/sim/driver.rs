@@ -205,6 +205,7 @@ impl Driver for SimDriver {
             gpus: self.gpus(),
             fabric_domain: Some("sim".into()),
             wipe_script: locked(&self.script).wipe_script,
+            isolates_vms: true,
         }
     }
 

@@ -77,7 +77,7 @@ impl Streams {
 
     /// Connects anew with another certificate or other roots.
     pub fn identify(&self, identity: &Identity, clock: &ControlClock) -> Result<(), TrustError> {
-        let tls = Trust::in_roots(&identity.roots)?.identified(&identity.pair, clock)?;
+        let tls = Trust::in_gateways(&identity.roots)?.identified(&identity.pair, clock)?;
         let mut tls = Arc::unwrap_or_clone(tls);
         tls.alpn_protocols = vec![ALPN.to_vec()];
         self.wanted.send_modify(|wanted| {

@@ -8,7 +8,7 @@ pub use authority::Authority;
 
 use agent::sim::{SimConfig, Tokens};
 use jiff::{SignedDuration, Timestamp};
-use protocol::{PollRequest, Report, SignedTask, SigningKey, Task, TaskId, TaskKey, Verb};
+use protocol::{Endorsement, PollRequest, Report, SignedTask, SigningKey, Task, TaskId, TaskKey, TrustVersion, Verb};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -31,6 +31,8 @@ pub struct State {
     pub wants_inventory: bool,
     pub epoch: i64,
     pub new_keys: Option<Vec<TaskKey>>,
+    pub trust_version: TrustVersion,
+    pub endorsements: Vec<Endorsement>,
     pub now: Timestamp,
     pub certificate_life: SignedDuration,
     pub agents: HashMap<String, Vec<u8>>,
@@ -81,6 +83,8 @@ impl Plane {
             wants_inventory: false,
             epoch: 1,
             new_keys: None,
+            trust_version: TrustVersion::default(),
+            endorsements: Vec::new(),
             now,
             certificate_life: SignedDuration::from_hours(24),
             agents: HashMap::new(),

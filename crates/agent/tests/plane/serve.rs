@@ -106,7 +106,8 @@ fn enroll(shared: &Shared, request: &EnrollRequest) -> Answer {
     let certificate = shared.authority.certify(&request.csr, &node_id, state.now, state.certificate_life);
     let roots = shared.authority.roots.clone();
     let (epoch, now, task_keys) = (state.epoch, state.now, shared.keys.clone());
-    json(200, &EnrollAnswer { protocol: PROTOCOL, node_id, certificate, roots, task_keys, epoch, now })
+    let trust_version = state.trust_version;
+    json(200, &EnrollAnswer { protocol: PROTOCOL, node_id, certificate, roots, task_keys, trust_version, epoch, now })
 }
 
 fn renew(shared: &Shared, node: &str, request: &RenewRequest) -> Answer {
@@ -119,7 +120,10 @@ fn renew(shared: &Shared, node: &str, request: &RenewRequest) -> Answer {
     let certificate = shared.authority.certify(&request.csr, node, state.now, state.certificate_life);
     let roots = shared.authority.roots.clone();
     let (epoch, now, task_keys) = (state.epoch, state.now, shared.keys.clone());
-    json(200, &RenewAnswer { protocol: PROTOCOL, certificate, roots, task_keys, epoch, now })
+    let (trust_version, endorsements) = (state.trust_version, Vec::new());
+    let answer =
+        RenewAnswer { protocol: PROTOCOL, certificate, roots, task_keys, trust_version, endorsements, epoch, now };
+    json(200, &answer)
 }
 
 fn binary(shared: &Shared, path: &str) -> Answer {
@@ -170,6 +174,8 @@ async fn poll(shared: &Shared, node: &str, request: PollRequest) -> Answer {
                 want_inventory: std::mem::take(&mut state.wants_inventory),
                 task_keys: state.new_keys.clone(),
                 roots: None,
+                trust_version: state.trust_version,
+                endorsements: state.endorsements.clone(),
                 renew: asks,
                 retry_after_ms: 0,
                 gateways: state.gateways.clone(),

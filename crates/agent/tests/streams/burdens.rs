@@ -1,6 +1,6 @@
 //! Floods and readers that stall.
 
-use crate::gateway::{again, run, shell};
+use crate::gateway::{Stream, again, run, shell};
 use crate::world::World;
 use protocol::stream::{Frame, WINDOW_BYTES};
 use std::time::{Duration, Instant};
@@ -11,11 +11,27 @@ fn resident_kib() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
+/// How long so many echoes took, the shortest first.
+async fn echoes(stream: &mut Stream, count: usize) -> Vec<Duration> {
+    let mut took = Vec::new();
+    for round in 0..count {
+        let word = format!("echo {round};");
+        let began = Instant::now();
+        stream.typed(&word);
+        stream.until(&word).await;
+        took.push(began.elapsed());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    took.sort();
+    took
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn stalled_readers_cost_a_window_each_and_others_do_not_notice() {
     let world = World::new().await;
     let (_, mut quick) = world.open(run("stty -echo raw; echo ready; cat")).await;
     quick.until("ready").await;
+    let usual = echoes(&mut quick, 100).await[50];
     let before = resident_kib();
     let mut stalled = Vec::new();
     for _ in 0..10 {
@@ -32,20 +48,15 @@ async fn stalled_readers_cost_a_window_each_and_others_do_not_notice() {
         assert!(more.is_err(), "{more:?}");
         assert_eq!(stream.seen, WINDOW_BYTES);
     }
-    let mut took = Vec::new();
-    for round in 0..200 {
-        let word = format!("echo {round};");
-        let began = Instant::now();
-        quick.typed(&word);
-        quick.until(&word).await;
-        took.push(began.elapsed());
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    took.sort();
+    let took = echoes(&mut quick, 200).await;
     let grown = resident_kib().saturating_sub(before);
-    println!("10 stalled: {grown} KiB more; echo p50 {:?}, p99 {:?}", took[100], took[198]);
+    let (median, late) = (took[100], took[198]);
+    println!("10 stalled: {grown} KiB more; echo p50 {median:?}, p99 {late:?}; before anybody stalled p50 {usual:?}");
     assert!(grown < 20 * 1024, "{grown} KiB");
-    assert!(took[198] < Duration::from_millis(250), "{:?}", took[198]);
+    // Single late echoes are a busy machine's; whoever waits for stalled readers waits at every one.
+    // It is compared with this very machine a moment before.
+    let bar = 20 * usual.max(Duration::from_millis(25));
+    assert!(median < bar, "{median:?}, p99 {late:?}; before anybody stalled p50 {usual:?}");
     // Nothing was lost: it goes on where it stood.
     let (_, stream) = &mut stalled[0];
     stream.acknowledges = true;

@@ -98,12 +98,14 @@ async fn a_large_output_arrives_whole_and_waits_for_who_does_not_read() {
     let world = World::new().await;
     let (_, mut stream) = world.open(exec("head -c 3000000 /dev/zero | tr '\\0' x; sleep 0.1; echo end")).await;
     stream.acknowledges = false;
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     let mut first = 0;
-    while let Ok(Some(frame)) = tokio::time::timeout(std::time::Duration::from_millis(500), stream.frame()).await {
+    while first < 256 * 1024 {
+        let frame = stream.frame().await.expect("it goes on");
         first += if let Frame::Output(_, bytes) = frame { bytes.len() } else { 0 };
     }
-    assert_eq!(first, 256 * 1024, "no more than the window without an acknowledgement");
+    assert_eq!(first, 256 * 1024, "the window");
+    let more = tokio::time::timeout(std::time::Duration::from_millis(500), stream.frame()).await;
+    assert!(more.is_err(), "no more than that without an acknowledgement");
     stream.acknowledges = true;
     stream.send(&Frame::Ack(stream.seen));
     let (rest, end) = stream.rest().await;

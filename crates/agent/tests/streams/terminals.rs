@@ -124,6 +124,7 @@ async fn a_shell_that_ended_while_nobody_looked_tells_its_last_words_to_who_come
     let (grant, mut stream) = world.open(run("echo one; sleep 0.2; echo last words; exit 9")).await;
     stream.until("one").await;
     drop(stream);
+    // pause: the shell ends in it; who comes back before its end hears the same
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     let mut stream = world.gateway.open(&world.plane, &again(&grant, Some(0), false)).await.unwrap();
     let (said, end) = stream.rest().await;

@@ -16,7 +16,7 @@ pub struct World {
 
 pub fn allocation(user: &str, gpus: Vec<GpuRef>) -> Verb {
     let login = Login { user: user.into(), keys: vec![] };
-    Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus, login, self_test: false }
+    Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus, login, self_test: false, limits: None }
 }
 
 pub fn gone(user: &str) -> Verb {

@@ -26,8 +26,8 @@ pub struct Offer {
     pub sku: Label,
     /// On one node.
     pub gpus: u16,
-    /// For one GPU and hour; none when it is free of charge.
-    price_micros: Option<i64>,
+    /// For one GPU and hour.
+    price_micros: i64,
     currency: String,
     /// Whether the platform wants money before.
     is_held: bool,
@@ -38,7 +38,7 @@ pub struct Offer {
 impl Offer {
     /// What the whole lease costs.
     fn cost_micros(&self) -> i64 {
-        cost(self.price_micros.unwrap_or(0), self.gpus)
+        cost(self.price_micros, self.gpus)
     }
 
     pub fn at_most(&self) -> String {
@@ -47,8 +47,8 @@ impl Offer {
 
     pub fn price_text(&self) -> String {
         match self.price_micros {
-            None | Some(0) => "nothing".to_owned(),
-            Some(price) => format!("{} for one GPU and hour; only the time it is active is charged", self.money(price)),
+            0 => "nothing".to_owned(),
+            price => format!("{} for one GPU and hour; only the time it is active is charged", self.money(price)),
         }
     }
 
@@ -88,15 +88,25 @@ pub async fn find(context: &Context, wanted: Option<&Label>) -> Result<Offer, Fa
         ));
     }
     let capacity = context.all::<ListCapacity>(Nothing {}, CapacityFilter::default()).await?;
-    let mut offers = Vec::new();
+    let (mut offers, mut unpriced) = (Vec::new(), Vec::new());
     for (sku, gpus) in skus.iter().filter_map(|it| Some((it, fits(it, &capacity)?))).take(MOST_SKUS) {
         let query = PriceFilter { currency: currency.parse().ok(), ..PriceFilter::default() };
         let prices = context.all::<ListPrices>(SkuPath { sku_id: sku.id }, query).await?;
-        let price_micros = in_force(&prices, balances.at);
+        let Some(price_micros) = in_force(&prices, balances.at) else {
+            unpriced.push(sku.name.to_string());
+            continue;
+        };
         let (sku, currency) = (sku.name.clone(), currency.clone());
         offers.push(Offer { sku, gpus, price_micros, currency, is_held, available_micros });
     }
     cheapest(offers).ok_or_else(|| {
+        if !unpriced.is_empty() {
+            return Failure::new(
+                Class::Conflict,
+                format!("what is free has no price in {currency}, so that it is not sold: {}", unpriced.join(", ")),
+                "Ask an operator to set one: `gpuaas prices set`.",
+            );
+        }
         let what = wanted.map_or_else(|| "no SKU".to_owned(), |it| format!("nothing of `{it}`"));
         Failure::new(
             Class::Conflict,
@@ -149,23 +159,23 @@ mod tests {
 
     use super::*;
 
-    fn offer(sku: &str, gpus: u16, price_micros: Option<i64>) -> Offer {
+    fn offer(sku: &str, gpus: u16, price_micros: i64) -> Offer {
         let sku = sku.parse().unwrap();
         Offer { sku, gpus, price_micros, currency: "USD".into(), is_held: true, available_micros: None }
     }
 
     #[test]
     fn the_cheapest_in_all_is_taken_not_the_cheapest_gpu() {
-        let offers = vec![offer("node", 8, Some(3_200_000)), offer("slice", 1, Some(3_500_000))];
+        let offers = vec![offer("node", 8, 3_200_000), offer("slice", 1, 3_500_000)];
         assert_eq!(cheapest(offers).unwrap().sku.as_str(), "slice");
-        let offers = vec![offer("slice", 1, Some(1)), offer("gift", 8, None)];
+        let offers = vec![offer("slice", 1, 1), offer("gift", 8, 0)];
         assert_eq!(cheapest(offers).unwrap().sku.as_str(), "gift");
         assert!(cheapest(Vec::new()).is_none());
     }
 
     #[test]
     fn what_is_held_covers_the_lease_and_is_rounded_up() {
-        assert_eq!(offer("slice", 1, Some(3_500_000)).at_most(), "0.875 USD");
+        assert_eq!(offer("slice", 1, 3_500_000).at_most(), "0.875 USD");
         assert_eq!(cost(1, 1), 1);
         assert_eq!(cost(i64::MAX, 64), i64::MAX);
     }
@@ -197,6 +207,7 @@ mod tests {
             gpu_model: None,
             gpu_counts: vec![4, 2],
             numa_bound: false,
+            limits: Default::default(),
             created_at: Timestamp::UNIX_EPOCH,
             retired_at: None,
         };

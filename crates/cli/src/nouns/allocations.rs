@@ -40,7 +40,8 @@ Examples:
   gpuaas allocations release notebook --wait --yes
 
 A stopped allocation keeps its files and holds its GPUs: nobody else gets them,
-and they count against quotas. Release it to let them go.";
+and they count against quotas, for as long as the policy
+allocations.stopped_hours says. Release it to let them go.";
 
 /// Allocations: GPUs that a project holds for a while
 #[derive(Debug, Subcommand)]
@@ -59,6 +60,9 @@ pub enum Allocations {
         /// Those of every organization (platform staff)
         #[arg(long)]
         all: bool,
+        /// Only those on this node, by id or name; with --all
+        #[arg(long, requires = "all")]
+        node: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
@@ -183,11 +187,15 @@ impl Allocations {
     pub async fn run(self, context: &Context) -> Done {
         let answer = match self {
             Allocations::Create(create) => return create.run(context).await,
-            Allocations::List { state, paging, all: true, .. } => {
-                let query = AllAllocationsFilter { state, limit: paging.page(), ..Default::default() };
+            Allocations::List { state, paging, all: true, node, .. } => {
+                let node_id = match node {
+                    Some(node) => Some(context.node_named(&node).await?.node_id),
+                    None => None,
+                };
+                let query = AllAllocationsFilter { state, node_id, limit: paging.page(), ..Default::default() };
                 return context.list::<ListAllAllocations>(Nothing {}, query, paging, ALL_COLUMNS).await;
             }
-            Allocations::List { state, sku, paging, all: false } => {
+            Allocations::List { state, sku, paging, all: false, .. } => {
                 let path = context.project().await?;
                 let query = AllocationFilter { state, sku, limit: paging.page(), ..Default::default() };
                 return context.list::<ListAllocations>(path, query, paging, COLUMNS).await;

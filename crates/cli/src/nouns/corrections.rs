@@ -25,9 +25,10 @@ Examples:
   gpuaas corrections reject correction-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"that was another customer\"
 
 `gpuaas ledger credit`, `adjust` and `reverse` make them. With the policy
-billing.four_eyes each one waits for somebody else than who proposed it.";
+billing.four_eyes each one waits for somebody else than who proposed it, and so
+do `gpuaas payments refund`, `gpuaas prices set` and switching that policy off.";
 
-/// Corrections of the books by hand, and who agreed to them (platform staff)
+/// Corrections, and what else waits for a second person (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Corrections {
@@ -42,13 +43,13 @@ pub enum Corrections {
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show a correction and the journal that it came to
+    /// Show a correction and what it came to
     Get {
         /// Id of the correction
         #[arg(value_name = "ID")]
         correction: CorrectionId,
     },
-    /// Agree to what somebody else proposed: it is posted
+    /// Agree to what somebody else proposed: it is posted, or done
     Approve {
         /// Id of the correction
         #[arg(value_name = "ID")]
@@ -65,8 +66,7 @@ pub enum Corrections {
     },
 }
 
-const COLUMNS: Columns =
-    columns!(Correction: id, organization_id, kind, state, amount_micros, currency, reverses, proposed_by, reason);
+const COLUMNS: Columns = columns!(Correction: id, organization_id, kind, state, amount_micros, currency, reverses, summary, proposed_by, reason);
 
 impl Corrections {
     pub async fn run(self, context: &Context) -> Done {

@@ -30,7 +30,7 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Invitations {
-    /// Invite somebody; prints a token to hand to them
+    /// Invite somebody; prints a token for those who have an account, and mails one to those who have none
     Create {
         /// Address of the person, who must sign in with it
         #[arg(value_parser = arguments::text::<Email>)]
@@ -74,7 +74,7 @@ impl Invitations {
                 let answer = context.create::<CreateInvitation>(&once, path, spec).await?;
                 context.output.item_with_secret(&answer, "invitation", "token")?;
                 context.output.hint(format!(
-                    "The token is shown this once. Hand it to {email}, who signs in (or up: `gpuaas users sign-up --invited`)\nwith that address and runs `gpuaas invitations accept`."
+                    "The token is shown this once. If {email} has an account, hand it to them: `gpuaas invitations accept` asks for it.\nWithout an account they get a mail with a token of their own, which creates one."
                 ));
                 Ok(())
             }
@@ -89,12 +89,7 @@ impl Invitations {
                 context.output.item(&context.ask::<RevokeInvitation>(path).await?)
             }
             Invitations::Accept { token_stdin } => {
-                let token = if token_stdin {
-                    let [token] = prompt::piped_secrets()?;
-                    token
-                } else {
-                    prompt::secret("Token of the invitation").await?
-                };
+                let token = prompt::token(token_stdin, "Token of the invitation").await?;
                 let answer = context.send::<AcceptInvitation>(Nothing {}, InvitationToken { token }).await?;
                 context.output.item(&answer)?;
                 context.output.hint(ACT_IN_IT);

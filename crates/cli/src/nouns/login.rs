@@ -3,7 +3,7 @@
 use clap::Args;
 use client::{Client, Credential};
 use contract::{
-    Email, Nothing,
+    Code, Email, Nothing, SecretText,
     organizations::{ListOrganizations, Organization, OrganizationFilter},
     sessions::{CreateSession, Credentials, ExchangeOidcToken, OidcToken, TokenSet},
     users::{WhoAmI, Whoami},
@@ -15,7 +15,7 @@ use crate::{
     config::{Config, StoredContext, StoredSession},
     context::Context,
     failure::{Class, Done, Failure},
-    oidc, prompt,
+    oidc, prompt, second_factor,
     settings::{self, Environment, same_address},
 };
 
@@ -48,6 +48,9 @@ pub struct Login {
     /// Read an identity token of the external issuer from standard input
     #[arg(long)]
     id_token_stdin: bool,
+    /// Code of your authenticator app, or a recovery code; asked for when absent and needed
+    #[arg(long, value_parser = secret)]
+    code: Option<SecretText>,
 }
 
 impl Login {
@@ -101,11 +104,12 @@ impl Login {
 
     async fn sign_in(&self, context: &Context, client: &Client, before: &StoredContext) -> Result<TokenSet, Failure> {
         if self.oidc {
-            return oidc::sign_in(client, self.oidc_port, context.output).await;
+            return oidc::sign_in(client, self.oidc_port, self.code.as_ref(), context.output).await;
         }
         if self.id_token_stdin {
             let [id_token] = prompt::piped_secrets()?;
-            return Ok(client.call::<ExchangeOidcToken>(Nothing {}, Nothing {}, OidcToken { id_token }).await?);
+            let signed_in = client.call::<ExchangeOidcToken>(Nothing {}, Nothing {}, OidcToken { id_token }).await;
+            return second_factor::finish(client, signed_in, self.code.as_ref()).await;
         }
         let email = match &self.email {
             Some(email) => email.clone(),
@@ -123,13 +127,20 @@ impl Login {
         } else {
             prompt::secret("Password").await?
         };
-        let tokens = client.call::<CreateSession>(Nothing {}, Nothing {}, Credentials { email, password }).await;
-        tokens.map_err(|error| {
-            let failure = Failure::from(error);
-            let wrong = failure.class == Class::SignedOut;
-            if wrong { failure.with_advice("Check the address and the password, and try again.") } else { failure }
-        })
+        let signed_in = client.call::<CreateSession>(Nothing {}, Nothing {}, Credentials { email, password }).await;
+        if let Err(error) = &signed_in
+            && error.is(Code::Unauthenticated)
+        {
+            let failure = signed_in.map(drop).map_err(Failure::from).expect_err("it was just looked at");
+            return Err(failure.with_advice("Check the address and the password, and try again."));
+        }
+        second_factor::finish(client, signed_in, self.code.as_ref()).await
     }
+}
+
+/// Reads a secret that lives for seconds; others do not belong on a command line.
+fn secret(text: &str) -> Result<SecretText, String> {
+    Ok(SecretText::new(text.to_owned()))
 }
 
 async fn ask_for_url() -> Result<String, Failure> {

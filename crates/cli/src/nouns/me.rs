@@ -1,18 +1,43 @@
 //! `gpuaas me`: the caller's own account.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use contract::{
-    Nothing, PersonName,
+    Email, Name, Nothing, PersonName, SecretText,
+    account_tokens::{
+        AccountToken, AddressChangeSpec, ConfirmAddressChange, ConfirmPasswordReset, PasswordReset, PasswordResetSpec,
+        RequestAddressChange, RequestPasswordReset,
+    },
+    id::FactorId,
+    mfa::{
+        ConfirmTotp, Factor, FactorPath, GetMfa, NewFactor, RemoveFactor, ReplaceRecoveryCodes, StartTotp,
+        TotpConfirmation,
+    },
     users::{ChangePassword, ChangeProfile, NewPassword, Profile},
 };
+use serde_json::{Value, json};
 
-use crate::{arguments, context::Context, failure::Done, prompt};
+use crate::{
+    arguments::{self, Consent},
+    context::Context,
+    failure::{Done, Failure},
+    prompt,
+    table::{Columns, columns},
+};
 
 const EXAMPLES: &str = "\
 Examples:
   gpuaas me rename \"New Name\"
   gpuaas me password
-  gpuaas me password --password-stdin < old-and-new.txt";
+  gpuaas me password --password-stdin < old-and-new.txt
+  gpuaas me mfa status
+  gpuaas me mfa enroll phone
+  gpuaas me mfa verify
+  gpuaas me mfa recovery-codes
+  gpuaas me mfa remove factor-01k9z8y7x6w5v4t3s2r1q0p9n8
+  gpuaas me password reset --email you@example.com
+  gpuaas me password reset --confirm
+  gpuaas me address change new@example.com
+  gpuaas me address confirm";
 
 /// Your own account
 #[derive(Debug, Subcommand)]
@@ -24,13 +49,112 @@ pub enum Me {
         #[arg(value_parser = arguments::text::<PersonName>)]
         name: PersonName,
     },
-    /// Change your password; every other session ends
-    Password {
-        /// Read the current password and the new one from standard input, a line each
-        #[arg(long)]
+    /// Change your password, so that every other session ends; or reset one that you forgot
+    Password(ChangedPassword),
+    /// Change the address that you sign in with
+    #[command(subcommand)]
+    Address(Address),
+    /// Your second factors: authenticator apps, passkeys and recovery codes
+    #[command(subcommand)]
+    Mfa(Mfa),
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct ChangedPassword {
+    #[command(subcommand)]
+    reset: Option<Reset>,
+    /// Read the current password and the new one from standard input, a line each
+    #[arg(long)]
+    password_stdin: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Reset {
+    /// Set a new password with a token that is mailed to you; every session ends
+    Reset {
+        /// Have a token mailed to this address
+        #[arg(long, value_parser = arguments::text::<Email>, required_unless_present = "confirm")]
+        email: Option<Email>,
+        /// Ask for the token of the mail, and for a new password
+        #[arg(long, conflicts_with = "email")]
+        confirm: bool,
+        /// Read the token and the new password from standard input, a line each
+        #[arg(long, requires = "confirm")]
         password_stdin: bool,
     },
 }
+
+/// Your address: proven before it replaces the old one
+#[derive(Debug, Subcommand)]
+pub enum Address {
+    /// Have a token mailed to a new address
+    Change {
+        /// The new address
+        #[arg(value_parser = arguments::text::<Email>)]
+        email: Email,
+        /// Read the current password from standard input instead of asking
+        #[arg(long)]
+        password_stdin: bool,
+        /// You have no password: you sign in through an external issuer
+        #[arg(long, conflicts_with = "password_stdin")]
+        no_password: bool,
+    },
+    /// Change your address with the token that was mailed to the new one; every session ends
+    Confirm {
+        /// Read the token from standard input instead of asking
+        #[arg(long)]
+        token_stdin: bool,
+    },
+}
+
+/// Multi-factor authentication of your account
+#[derive(Debug, Subcommand)]
+pub enum Mfa {
+    /// Show your second factors, and whether policy requires one
+    Status,
+    /// Add an authenticator app: shows its secret, and asks for a code
+    Enroll {
+        /// What you call the device
+        #[arg(default_value = "authenticator", value_parser = arguments::text::<Name>)]
+        name: Name,
+    },
+    /// Start adding an authenticator app from a script; `confirm` finishes it
+    Start,
+    /// Finish what `start` began, with a code that the app shows
+    Confirm {
+        /// The challenge that `start` printed
+        #[arg(long, value_parser = secret)]
+        challenge: SecretText,
+        /// The six digits that the app shows now
+        #[arg(long, value_parser = secret)]
+        code: SecretText,
+        /// What you call the device
+        #[arg(default_value = "authenticator", value_parser = arguments::text::<Name>)]
+        name: Name,
+    },
+    /// Confirm your second factor in this session, for what asks for a recent one
+    Verify {
+        /// Code of your authenticator app, or a recovery code; asked for when absent
+        #[arg(long, value_parser = secret)]
+        code: Option<SecretText>,
+    },
+    /// Replace your recovery codes; prints the new ones once
+    RecoveryCodes {
+        #[command(flatten)]
+        consent: Consent,
+    },
+    /// Remove a second factor
+    Remove {
+        /// Id of the factor, as `status` prints it
+        #[arg(value_name = "ID")]
+        factor: FactorId,
+        #[command(flatten)]
+        consent: Consent,
+    },
+}
+
+const COLUMNS: Columns = columns!(Factor: id, kind, name, created_at, last_used_at);
 
 impl Me {
     pub async fn run(self, context: &Context) -> Done {
@@ -39,7 +163,8 @@ impl Me {
                 let answer = context.send::<ChangeProfile>(Nothing {}, Profile { name }).await?;
                 context.output.item(&answer)
             }
-            Me::Password { password_stdin } => {
+            Me::Password(ChangedPassword { reset: Some(reset), .. }) => reset.run(context).await,
+            Me::Password(ChangedPassword { reset: None, password_stdin }) => {
                 let [current, new] = if password_stdin {
                     prompt::piped_secrets()?
                 } else {
@@ -48,6 +173,141 @@ impl Me {
                 let answer = context.send::<ChangePassword>(Nothing {}, NewPassword { current, new }).await?;
                 context.output.done(&answer, "The password is changed; your other sessions have ended.")
             }
+            Me::Mfa(mfa) => mfa.run(context).await,
+            Me::Address(address) => address.run(context).await,
         }
     }
+}
+
+impl Reset {
+    async fn run(self, context: &Context) -> Done {
+        let Reset::Reset { email, password_stdin, .. } = self;
+        let client = context.stranger()?;
+        if let Some(email) = email {
+            let spec = PasswordResetSpec { email: email.clone() };
+            client.call::<RequestPasswordReset>(Nothing {}, Nothing {}, spec).await?;
+            let next = format!(
+                "If {email} has an account, a mail with a token is on its way; `gpuaas me password reset --confirm` asks for it."
+            );
+            return context.output.done(&json!({}), next);
+        }
+        let [token, password] = if password_stdin {
+            prompt::piped_secrets()?
+        } else {
+            [prompt::secret("Token of the mail").await?, prompt::new_password().await?]
+        };
+        client.call::<ConfirmPasswordReset>(Nothing {}, Nothing {}, PasswordReset { token, password }).await?;
+        context
+            .output
+            .done(&json!({}), "The password is set, and every session has ended. Sign in with `gpuaas login`.")
+    }
+}
+
+impl Address {
+    async fn run(self, context: &Context) -> Done {
+        match self {
+            Address::Change { email, password_stdin, no_password } => {
+                let password = match no_password {
+                    true => None,
+                    false => Some(prompt::token(password_stdin, "Current password").await?),
+                };
+                let spec = AddressChangeSpec { email: email.clone(), password };
+                let answer = context.send::<RequestAddressChange>(Nothing {}, spec).await?;
+                let next =
+                    format!("A mail with a token is on its way to {email}; `gpuaas me address confirm` asks for it.");
+                context.output.done(&answer, next)
+            }
+            Address::Confirm { token_stdin } => {
+                let token = prompt::token(token_stdin, "Token of the mail").await?;
+                let answer = context.send::<ConfirmAddressChange>(Nothing {}, AccountToken { token }).await?;
+                context.output.item(&answer)?;
+                context.output.hint("Every session has ended. Sign in with the new address: `gpuaas login`.");
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Mfa {
+    async fn run(self, context: &Context) -> Done {
+        match self {
+            Mfa::Status => {
+                let answer = context.ask::<GetMfa>(Nothing {}).await?;
+                show_status(context, &answer)
+            }
+            Mfa::Enroll { name } => {
+                let started = context.ask::<StartTotp>(Nothing {}).await?;
+                let shown = |field: &str| started[field].as_str().unwrap_or_default().to_owned();
+                context.output.warn(format!(
+                    "Add this to your authenticator app:\n\n  secret  {}\n  address {}\n",
+                    shown("secret"),
+                    shown("uri")
+                ));
+                let code = prompt::line("Code that the app shows", None).await?;
+                let challenge = SecretText::new(shown("challenge"));
+                let body = TotpConfirmation { challenge, code: SecretText::new(code), name };
+                show_added(context, &context.send::<ConfirmTotp>(Nothing {}, body).await?)
+            }
+            Mfa::Start => context.output.document(&context.ask::<StartTotp>(Nothing {}).await?),
+            Mfa::Confirm { challenge, code, name } => {
+                let body = TotpConfirmation { challenge, code, name };
+                show_added(context, &context.send::<ConfirmTotp>(Nothing {}, body).await?)
+            }
+            Mfa::Verify { code } => {
+                let answer = context.step_up(code.as_ref()).await?;
+                let until = answer["recent_until"].as_str().unwrap_or_default().to_owned();
+                context.output.done(&answer, format!("Confirmed; it counts as recent until {until}."))
+            }
+            Mfa::RecoveryCodes { consent } => {
+                prompt::confirm(consent, "ends the recovery codes that you have", "replace").await?;
+                let answer = context.ask::<ReplaceRecoveryCodes>(Nothing {}).await?;
+                show_codes(context, &answer)
+            }
+            Mfa::Remove { factor, consent } => {
+                let id = factor.to_string();
+                prompt::confirm(consent, &format!("removes the second factor {id}"), &id).await?;
+                let answer = context.ask::<RemoveFactor>(FactorPath { factor_id: factor }).await?;
+                context.output.done(&answer, format!("{id} is removed."))
+            }
+        }
+    }
+}
+
+fn show_status(context: &Context, answer: &Value) -> Done {
+    if !context.output.is_for_people() {
+        return context.output.document(answer);
+    }
+    context.output.list(answer["factors"].as_array().cloned().unwrap_or_default(), COLUMNS)?;
+    let required = if answer["required"] == true { "requires" } else { "does not require" };
+    let left = &answer["recovery_codes_left"];
+    context.output.hint(format!("{left} recovery codes are left. Policy {required} a second factor of you."));
+    Ok(())
+}
+
+/// Says that the factor is there, and shows recovery codes that came with it.
+fn show_added(context: &Context, answer: &Value) -> Done {
+    if !context.output.is_for_people() {
+        return context.output.document(answer);
+    }
+    let added: NewFactor = serde_json::from_value(answer.clone())
+        .map_err(|error| Failure::usage(format!("the answer cannot be read: {error}"), ""))?;
+    context.output.done(answer, format!("{} is added as {}.", added.factor.name, added.factor.id))?;
+    if added.recovery_codes.is_some() { show_codes(context, answer) } else { Ok(()) }
+}
+
+/// Prints recovery codes, which nobody can read again.
+fn show_codes(context: &Context, answer: &Value) -> Done {
+    if !context.output.is_for_people() {
+        return context.output.document(answer);
+    }
+    for code in answer["recovery_codes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        context.output.line(code)?;
+    }
+    context.output.hint("Recovery codes are shown this once, and each works once: store them apart from your device.");
+    Ok(())
+}
+
+/// Reads a secret that lives for seconds; others do not belong on a command line.
+fn secret(text: &str) -> Result<SecretText, String> {
+    Ok(SecretText::new(text.to_owned()))
 }

@@ -7,8 +7,8 @@ use contract::{
     id::SlotId,
     nodes::{
         AttestNode, AttestSlot, ChangeMark, CordonNode, DrainNode, DrainSpec, GetNode, HostName, ListNodeChanges,
-        ListNodes, Node, NodeChangesRange, NodeFilter, NodeHealth, NodeState, NodeTask, RestoreNode, RetireNode, Slot,
-        SlotPath, UncordonNode,
+        ListNodes, Node, NodeChangesRange, NodeFilter, NodeHealth, NodeState, NodeTask, RestoreNode, RetireNode,
+        RetireSpec, Slot, SlotPath, UncordonNode,
     },
     organizations::Because,
     telemetry::{GetNodeTelemetry, NodeTelemetry, TelemetryRange},
@@ -38,7 +38,8 @@ Examples:
   gpuaas nodes restore gpu-01 --reason \"driver is in\"
   gpuaas nodes attest gpu-01 --reason \"installed anew, ticket 42\"
   gpuaas nodes attest gpu-01 --slot slot-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"GPU was replaced\"
-  gpuaas nodes retire gpu-01 --reason \"sold\" --yes";
+  gpuaas nodes retire gpu-01 --reason \"sold\" --yes
+  gpuaas nodes retire gpu-01 --lost --reason \"burned down\" --yes";
 
 /// Nodes: the hosts of the fleet (platform staff)
 #[derive(Debug, Subcommand)]
@@ -113,10 +114,13 @@ pub enum Nodes {
         #[arg(long, value_name = "ID")]
         slot: Option<SlotId>,
     },
-    /// Take an empty node out of the fleet for good
+    /// Take an empty node out of the fleet for good, or one that is lost
     Retire {
         #[command(flatten)]
         why: Why,
+        /// The host will not come back: what is on it ends as of when it was last heard
+        #[arg(long)]
+        lost: bool,
         #[command(flatten)]
         consent: Consent,
     },
@@ -188,11 +192,15 @@ impl Nodes {
                     }
                 }
             }
-            Nodes::Retire { why: Why { node, reason }, consent } => {
+            Nodes::Retire { why: Why { node, reason }, lost, consent } => {
                 let path = context.node_named(&node).await?;
                 let id = path.node_id.to_string();
-                prompt::confirm(consent, &format!("takes {node} out of the fleet for good"), &id).await?;
-                context.send::<RetireNode>(path, Because { reason }).await?
+                let what = match lost {
+                    true => format!("takes {node} out of the fleet for good and ends what is on it"),
+                    false => format!("takes {node} out of the fleet for good"),
+                };
+                prompt::confirm(consent, &what, &id).await?;
+                context.send::<RetireNode>(path, RetireSpec { reason, lost }).await?
             }
         };
         context.output.item(&answer)

@@ -3,17 +3,20 @@
 use clap::Subcommand;
 use contract::{
     Name, Nothing, Reason,
+    allocations::{AllAllocationsFilter, ListAllAllocations},
+    members::LeaveOrganization,
     organizations::{
         Because, CloseOrganization, CreateOrganization, GetOrganization, ListAllOrganizations, ListOrganizations,
-        Organization, OrganizationFilter, OrganizationPath, OrganizationSpec, OrganizationState, RenameOrganization,
-        ResumeOrganization, SuspendOrganization,
+        Organization, OrganizationFilter, OrganizationPath, OrganizationSpec, OrganizationState,
+        PreviewOrganizationClosing, RenameOrganization, ResumeOrganization, SuspendOrganization,
     },
+    projects::EndingPreview,
 };
 
 use crate::{
     arguments::{self, Consent, Once, Paging},
     context::Context,
-    exact,
+    endings, exact,
     failure::{Done, Failure},
     prompt,
     table::{Columns, columns},
@@ -26,6 +29,8 @@ Examples:
   gpuaas organizations get
   gpuaas organizations rename acme \"Acme Research\"
   gpuaas organizations close acme
+  gpuaas organizations close --yes
+  gpuaas organizations leave acme
 
 For platform staff:
   gpuaas organizations list --all --state suspended
@@ -73,16 +78,29 @@ pub enum Organizations {
         #[arg(value_parser = arguments::text::<Name>)]
         name: Name,
     },
-    /// Close an organization for good; its projects are deleted
+    /// Close an organization for good; its projects are deleted, and what runs in them ends
     Close {
+        /// Id or name; the one you act in when absent
+        #[arg(value_name = "ORGANIZATION")]
+        wanted: Option<String>,
+        #[command(flatten)]
+        consent: Consent,
+    },
+    /// Leave an organization; the last owner stays
+    Leave {
         /// Id or name
         #[arg(value_name = "ORGANIZATION")]
         wanted: String,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Suspend an organization, so that its members can only read (platform staff)
-    Suspend(Decision),
+    /// Suspend an organization: what runs is stopped, and members can read, stop and release (platform staff)
+    Suspend {
+        #[command(flatten)]
+        decision: Decision,
+        #[command(flatten)]
+        consent: Consent,
+    },
     /// Lift a suspension (platform staff)
     Resume(Decision),
 }
@@ -132,14 +150,37 @@ impl Organizations {
                 context.send::<RenameOrganization>(path, OrganizationSpec { name }).await?
             }
             Organizations::Close { wanted, consent } => {
-                let path = context.organization_named(&wanted).await?;
+                let path = match wanted {
+                    Some(wanted) => context.organization_named(&wanted).await?,
+                    None => context.organization().await?,
+                };
                 let name = name_of(context, &path).await?;
-                let what = format!("closes the organization `{name}` for good and deletes its projects");
+                let ends: EndingPreview = exact::read(&context.ask::<PreviewOrganizationClosing>(path.clone()).await?)?;
+                endings::show(context, &ends);
+                let ending = endings::summary(&ends);
+                let what = format!("closes the organization `{name}` for good, deletes its projects and ends {ending}");
                 prompt::confirm(consent, &what, name.as_str()).await?;
                 context.ask::<CloseOrganization>(path).await?
             }
-            Organizations::Suspend(Decision { wanted, reason }) => {
+            Organizations::Leave { wanted, consent } => {
+                let path = context.organization_named(&wanted).await?;
+                let name = name_of(context, &path).await?;
+                prompt::confirm(consent, &format!("ends your membership in `{name}`"), name.as_str()).await?;
+                let answer = context.ask::<LeaveOrganization>(path).await?;
+                return context.output.done(&answer, format!("You are no longer a member of {name}."));
+            }
+            Organizations::Suspend { decision: Decision { wanted, reason }, consent } => {
                 let path = context.any_organization_named(&wanted).await?;
+                let filter = AllAllocationsFilter {
+                    organization_id: Some(path.organization_id),
+                    ..AllAllocationsFilter::default()
+                };
+                let live = context.all::<ListAllAllocations>(Nothing {}, filter).await?;
+                let stops = endings::stopped(&live);
+                endings::show_stops(context, &stops);
+                let ending = endings::count(&stops);
+                let what = format!("suspends the organization `{wanted}`, stops {ending} and lets nothing start");
+                prompt::confirm(consent, &what, &wanted).await?;
                 context.send::<SuspendOrganization>(path, Because { reason }).await?
             }
             Organizations::Resume(Decision { wanted, reason }) => {

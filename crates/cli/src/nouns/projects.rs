@@ -4,15 +4,15 @@ use clap::Subcommand;
 use contract::{
     Name,
     projects::{
-        CreateProject, DeleteProject, GetProject, ListProjects, Project, ProjectFilter, ProjectSpec, ProjectState,
-        RenameProject,
+        CreateProject, DeleteProject, EndingPreview, GetProject, ListProjects, PreviewProjectDeletion, Project,
+        ProjectFilter, ProjectSpec, ProjectState, RenameProject,
     },
 };
 
 use crate::{
     arguments::{self, Consent, Once, Paging},
     context::Context,
-    exact,
+    endings, exact,
     failure::Done,
     prompt,
     table::{Columns, columns},
@@ -65,7 +65,7 @@ pub enum Projects {
         #[arg(value_parser = arguments::text::<Name>)]
         name: Name,
     },
-    /// Delete a project and everything in it
+    /// Delete a project and end everything in it; what that is comes first
     Delete {
         /// Id or name
         #[arg(value_name = "PROJECT")]
@@ -103,7 +103,9 @@ impl Projects {
             Projects::Delete { wanted, consent } => {
                 let path = context.project_named(&wanted).await?;
                 let project: Project = exact::read(&context.ask::<GetProject>(path.clone()).await?)?;
-                let what = format!("deletes the project `{}` and everything in it", project.name);
+                let ends: EndingPreview = exact::read(&context.ask::<PreviewProjectDeletion>(path.clone()).await?)?;
+                endings::show(context, &ends);
+                let what = format!("deletes the project `{}` and ends {}", project.name, endings::summary(&ends));
                 prompt::confirm(consent, &what, project.name.as_str()).await?;
                 context.ask::<DeleteProject>(path).await?
             }

@@ -24,6 +24,7 @@ Examples, all for platform staff:
   gpuaas providers show hall-a
   gpuaas providers change hall-a --max-machines 60
   gpuaas providers change hall-a --key-stdin < key.txt
+  gpuaas providers change hall-a --maas-url https://new.example.com/MAAS --key-stdin < key.txt
   gpuaas providers remove hall-a --yes";
 
 /// Providers: MAAS servers that supply bare machines to pools (platform staff)
@@ -95,7 +96,7 @@ pub struct Create {
 pub struct Change {
     /// Id or name
     provider: String,
-    /// Where MAAS is now
+    /// Where MAAS is now; asks for the API key again
     #[arg(long, value_parser = arguments::text::<MaasUrl>)]
     maas_url: Option<MaasUrl>,
     /// What is installed from now on
@@ -183,12 +184,13 @@ async fn create(context: &Context, it: Create) -> Done {
 
 async fn change(context: &Context, it: Change) -> Done {
     let path = context.provider_named(&it.provider).await?;
-    let api_key = match it.key_stdin {
-        true => {
+    let api_key = match (it.key_stdin, &it.maas_url) {
+        (true, _) => {
             let [key] = prompt::piped_secrets()?;
             Some(key)
         }
-        false => None,
+        (false, Some(_)) if prompt::is_possible() => Some(prompt::secret("API key of MAAS").await?),
+        (false, _) => None,
     };
     let agent = it.agent.source();
     let change = ProviderChange {

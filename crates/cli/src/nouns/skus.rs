@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use contract::{
-    Label, Nothing,
-    skus::{CreateSku, GpuModel, ListSkus, RetireSku, Shape, Sku, SkuFilter, SkuSpec},
+    Label, Nothing, Within,
+    skus::{CreateSku, GpuModel, ListSkus, RetireSku, Shape, Sku, SkuFilter, SkuLimitsSpec, SkuSpec},
 };
 
 use crate::{
@@ -20,6 +20,7 @@ Examples:
 
 For platform staff:
   gpuaas skus create h200-slice --shape gpu_slice --model \"NVIDIA H200\" --gpus 1,2,4,8 --numa-bound
+  gpuaas skus create h200-small --shape gpu_slice --gpus 1 --cpus-per-gpu 8 --memory-gib-per-gpu 96
   gpuaas skus list --retired
   gpuaas skus retire h200-slice --yes";
 
@@ -44,6 +45,18 @@ pub enum Skus {
         /// The GPUs of one node must hang on one NUMA node
         #[arg(long)]
         numa_bound: bool,
+        /// CPUs for each GPU, as a weight where CPUs are short; the part of the host that its GPUs are when absent
+        #[arg(long, value_name = "COUNT")]
+        cpus_per_gpu: Option<Within<1, 1024>>,
+        /// GiB of memory for each GPU; the part of the host that its GPUs are when absent
+        #[arg(long, value_name = "GIB")]
+        memory_gib_per_gpu: Option<Within<1, 16_384>>,
+        /// Processes and threads for each GPU; the part of the host that its GPUs are when absent
+        #[arg(long, value_name = "COUNT")]
+        tasks_per_gpu: Option<Within<256, 65_536>>,
+        /// Files that one process may have open; 131072 when absent
+        #[arg(long, value_name = "COUNT")]
+        open_files: Option<Within<1024, 1_048_576>>,
         #[command(flatten)]
         once: Once,
     },
@@ -72,11 +85,23 @@ const COLUMNS: Columns = columns!(Sku: id, name, shape, gpu_model, gpu_counts, n
 impl Skus {
     pub async fn run(self, context: &Context) -> Done {
         match self {
-            Skus::Create { name, shape, gpu_counts, model, numa_bound, once } => {
-                let spec = SkuSpec { name, shape, gpu_model: model, gpu_counts, numa_bound };
+            Skus::Create {
+                name,
+                shape,
+                gpu_counts,
+                model,
+                numa_bound,
+                cpus_per_gpu,
+                memory_gib_per_gpu,
+                tasks_per_gpu,
+                open_files,
+                once,
+            } => {
+                let limits = Some(SkuLimitsSpec { cpus_per_gpu, memory_gib_per_gpu, tasks_per_gpu, open_files });
+                let spec = SkuSpec { name, shape, gpu_model: model, gpu_counts, numa_bound, limits };
                 let answer = context.create::<CreateSku>(&once, Nothing {}, spec).await?;
                 context.output.item(&answer)?;
-                context.output.hint("\nSay what it costs with `gpuaas prices set`.");
+                context.output.hint("\nIt is sold as soon as it has a price: `gpuaas prices set`.");
                 Ok(())
             }
             Skus::List { retired, name, paging } => {

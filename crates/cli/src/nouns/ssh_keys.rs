@@ -9,13 +9,14 @@ use std::{
 use clap::Subcommand;
 use contract::{
     Name, Nothing,
-    ssh_keys::{AddSshKey, ListSshKeys, PublicKey, RemoveSshKey, SshKey, SshKeyFilter, SshKeySpec},
+    ssh_keys::{AddSshKey, ListSshKeys, PublicKey, RemoveSshKey, SshKey, SshKeyFilter, SshKeySpec, SshSignature},
 };
 
 use crate::{
     arguments::{self, Once, Paging},
     context::Context,
     failure::{Done, Failure},
+    key_proof,
     table::{Columns, columns},
 };
 
@@ -23,8 +24,13 @@ const EXAMPLES: &str = "\
 Examples:
   gpuaas ssh-keys add laptop ~/.ssh/id_ed25519.pub
   gpuaas ssh-keys add robot - < robot.pub
+  gpuaas ssh-keys add token token.pub --proof token.sig
   gpuaas ssh-keys list
   gpuaas ssh-keys remove laptop
+
+You prove that you hold a key: `ssh-keygen` signs for you with the private half
+beside the file, or in the agent. A signature made elsewhere is given as --proof:
+  printf %s \"$(gpuaas whoami -q)\" | ssh-keygen -Y sign -n gpuaas-ssh-key -f token > token.sig
 
 Adding and removing keys needs a session: `gpuaas login`.";
 
@@ -39,6 +45,9 @@ pub enum SshKeys {
         name: Name,
         /// The public key's file, often ~/.ssh/id_ed25519.pub; - for standard input
         file: PathBuf,
+        /// A signature of your id that was made elsewhere
+        #[arg(long, value_name = "FILE")]
+        proof: Option<PathBuf>,
         #[command(flatten)]
         once: Once,
     },
@@ -50,7 +59,7 @@ pub enum SshKeys {
         #[command(flatten)]
         paging: Paging,
     },
-    /// Remove one of your public keys; allocations that let it in do so until their keys are set again
+    /// Remove one of your public keys; hosts that let it in stop doing so within seconds
     Remove {
         /// Id or name
         key: String,
@@ -62,8 +71,16 @@ const COLUMNS: Columns = columns!(SshKey: id, name, fingerprint, created_at);
 impl SshKeys {
     pub async fn run(self, context: &Context) -> Done {
         match self {
-            SshKeys::Add { name, file, once } => {
-                let spec = SshKeySpec { name, public_key: read(&file)? };
+            SshKeys::Add { name, file, proof, once } => {
+                let public_key = read(&file)?;
+                let proof = match proof {
+                    Some(made) => signature(&made)?,
+                    None => {
+                        let own = Some(file.as_path()).filter(|it| *it != Path::new("-"));
+                        key_proof::prove(context, &public_key, own).await?
+                    }
+                };
+                let spec = SshKeySpec { name, public_key, proof };
                 context.output.item(&context.create::<AddSshKey>(&once, Nothing {}, spec).await?)
             }
             SshKeys::List { name, paging } => {
@@ -94,6 +111,15 @@ fn read(file: &Path) -> Result<PublicKey, Failure> {
         Failure::usage(detail, "Make a key with `ssh-keygen -t ed25519`, and name its .pub file.")
     })?;
     public_key(&text).map_err(|detail| Failure::usage(format!("{}: {detail}", file.display()), ""))
+}
+
+fn signature(file: &Path) -> Result<SshSignature, Failure> {
+    let mut text = String::new();
+    File::open(file).and_then(|it| it.take(LARGEST_FILE_BYTES).read_to_string(&mut text)).map_err(|error| {
+        let detail = format!("{} cannot be read: {error}", file.display());
+        Failure::usage(detail, "Name the file that `ssh-keygen -Y sign` wrote.")
+    })?;
+    arguments::text(text.trim()).map_err(|detail| Failure::usage(format!("{}: {detail}", file.display()), ""))
 }
 
 /// A private key must not leave the machine, not even to be refused.

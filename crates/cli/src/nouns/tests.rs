@@ -89,6 +89,7 @@ fn every_example_of_the_guides_parses() {
         include_str!("../../../../docs/guides/declare.md"),
         include_str!("../../../../docs/guides/allocations.md"),
         include_str!("../../../../docs/guides/maintenance.md"),
+        include_str!("../../../../docs/guides/mfa.md"),
         include_str!("../../../../docs/guides/ssh.md"),
         include_str!("../../../../docs/guides/telemetry.md"),
         include_str!("../../../../docs/guides/terminals.md"),
@@ -104,6 +105,7 @@ fn every_command_that_the_console_teaches_parses() {
     let strings = [
         include_str!("../../../../console/src/strings/access.ts"),
         include_str!("../../../../console/src/strings/compute.ts"),
+        include_str!("../../../../console/src/strings/mfa.ts"),
         include_str!("../../../../console/src/strings/money.ts"),
         include_str!("../../../../console/src/strings/operations.ts"),
         include_str!("../../../../console/src/strings/people.ts"),

@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use contract::{
     Email, Nothing, PersonName,
+    account_tokens::{ConfirmSignUp, SignUpConfirmation},
     permission::PlatformRole,
     users::{EraseUser, ListUsers, NewUser, PlatformRoleSpec, SetPlatformRole, SignUp, User, UserFilter, UserPath},
 };
@@ -11,15 +12,15 @@ use serde_json::json;
 use crate::{
     arguments::{self, Consent, Paging},
     context::Context,
-    failure::Done,
+    failure::{Done, Failure},
     prompt,
     table::{Columns, columns},
 };
 
 const EXAMPLES: &str = "\
 Examples:
-  gpuaas users sign-up --email you@example.com --name \"Your Name\"
-  gpuaas users sign-up --email you@example.com --name \"Your Name\" --invited
+  gpuaas users sign-up --email you@example.com
+  gpuaas users confirm --name \"Your Name\"
 
 For platform staff:
   gpuaas users list --email you@example.com
@@ -31,20 +32,20 @@ For platform staff:
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Users {
-    /// Create an account of your own with a password
+    /// Ask for an account of your own: a token is mailed to you, which `confirm` takes
     SignUp {
         /// Address to sign in with
         #[arg(long, value_parser = arguments::text::<Email>)]
         email: Email,
-        /// How others see you
+    },
+    /// Create your account with the token that signing up, or an invitation, mailed to you
+    Confirm {
+        /// How others see you; asked for where it is missing
         #[arg(long, value_parser = arguments::text::<PersonName>)]
-        name: PersonName,
-        /// Ask for the token of an invitation too, where the platform is not open to everybody
+        name: Option<PersonName>,
+        /// Read the token, and the password on the next line, from standard input instead of asking
         #[arg(long)]
-        invited: bool,
-        /// Read the password, and the token on the next line, from standard input instead of asking
-        #[arg(long)]
-        password_stdin: bool,
+        token_stdin: bool,
     },
     /// List everybody (platform staff)
     List {
@@ -87,26 +88,30 @@ const COLUMNS: Columns = columns!(User: id, email, name, platform_role, created_
 impl Users {
     pub async fn run(self, context: &Context) -> Done {
         match self {
-            Users::SignUp { email, name, invited, password_stdin } => {
+            Users::SignUp { email } => {
                 let client = context.stranger()?;
-                let (password, invitation) = match (password_stdin, invited) {
-                    (true, false) => {
-                        let [password] = prompt::piped_secrets()?;
-                        (password, None)
-                    }
-                    (true, true) => {
-                        let [password, token] = prompt::piped_secrets()?;
-                        (password, Some(token))
-                    }
-                    (false, false) => (prompt::new_password().await?, None),
-                    (false, true) => {
-                        let token = prompt::secret("Token of the invitation").await?;
-                        (prompt::new_password().await?, Some(token))
+                client.call::<SignUp>(Nothing {}, Nothing {}, NewUser { email: email.clone() }).await?;
+                let next = format!("A mail with a token is on its way to {email}; `gpuaas users confirm` asks for it.");
+                context.output.done(&json!({}), next)
+            }
+            Users::Confirm { name, token_stdin } => {
+                let client = context.stranger()?;
+                let name = match name {
+                    Some(name) => name,
+                    None => {
+                        let given = prompt::line("Your name", None).await?;
+                        given.parse().map_err(|error| Failure::usage(format!("{given:?}: {error}"), ""))?
                     }
                 };
-                let user = NewUser { email: email.clone(), name, password, invitation };
-                client.call::<SignUp>(Nothing {}, Nothing {}, user).await?;
-                context.output.done(&json!({}), format!("Done. Sign in with `gpuaas login --email {email}`."))
+                let (token, password) = if token_stdin {
+                    let [token, password] = prompt::piped_secrets()?;
+                    (token, password)
+                } else {
+                    (prompt::secret("Token of the mail").await?, prompt::new_password().await?)
+                };
+                let body = SignUpConfirmation { token, name, password };
+                client.call::<ConfirmSignUp>(Nothing {}, Nothing {}, body).await?;
+                context.output.done(&json!({}), "Your account is there. Sign in with `gpuaas login`.")
             }
             Users::List { email, paging } => {
                 let query = UserFilter { email, limit: paging.page(), ..UserFilter::default() };

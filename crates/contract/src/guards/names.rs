@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{assert_unique, endpoints, infos, is_dotted};
-use crate::{Audit, Auth, Idempotency, Verb, id, wording};
+use crate::{Audit, Auth, Idempotency, Lane, SecondFactor, Verb, id, wording};
 
 #[test]
 fn an_operation_has_a_name_and_an_address_of_its_own() {
@@ -71,6 +71,42 @@ fn an_audit_action_names_one_thing() {
         }
     }
     assert_unique(actions);
+}
+
+/// What thieves come for: money, doors, and the guards themselves.
+const MUST_STEP_UP: &[&str] = &[
+    "AddSshKey",
+    "AdjustBalance",
+    "ApproveCorrection",
+    "BreakGlass",
+    "ChangeMember",
+    "ChangePassword",
+    "CreateInvitation",
+    "CreatePayment",
+    "CreatePersonalKey",
+    "CreateRefund",
+    "CreateServiceAccountKey",
+    "GrantCredit",
+    "RemoveFactor",
+    "ReplaceRecoveryCodes",
+    "RequestAddressChange",
+    "ReverseJournal",
+    "SetOrganizationPolicy",
+    "SetPlatformPolicy",
+    "SetPlatformRole",
+    "SetPrice",
+    "UnsetPlatformPolicy",
+];
+
+#[test]
+fn second_factor_is_recent_for_money_break_glass_and_policies() {
+    for operation in MUST_STEP_UP {
+        let info = infos().into_iter().find(|it| it.operation == *operation).expect(operation);
+        assert_eq!(info.policy.second_factor, SecondFactor::Recent, "{operation}");
+    }
+    for info in infos().iter().filter(|it| it.policy.lane == Lane::Financial && it.verb != Verb::GET) {
+        assert_eq!(info.policy.second_factor, SecondFactor::Recent, "{}", info.operation);
+    }
 }
 
 #[test]

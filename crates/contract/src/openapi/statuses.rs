@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Auth, Code, EndpointInfo, Verb};
+use crate::{Auth, Code, EndpointInfo, SecondFactor, Standing, Verb};
 
 /// Every problem that the operation can answer, by status. The server may
 /// answer nothing else, and the document lists exactly these.
@@ -26,29 +26,42 @@ fn at_gates(info: &EndpointInfo, code: Code) -> bool {
     match code {
         Code::InvalidPath => info.path.contains('{'),
         Code::InvalidQuery | Code::InvalidHeader => true,
-        Code::InvalidBody | Code::PayloadTooLarge | Code::UnsupportedMediaType => takes_body,
+        Code::InvalidBody | Code::RequestTimeout | Code::PayloadTooLarge | Code::UnsupportedMediaType => takes_body,
         Code::Unauthenticated => !matches!(policy.auth, Auth::Public { .. }),
         Code::Forbidden => match policy.auth {
             Auth::Public { .. } | Auth::SignedIn => false,
             Auth::Person | Auth::Organization(_) | Auth::Project(_) | Auth::Platform(_) => true,
         },
-        Code::Suspended => matches!(policy.auth, Auth::Organization(_) | Auth::Project(_)) && info.verb != Verb::GET,
+        Code::Suspended => {
+            let is_inside = matches!(policy.auth, Auth::Organization(_) | Auth::Project(_));
+            is_inside && info.verb != Verb::GET && policy.standing == Standing::Active
+        }
         // A foreign thing answers as one that does not exist.
         Code::NotFound => matches!(policy.auth, Auth::Organization(_) | Auth::Project(_)),
         Code::InProgress | Code::KeyReused => policy.idempotency.needs_key(),
         Code::SignInNeeded => policy.auth == Auth::Person && info.verb != Verb::GET,
+        Code::MfaEnrollmentRequired => {
+            matches!(policy.second_factor, SecondFactor::Enrolled | SecondFactor::Recent)
+        }
+        Code::StepUpRequired => {
+            matches!(policy.second_factor, SecondFactor::Recent | SecondFactor::RecentOnceEnrolled)
+        }
         Code::TooManyRequests | Code::HeadersTooLarge | Code::Internal | Code::Unavailable => true,
         // Answered before an operation is known.
         Code::MethodNotAllowed => false,
-        Code::ScopeExceeded
+        Code::MfaRequired
+        | Code::SignInAgain
+        | Code::ScopeExceeded
         | Code::SelfServiceOff
         | Code::Conflict
         | Code::NameTaken
         | Code::LastOwner
         | Code::InvalidValue
         | Code::InsufficientFunds
+        | Code::MailOff
         | Code::PaymentsOff
         | Code::NotPriced
+        | Code::ApprovalRequired
         | Code::LimitReached
         | Code::AccessRefused => false,
     }

@@ -62,8 +62,8 @@ fn grants<R: Word>(page: &mut Page, roles: &[R], concerns: fn(Permission) -> boo
 pub fn endpoints() -> String {
     let mut page = Page::new(
         "Endpoints and their policies",
-        "Who may call, which budget of requests a call draws from, what makes a repetition \
-         harmless, and what the audit log keeps.",
+        "Who may call, which budget of requests a call draws from, what is asked of a person's \
+         second factor, what makes a repetition harmless, and what the audit log keeps.",
     );
     let mut all: Vec<EndpointInfo> = Vec::new();
     macro_rules! collect {
@@ -84,7 +84,7 @@ pub fn endpoints() -> String {
 }
 
 fn policies(page: &mut Page, all: &[EndpointInfo]) {
-    page.columns(&["Verb", "Path", "Operation", "Who may call", "Lane", "Idempotency", "Audit"]);
+    page.columns(&["Verb", "Path", "Operation", "Who may call", "Lane", "Second factor", "Idempotency", "Audit"]);
     for info in all {
         page.row(&[
             info.verb.as_str().into(),
@@ -92,6 +92,7 @@ fn policies(page: &mut Page, all: &[EndpointInfo]) {
             info.operation.into(),
             wording::auth(info.policy.auth),
             info.policy.lane.as_str().into(),
+            wording::second_factor(info.policy.second_factor).into(),
             wording::idempotency(info.policy.idempotency),
             wording::audit(info.policy.audit),
         ]);

@@ -16,7 +16,7 @@ use contract::{
 use kernel::{Tx, clock};
 use protocol::stream::Limits;
 
-use super::store;
+use super::{Credential, store};
 use crate::policies::{Here, Place, Ports, keys};
 
 /// What the policy about recording says.
@@ -49,6 +49,7 @@ pub struct Wish<'a> {
     /// As audit entries name them.
     pub actor: &'a str,
     pub is_break_glass: bool,
+    pub credential: Credential,
 }
 
 /// What was found out about a wish that may come true.
@@ -70,6 +71,8 @@ pub struct Judged {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denied {
     NotPermitted,
+    /// What they showed when they asked was revoked since.
+    CredentialEnded,
     Suspended,
     AllocationGone,
     NodeAway,
@@ -81,6 +84,7 @@ impl Denied {
     pub fn reason(self) -> &'static str {
         match self {
             Denied::NotPermitted => "not_permitted",
+            Denied::CredentialEnded => "credential_ended",
             Denied::Suspended => "organization_suspended",
             Denied::AllocationGone => "allocation_not_active",
             Denied::NodeAway => "node_not_ready",
@@ -105,8 +109,9 @@ pub async fn judge(tx: &mut Tx, wish: Wish<'_>, can_record: bool) -> sqlx::Resul
     if !found.is_same_region {
         return Ok(Err(Denied::OtherRegion));
     }
-    if !store::is_permitted(tx, wish.organization, wish.actor, wish.is_break_glass).await? {
-        return Ok(Err(Denied::NotPermitted));
+    let who = (wish.actor, wish.is_break_glass);
+    if let Err(denied) = stands(tx, wish.organization, who, wish.credential).await? {
+        return Ok(Err(denied));
     }
     let now = clock::now(tx).await?;
     let place = Place { organization: wish.organization.uuid(), project: wish.project.uuid() };
@@ -143,6 +148,22 @@ pub async fn judge(tx: &mut Tx, wish: Wish<'_>, can_record: bool) -> sqlx::Resul
         recording,
         records_input: here.flag(keys::ACCESS_RECORD_INPUT).await?,
     }))
+}
+
+/// Whether somebody, with glass broken or not, may come in, and what they showed is good.
+pub async fn stands(
+    tx: &mut Tx,
+    organization: OrganizationId,
+    (actor, is_break_glass): (&str, bool),
+    credential: Credential,
+) -> sqlx::Result<Result<(), Denied>> {
+    if !store::is_permitted(tx, organization, actor, is_break_glass).await? {
+        return Ok(Err(Denied::NotPermitted));
+    }
+    if store::is_revoked(tx, credential).await? {
+        return Ok(Err(Denied::CredentialEnded));
+    }
+    Ok(Ok(()))
 }
 
 /// Whether the host may be expected to open anything.

@@ -5,7 +5,7 @@ use contract::{
     access_sessions::AccessSessionState::{self, Detached, Ended, Open, Opening},
     id::AccessSessionId,
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -26,6 +26,8 @@ impl Machine for Lifecycle {
     const STATES: &'static [AccessSessionState] = AccessSessionState::ALL;
     const EVENTS: &'static [Event] = &[Event::Opened, Event::Detached, Event::Resumed, Event::Ended];
     const INITIAL: AccessSessionState = Opening;
+    const PARENT_END: ParentEnd =
+        ParentEnd::EndsToo("`access_sessions/judge.rs`: nobody stays in an allocation that ends");
 
     /// Gateways speak of what they carry; only what nobody carries must be looked after.
     fn is_driven(state: AccessSessionState) -> bool {

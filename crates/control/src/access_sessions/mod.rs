@@ -2,23 +2,26 @@
 //! carries each; the shell itself belongs to the host's agent. Whether somebody
 //! may come in is judged here, anew at every step.
 
+mod credential;
 pub mod judge;
 pub mod lifecycle;
 mod reconcile;
 mod routes;
 mod store;
 
-pub use judge::{Denied, Judged, Mode, judge};
+pub use credential::Credential;
+pub use judge::{Denied, Judged, Mode, judge, stands};
 pub use reconcile::AccessSessionReconciler;
 pub use store::{
-    Attach, Heard, New, Session, attach, by_cookie, count_live, find, get, hear, insert, left, lock, versioned,
+    Attach, Guest, Heard, New, Session, attach, by_cookie, count_live, find, forget_addresses, get, hear, insert,
+    is_revoked, left, lock, versioned,
 };
 
 use std::time::Duration;
 
 use contract::{
     access_sessions::{AccessKind, AccessSessionState},
-    id::GatewayId,
+    id::{GatewayId, UserId},
 };
 use kernel::{
     Tx,
@@ -37,6 +40,14 @@ pub async fn end(tx: &mut Tx, session: &Session, reason: &str) -> Result<(), Tra
         work::wake(tx, recordings::lifecycle::Lifecycle::NAME, recording);
     }
     metrics::counter!("gpuaas_access_sessions_ended_total", "reason" => word(reason)).increment(1);
+    Ok(())
+}
+
+/// Ends every session that a person opened or took over, whatever they showed.
+pub async fn end_all_of(tx: &mut Tx, user: UserId, reason: &str) -> Result<(), TransitionError> {
+    for session in store::live_of(tx, user).await? {
+        end(tx, &session, reason).await?;
+    }
     Ok(())
 }
 
@@ -107,6 +118,7 @@ fn word(reason: &str) -> &'static str {
         "gateway_restarted",
         "gateway_lost",
         "grace_over",
+        "credentials_ended",
     ];
     KNOWN.iter().copied().find(|it| *it == reason).unwrap_or("other")
 }

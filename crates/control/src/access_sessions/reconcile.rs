@@ -29,6 +29,7 @@ const LOOK: Duration = Duration::from_secs(30);
 
 impl Reconciler for AccessSessionReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Visit;
     type Found = ();
     type Verdict = Verdict;
@@ -70,6 +71,9 @@ fn decide(visit: &Visit) -> Verdict {
     if !is_usable {
         return Verdict::End("allocation_ended");
     }
+    if visit.is_revoked {
+        return Verdict::End("credentials_ended");
+    }
     if visit.left.is_zero() {
         return Verdict::End("time_limit");
     }
@@ -89,7 +93,8 @@ mod tests {
         let mut session = store::tests::session(AccessKind::Terminal);
         session.state = AccessSessionState::Detached;
         let seconds = Duration::from_secs;
-        Visit { session, allocation: AllocationState::Active, left: seconds(3600), alone: seconds(alone_s) }
+        let (left, alone) = (seconds(3600), seconds(alone_s));
+        Visit { session, allocation: AllocationState::Active, is_revoked: false, left, alone }
     }
 
     #[test]
@@ -103,6 +108,8 @@ mod tests {
     fn what_it_led_to_ends_it() {
         let gone = Visit { allocation: AllocationState::Releasing, ..visit(0) };
         assert_eq!(decide(&gone), Verdict::End("allocation_ended"));
+        let revoked = Visit { is_revoked: true, ..visit(0) };
+        assert_eq!(decide(&revoked), Verdict::End("credentials_ended"));
         let late = Visit { left: Duration::ZERO, ..visit(0) };
         assert_eq!(decide(&late), Verdict::End("time_limit"));
         let mut open = visit(900);

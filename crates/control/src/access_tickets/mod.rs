@@ -15,6 +15,8 @@ use kernel::{
     secrets::{hash_token, random_token},
 };
 
+use crate::access_sessions::Credential;
+
 /// What tickets begin with.
 const PREFIX: &str = "gpt";
 
@@ -27,6 +29,11 @@ async fn mint(tx: &mut Tx, ticket: &Ticket, expires_at: Timestamp) -> sqlx::Resu
 }
 
 impl Ticket {
+    /// What was shown to get it.
+    pub fn credential(&self) -> Credential {
+        Credential { login_session: self.login_session_id, key: self.key_id }
+    }
+
     /// The session that it opens or joins.
     pub fn session(&self) -> AccessSessionId {
         self.session_id.into()

@@ -14,7 +14,7 @@ use kernel::clock;
 
 use super::store::Ticket;
 use crate::{
-    access_sessions::{self, Mode},
+    access_sessions::{self, Credential, Mode},
     allocations,
     app::App,
     events::emit,
@@ -147,6 +147,7 @@ impl App {
 
 /// What every ticket says of whom and what it is for.
 fn blank(call: &Call, allocation: &Allocation, session: AccessSessionId, node: NodeId) -> Ticket {
+    let credential = Credential::of(&call.caller);
     Ticket {
         organization_id: allocation.organization_id.uuid(),
         project_id: allocation.project_id.uuid(),
@@ -162,6 +163,8 @@ fn blank(call: &Call, allocation: &Allocation, session: AccessSessionId, node: N
         is_plain: false,
         actor: call.caller.actor().as_str().to_owned(),
         break_glass: None,
+        login_session_id: credential.login_session,
+        key_id: credential.key,
     }
 }
 

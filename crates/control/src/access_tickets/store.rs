@@ -22,11 +22,14 @@ pub struct Ticket {
     pub is_plain: bool,
     pub actor: String,
     pub break_glass: Option<String>,
+    /// What was shown to get it.
+    pub login_session_id: Option<Uuid>,
+    pub key_id: Option<Uuid>,
 }
 
 const COLUMNS: &str =
     "organization_id, project_id, allocation_id, session_id, node_id, kind, port, resumes, is_watching,
-    is_shared, command, is_plain, actor, break_glass";
+    is_shared, command, is_plain, actor, break_glass, login_session_id, key_id";
 
 pub async fn insert(
     tx: &mut Tx,
@@ -37,7 +40,7 @@ pub async fn insert(
     let id = AccessTicketId::generate();
     let statement = format!(
         "INSERT INTO access_tickets (id, hash, expires_at, {COLUMNS})
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
     );
     sqlx::query(sqlx::AssertSqlSafe(statement))
         .bind(id.uuid())
@@ -57,6 +60,8 @@ pub async fn insert(
         .bind(ticket.is_plain)
         .bind(&ticket.actor)
         .bind(&ticket.break_glass)
+        .bind(ticket.login_session_id)
+        .bind(ticket.key_id)
         .execute(tx.conn())
         .await?;
     Ok(id)

@@ -24,6 +24,7 @@ local arrival = tonumber(redis.call('GET', KEYS[1]) or now)
 if arrival < now then arrival = now end
 local earliest = arrival + interval - window
 if earliest > now then return earliest - now end
+if ARGV[3] == '0' then return 0 end
 redis.call('SET', KEYS[1], string.format('%.0f', arrival + interval), 'PX', math.ceil((arrival + interval - now) / 1000) + 1000)
 return 0
 ";
@@ -51,12 +52,19 @@ impl RedisLimits {
         Ok(Self { connection, script: std::sync::Arc::new(Script::new(CELL)) })
     }
 
-    pub async fn admit(&self, lane: &str, who: &str, per_minute: u64) -> Result<Result<(), Duration>, RedisError> {
+    /// Whether one more passes; it is counted if it `counts`.
+    pub async fn judge(
+        &self,
+        lane: &str,
+        who: &str,
+        per_minute: u64,
+        counts: bool,
+    ) -> Result<Result<(), Duration>, RedisError> {
         let interval = (MINUTE_US / per_minute.max(1)).max(1);
         let mut connection = self.connection.clone();
         let key = format!("gpuaas:limit:{lane}:{who}");
         let mut call = self.script.prepare_invoke();
-        call.key(key).arg(interval).arg(MINUTE_US.max(interval));
+        call.key(key).arg(interval).arg(MINUTE_US.max(interval)).arg(u8::from(counts));
         let wait: u64 = tokio::time::timeout(PATIENCE, call.invoke_async(&mut connection))
             .await
             .map_err(|_| RedisError::Late)??;

@@ -5,7 +5,7 @@ use contract::{
     agents::AgentUpdateState::{self, Failed, RolledBack, Stopped, Updated, Updating, Waiting},
     id::AgentUpdateId,
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -28,6 +28,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] =
         &[Event::Ordered, Event::Updated, Event::RolledBack, Event::Failed, Event::Stopped];
     const INITIAL: AgentUpdateState = Waiting;
+    const PARENT_END: ParentEnd = ParentEnd::Unowned;
 
     fn is_driven(state: AgentUpdateState) -> bool {
         match state {

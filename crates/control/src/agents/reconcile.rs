@@ -63,6 +63,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 impl Reconciler for AgentUpdateReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Seen;
     type Found = Option<Binary>;
     type Verdict = Verdict;

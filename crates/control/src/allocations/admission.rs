@@ -5,25 +5,51 @@ use contract::{
     Code, Label,
     allocations::AllocationSpec,
     id::{OrganizationId, ProjectId, SkuId, SshKeyId, UserId},
+    organizations::OrganizationState,
     skus::Sku,
 };
 use kernel::{Tx, money::Currency};
 use uuid::Uuid;
 
-use super::store;
+use super::{decide::SUSPENDED, store, visits::Parent};
 use crate::{
     budgets::{self, Asked, BudgetError},
     http::{Failure, Trouble},
+    organizations,
     policies::{self, Policies, keys},
-    prices, quotas, regions, skus, ssh_keys,
+    prices, projects, quotas, regions, skus, ssh_keys,
     wallets::{self, Hold, HoldError},
 };
+
+/// Whether a project and its organization let anything be placed or started;
+/// they stay as they are until the commit.
+pub async fn parent(tx: &mut Tx, organization: OrganizationId, project: ProjectId) -> sqlx::Result<Parent> {
+    let organization = organizations::share_state(tx, organization).await?;
+    let project = projects::share_state(tx, project).await?;
+    Ok(organization.zip(project).map_or(Parent::Ended, |(organization, project)| Parent::of(organization, project)))
+}
+
+/// Makes requests of an organization take turns, and refuses those that come
+/// too late: the caller was recognized a moment ago, and this is now.
+pub async fn open(tx: &mut Tx, organization: OrganizationId, project: ProjectId) -> Result<(), Failure> {
+    let standing = organizations::lock(tx, organization).await?;
+    let project = projects::share_state(tx, project).await?;
+    match standing.zip(project).map_or(Parent::Ended, |(standing, project)| Parent::of(standing, project)) {
+        Parent::Active => Ok(()),
+        Parent::Suspended => Err(Failure::new(Code::Suspended, SUSPENDED)),
+        Parent::Ended if standing == Some(OrganizationState::Closed) => {
+            Err(Failure::new(Code::Suspended, "the organization is closed"))
+        }
+        Parent::Ended => Err(Failure::new(Code::Conflict, "the project is being deleted; choose another one")),
+    }
+}
 
 /// What a request comes to once its words are looked up.
 pub struct Admitted {
     pub sku: Sku,
     pub region: Option<Uuid>,
-    pub ssh_keys: Vec<String>,
+    /// Of the caller's public keys, those to let in.
+    pub ssh_keys: Vec<SshKeyId>,
 }
 
 // bound: as the API document says
@@ -59,6 +85,7 @@ pub async fn admit(
             Some(found.id.uuid())
         }
     };
+    open(tx, organization, project).await?;
     within_limits(tx, organization, project, &sku, spec).await?;
     let ssh_keys = keys_of(tx, user, spec.ssh_keys.as_deref()).await?;
     Ok(Admitted { sku, region, ssh_keys })
@@ -100,15 +127,41 @@ async fn within_limits(
     check("the project", wanted.in_project, most, &policy)
 }
 
-/// Refuses what could be charged in other currencies only: it would run for nothing.
-pub async fn priced(tx: &mut Tx, sku: SkuId, name: &str, currency: Currency) -> Result<(), Failure> {
-    let Some(others) = prices::only_in(tx, sku, currency).await? else { return Ok(()) };
-    let detail = format!("`{name}` has a price in {others}, and none in {currency}, which it would be charged in");
+/// Refuses what has no price in its currency, may take the project above a hard
+/// budget, or cannot be paid for. Whatever is about to run passes here, asked for
+/// or started again. Late, because others of the organization wait for it.
+pub async fn paid_for(
+    tx: &mut Tx,
+    policies: &Policies,
+    project: ProjectId,
+    sku: &str,
+    hold: Hold,
+) -> Result<(), Failure> {
+    priced(tx, hold.sku, sku, hold.currency).await?;
+    within_budgets(tx, policies, project, &hold).await?;
+    afford(tx, policies, hold).await
+}
+
+/// Refuses what nobody set a price for in the currency that it would be charged
+/// in: a price of nothing is a price, and a forgotten one must not cost a fleet.
+async fn priced(tx: &mut Tx, sku: SkuId, name: &str, currency: Currency) -> Result<(), Failure> {
+    let priced_in = prices::currencies(tx, sku).await?;
+    if priced_in.iter().any(|it| it == currency.as_str()) {
+        return Ok(());
+    }
+    let others = match priced_in.as_slice() {
+        [] => String::new(),
+        others => format!(" a price in {}, and", others.join(", ")),
+    };
+    let detail = format!(
+        "`{name}` has{others} none in {currency} that is in force, which it would be charged in; an operator sets one \
+         with `gpuaas prices set {name} AMOUNT --currency {currency}`, and 0 makes it free"
+    );
     Err(Failure::new(Code::NotPriced, detail))
 }
 
 /// Refuses what may take the project above a hard budget.
-pub async fn within_budgets(tx: &mut Tx, policies: &Policies, project: ProjectId, hold: &Hold) -> Result<(), Failure> {
+async fn within_budgets(tx: &mut Tx, policies: &Policies, project: ProjectId, hold: &Hold) -> Result<(), Failure> {
     let asked = Asked {
         project,
         allocation: hold.allocation,
@@ -122,9 +175,8 @@ pub async fn within_budgets(tx: &mut Tx, policies: &Policies, project: ProjectId
     }
 }
 
-/// Holds what the allocation may cost, where the platform asks for money. Last,
-/// because others of the organization wait for it.
-pub async fn afford(tx: &mut Tx, policies: &Policies, hold: Hold) -> Result<(), Failure> {
+/// Holds what the allocation may cost, where the platform asks for money.
+async fn afford(tx: &mut Tx, policies: &Policies, hold: Hold) -> Result<(), Failure> {
     if !policies.flag(keys::BILLING_REQUIRED) {
         return Ok(());
     }
@@ -151,10 +203,10 @@ pub fn window(policies: &Policies) -> jiff::SignedDuration {
 }
 
 /// The public keys to let in: some of the caller's, or all.
-pub async fn keys_of(tx: &mut Tx, user: Option<UserId>, chosen: Option<&[SshKeyId]>) -> Result<Vec<String>, Failure> {
+pub async fn keys_of(tx: &mut Tx, user: Option<UserId>, chosen: Option<&[SshKeyId]>) -> Result<Vec<SshKeyId>, Failure> {
     few_keys(chosen.unwrap_or_default())?;
     match (user, chosen) {
-        (Some(user), chosen) => ssh_keys::lines(tx, user, chosen).await?.map_err(|missing| {
+        (Some(user), chosen) => ssh_keys::chosen(tx, user, chosen).await?.map_err(|missing| {
             wrong("ssh_keys", format!("you have no public key {missing}; `ssh-keys list` names them"))
         }),
         (None, None | Some([])) => Ok(Vec::new()),

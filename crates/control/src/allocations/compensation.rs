@@ -21,6 +21,8 @@ const BREAKS: &[Event] = &[
     Event::NodeLost,
     Event::ReleaseRequested,
     Event::LeaseEnded,
+    Event::StopExpired,
+    Event::ProjectEnded,
     Event::ForceReleased,
     Event::FundsExhausted,
     Event::Cancelled,

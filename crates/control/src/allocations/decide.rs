@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, time::Duration};
 use contract::{Timestamp, allocations::AllocationState, id::NodeId};
 use protocol::{Done, Outcome};
 
-use super::visits::Visit;
+use super::visits::{Parent, StopLimit, Visit};
+use crate::tasks::{Evidence, NoEvidence};
 
 /// How often hosts are asked again, and how long things wait.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,8 @@ pub struct Limits {
     pub task: Duration,
     /// How long before its end the owner of a lease is told.
     pub lease_warning: Duration,
+    /// After how long without a word a host is silent.
+    pub silent: Duration,
 }
 
 impl Limits {
@@ -36,8 +39,8 @@ pub enum Step {
         because: Option<String>,
     },
     Prove(Vec<(NodeId, Done)>),
-    /// It is stopped, and its lease goes on for so long.
-    Stop(Vec<(NodeId, Done)>, Option<Duration>),
+    /// It is stopped; its lease goes on.
+    Stop(Vec<(NodeId, Done)>),
     FailStop {
         reason: String,
     },
@@ -55,10 +58,32 @@ pub enum Step {
         cleaned: Vec<(NodeId, Done)>,
         reason: String,
     },
+    /// A host that could not clean it is back, and is asked again.
+    CleanAgain,
+    /// Its hosts wrote its keys, which failed before; it goes on for so long.
+    KeysWritten(Option<Duration>),
+    /// Its hosts did not write its keys: somebody may get in who should not.
+    FailKeys {
+        reason: String,
+        after: Duration,
+    },
     /// Tell its project that the lease ends.
     TellLease(Timestamp),
     EndLease,
+    /// Notify its requester that it gives up its slots.
+    WarnStop(Timestamp),
+    /// It was stopped for longer than so many hours.
+    EndStop(u64),
+    /// Its project or organization ended.
+    EndWithProject,
+    /// Its organization is suspended: what runs is stopped.
+    Suspend,
+    /// Its organization is suspended: it waits, and nobody behind it does.
+    HoldBack,
 }
+
+/// Why it is stopped or waits, where its organization is suspended.
+pub const SUSPENDED: &str = "the organization is suspended";
 
 /// Where the hosts stand with what they were asked for in this version.
 #[derive(Debug, Default)]
@@ -70,25 +95,76 @@ struct Progress {
 }
 
 pub fn decide(visit: &Visit, limits: &Limits) -> Step {
+    match (visit.parent, visit.state) {
+        (Parent::Active, _) => by_state(visit, limits),
+        (_, AllocationState::Releasing) => clean(visit, limits),
+        (_, AllocationState::ReleaseFailed) => uncleaned(visit, limits),
+        (_, AllocationState::Released | AllocationState::Failed) => Step::Nothing,
+        (Parent::Ended, _) => Step::EndWithProject,
+        (Parent::Suspended, AllocationState::Requested) => Step::HoldBack,
+        (Parent::Suspended, AllocationState::Active) => Step::Suspend,
+        (Parent::Suspended, AllocationState::Starting) => {
+            Step::FailStart { reason: SUSPENDED.into(), liars: Vec::new() }
+        }
+        // Nobody may start it: the time that it may stay stopped does not pass.
+        (Parent::Suspended, AllocationState::Stopped) => kept(visit),
+        // What is being prepared is stopped once it is proven.
+        (Parent::Suspended, AllocationState::Provisioning | AllocationState::Stopping) => by_state(visit, limits),
+    }
+}
+
+fn by_state(visit: &Visit, limits: &Limits) -> Step {
     match visit.state {
         AllocationState::Provisioning | AllocationState::Starting => provision(visit, limits),
         AllocationState::Active => active(visit, limits),
         AllocationState::Stopping => stop(visit, limits),
-        AllocationState::Stopped => match lease_left(visit) {
-            Some(left) if left.is_zero() => Step::EndLease,
-            left => left.map_or(Step::Nothing, Step::Wait),
-        },
+        AllocationState::Stopped => stopped(visit),
         AllocationState::Releasing => clean(visit, limits),
-        AllocationState::Requested
-        | AllocationState::Released
-        | AllocationState::Failed
-        | AllocationState::ReleaseFailed => Step::Nothing,
+        AllocationState::ReleaseFailed => uncleaned(visit, limits),
+        AllocationState::Requested | AllocationState::Released | AllocationState::Failed => Step::Nothing,
     }
 }
 
 /// How much of its lease is left; none when it has no end.
 fn lease_left(visit: &Visit) -> Option<Duration> {
     visit.lease_ends_at.map(|it| Duration::try_from(it.duration_since(visit.now)).unwrap_or_default())
+}
+
+// bound: how late a policy that was lowered is noticed
+const STOPPED_LOOK: Duration = Duration::from_secs(3600);
+
+// bound: how long before its end the owner of what is stopped is notified
+const STOP_WARNING: Duration = Duration::from_secs(86_400);
+
+/// A stopped one keeps its slots until its lease ends, or the time that the policy gives it.
+fn stopped(visit: &Visit) -> Step {
+    let lease = lease_left(visit);
+    if lease.is_some_and(|it| it.is_zero()) {
+        return Step::EndLease;
+    }
+    let Some(StopLimit { ends_at, hours, is_notified, .. }) = visit.stop_limit else {
+        return lease.map_or(Step::Nothing, Step::Wait);
+    };
+    let mut left = Duration::try_from(ends_at.duration_since(visit.now)).unwrap_or_default();
+    if left.is_zero() {
+        return Step::EndStop(hours);
+    }
+    let warning = (Duration::from_secs(hours * 3600) / 4).min(STOP_WARNING);
+    if !is_notified {
+        if left <= warning {
+            return Step::WarnStop(ends_at);
+        }
+        left -= warning;
+    }
+    Step::Wait(lease.unwrap_or(left).min(left).min(STOPPED_LOOK))
+}
+
+/// What a suspension stopped keeps its slots and files until its lease ends.
+fn kept(visit: &Visit) -> Step {
+    match lease_left(visit) {
+        Some(left) if left.is_zero() => Step::EndLease,
+        left => Step::Wait(left.unwrap_or(STOPPED_LOOK).min(STOPPED_LOOK)),
+    }
 }
 
 fn provision(visit: &Visit, limits: &Limits) -> Step {
@@ -155,7 +231,11 @@ fn active(visit: &Visit, limits: &Limits) -> Step {
     }
     let mut progress = progress(visit);
     match settle(visit, &mut progress, limits.provision_attempts, limits.task) {
-        Ok(()) | Err(Stuck::Failed(_)) => rest,
+        Ok(()) if visit.needs_attention || visit.attempts > 0 => Step::KeysWritten(left),
+        Ok(()) => rest,
+        Err(Stuck::Failed(reason)) => {
+            Step::FailKeys { reason, after: left.map_or(limits.retry, |it| it.min(limits.retry)) }
+        }
         Err(Stuck::Step(step)) => match (step, left) {
             (Step::Wait(after), Some(left)) => Step::Wait(after.min(left)),
             (step, _) => step,
@@ -164,38 +244,30 @@ fn active(visit: &Visit, limits: &Limits) -> Step {
 }
 
 fn stop(visit: &Visit, limits: &Limits) -> Step {
-    let left = lease_left(visit);
-    if left.is_some_and(|it| it.is_zero()) {
+    if lease_left(visit).is_some_and(|it| it.is_zero()) {
         return Step::EndLease;
     }
     let mut progress = progress(visit);
-    doubt(&mut progress);
+    doubt(&mut progress, Evidence::Idle);
     match settle(visit, &mut progress, limits.cleaning_attempts, limits.task) {
-        Ok(()) => Step::Stop(progress.done, left),
+        Ok(()) => Step::Stop(progress.done),
         Err(Stuck::Step(step)) => step,
         Err(Stuck::Failed(reason)) => Step::FailStop { reason },
     }
 }
 
-/// What a host reports as done counts only as evidence that nothing runs on the GPUs.
-fn doubt(progress: &mut Progress) {
+/// What a host reports as done counts only with the evidence that is asked for.
+fn doubt(progress: &mut Progress, wanted: Evidence) {
     for (node, done) in &progress.done {
-        match done {
-            Done::Evidence { gpu_processes_left: 0, .. } => (),
-            Done::Evidence { gpu_processes_left, .. } => {
-                let reason = format!("{gpu_processes_left} processes are left on the GPUs");
-                progress.failed.push((*node, reason, true));
-            }
-            Done::Proof { .. } | Done::Keys { .. } | Done::Updated { .. } => {
-                progress.failed.push((*node, "the host sent no evidence".into(), false));
-            }
+        if let Err(NoEvidence { reason, retryable }) = wanted.in_report(done) {
+            progress.failed.push((*node, reason, retryable));
         }
     }
 }
 
 fn clean(visit: &Visit, limits: &Limits) -> Step {
     let mut progress = progress(visit);
-    doubt(&mut progress);
+    doubt(&mut progress, Evidence::Gone);
     let failed: Vec<NodeId> = progress.failed.iter().map(|(node, ..)| *node).collect();
     match settle(visit, &mut progress, limits.cleaning_attempts, limits.task) {
         Ok(()) => Step::Clean(progress.done),
@@ -205,6 +277,23 @@ fn clean(visit: &Visit, limits: &Limits) -> Step {
             Step::FailCleaning { cleaned, reason }
         }
     }
+}
+
+/// One that could not be cleaned is looked at when a host of it is heard again. A
+/// host that speaks and did not clean is for a person, unless it was away since.
+fn uncleaned(visit: &Visit, limits: &Limits) -> Step {
+    let is_back = visit.hosts.iter().any(|host| {
+        let is_heard = host.last_seen_at + limits.silent > visit.now;
+        let order = visit.orders.iter().find(|it| it.node == host.node);
+        let may_clean_now = match order.and_then(|it| it.outcome.as_ref()) {
+            None => true,
+            // It cleaned, and its report was late.
+            Some(Outcome::Done { result }) if Evidence::Gone.in_report(result).is_ok() => true,
+            Some(_) => host.health_since > visit.since,
+        };
+        is_heard && may_clean_now
+    });
+    if is_back { Step::CleanAgain } else { Step::Nothing }
 }
 
 fn progress(visit: &Visit) -> Progress {

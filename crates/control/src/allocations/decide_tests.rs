@@ -8,7 +8,7 @@ use protocol::{Refusal, SelfTest};
 use uuid::Uuid;
 
 use super::*;
-use crate::{placement::slots::Held, tasks::Ordered};
+use crate::{nodes::Presence, placement::slots::Held, tasks::Ordered};
 
 const LIMITS: Limits = Limits {
     provision_attempts: 3,
@@ -16,6 +16,7 @@ const LIMITS: Limits = Limits {
     retry: Duration::from_secs(60),
     task: Duration::from_secs(120),
     lease_warning: Duration::from_secs(3600),
+    silent: Duration::from_secs(45),
 };
 
 fn node(number: u128) -> NodeId {
@@ -38,17 +39,22 @@ fn visit(state: AllocationState) -> Visit {
         id: AllocationId::generate(),
         organization: OrganizationId::generate(),
         project: ProjectId::generate(),
+        parent: Parent::Active,
         state,
         version: 5,
         login: "g1".into(),
-        ssh_keys: Vec::new(),
         shape: Shape::GpuSlice,
+        limits: Default::default(),
         failure: None,
         attempts: 0,
+        needs_attention: false,
         lease_ends_at: None,
         lease: None,
         is_lease_told: true,
+        stop_limit: None,
         now: "2026-01-01T00:00:00Z".parse().unwrap(),
+        since: "2025-12-31T23:00:00Z".parse().unwrap(),
+        hosts: Vec::new(),
         held: vec![held(1, "a"), held(1, "b"), held(2, "c")],
         orders: Vec::new(),
         request: None,
@@ -147,12 +153,60 @@ fn slots_are_freed_on_evidence_and_quarantined_without() {
 }
 
 #[test]
+fn host_that_is_back_is_asked_again_to_clean_and_one_that_never_left_is_not() {
+    let mut visit = visit(AllocationState::ReleaseFailed);
+    let seconds = Duration::from_secs;
+    let host = |seen_ago, health_since| Presence {
+        node: node(1),
+        last_seen_at: "2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap() - seconds(seen_ago),
+        health_since,
+    };
+    let (before, after) = (visit.since - seconds(1), visit.since + seconds(1));
+    visit.orders = vec![Ordered { is_expired: true, ..order(1, 4, None) }];
+    assert_eq!(decide(&visit, &LIMITS), Step::Nothing, "never heard");
+    visit.hosts = vec![host(600, after)];
+    assert_eq!(decide(&visit, &LIMITS), Step::Nothing, "silent");
+    visit.hosts = vec![host(1, before)];
+    assert_eq!(decide(&visit, &LIMITS), Step::CleanAgain, "it never answered");
+    visit.orders = vec![order(1, 4, failed(false))];
+    assert_eq!(decide(&visit, &LIMITS), Step::Nothing, "it answered that it cannot");
+    visit.hosts = vec![host(1, after)];
+    assert_eq!(decide(&visit, &LIMITS), Step::CleanAgain, "it was away since");
+    (visit.hosts, visit.orders) = (vec![host(1, before)], vec![order(1, 4, done(evidence(0)))]);
+    assert_eq!(decide(&visit, &LIMITS), Step::CleanAgain, "its evidence was late");
+    for parent in [Parent::Suspended, Parent::Ended] {
+        visit.parent = parent;
+        assert_eq!(decide(&visit, &LIMITS), Step::CleanAgain, "{parent:?}");
+    }
+}
+
+#[test]
+fn release_that_leaves_the_user_or_its_files_is_not_believed() {
+    let left = |user_removed, home_removed| Done::Evidence {
+        stages: Vec::new(),
+        processes_killed: 0,
+        home_removed,
+        user_removed,
+        gpu_processes_left: 0,
+    };
+    for report in [left(false, true), left(true, false)] {
+        let mut visit = visit(AllocationState::Releasing);
+        visit.orders = vec![order(1, 5, done(evidence(0))), order(2, 5, done(report.clone()))];
+        assert!(matches!(decide(&visit, &LIMITS), Step::Order { nodes, .. } if nodes == [node(2)]), "{report:?}");
+        visit.attempts = 2;
+        let step = decide(&visit, &LIMITS);
+        assert!(matches!(&step, Step::FailCleaning { cleaned, .. } if cleaned.len() == 1), "{step:?}");
+        visit.state = AllocationState::Stopping;
+        assert!(matches!(decide(&visit, &LIMITS), Step::Stop(_)), "what is stopped keeps its user and files");
+    }
+}
+
+#[test]
 fn it_is_stopped_on_evidence_that_nothing_runs_and_else_a_person_is_asked_for() {
     let mut visit = visit(AllocationState::Stopping);
     visit.orders = vec![order(1, 5, done(evidence(0))), order(2, 5, done(evidence(0)))];
     visit.lease_ends_at = Some(visit.now + Duration::from_secs(30));
-    let left = Some(Duration::from_secs(30));
-    assert!(matches!(decide(&visit, &LIMITS), Step::Stop(it, lease) if it.len() == 2 && lease == left));
+    assert!(matches!(decide(&visit, &LIMITS), Step::Stop(it) if it.len() == 2));
     visit.orders[1] = order(2, 5, done(evidence(1)));
     assert!(matches!(decide(&visit, &LIMITS), Step::Order { nodes, .. } if nodes == [node(2)]));
     visit.attempts = 2;
@@ -192,6 +246,24 @@ fn a_lease_ends_it_and_changed_keys_are_told_to_hosts() {
 }
 
 #[test]
+fn keys_that_hosts_do_not_write_are_tried_again_then_a_person_is_asked() {
+    let mut visit = visit(AllocationState::Active);
+    visit.version = 6;
+    let orders = |outcome: Option<Outcome>| vec![order(1, 6, done(Done::Keys { count: 1 })), order(2, 6, outcome)];
+    visit.orders = orders(failed(true));
+    assert!(matches!(decide(&visit, &LIMITS), Step::Order { nodes, because: Some(_) } if nodes == [node(2)]));
+    visit.attempts = 2;
+    assert!(matches!(decide(&visit, &LIMITS), Step::FailKeys { after, .. } if after == LIMITS.retry));
+    (visit.attempts, visit.orders) = (0, orders(failed(false)));
+    assert!(matches!(decide(&visit, &LIMITS), Step::FailKeys { .. }), "a failure for good is no reason to rest");
+    visit.lease_ends_at = Some(visit.now + Duration::from_secs(5));
+    assert!(matches!(decide(&visit, &LIMITS), Step::FailKeys { after, .. } if after == Duration::from_secs(5)));
+    (visit.lease_ends_at, visit.needs_attention) = (None, true);
+    visit.orders = orders(done(Done::Keys { count: 0 }));
+    assert_eq!(decide(&visit, &LIMITS), Step::KeysWritten(None), "then nobody has to look any longer");
+}
+
+#[test]
 fn the_end_of_a_lease_is_told_once_in_time_and_of_a_short_one_late() {
     let hours = |count: u64| Duration::from_secs(count * 3600);
     let mut visit = visit(AllocationState::Active);
@@ -208,4 +280,62 @@ fn the_end_of_a_lease_is_told_once_in_time_and_of_a_short_one_late() {
     assert_eq!(decide(&visit, &LIMITS), Step::Wait(hours(1) / 2), "a quarter of the lease is soon enough");
     let never = Limits { lease_warning: Duration::ZERO, ..LIMITS };
     assert_eq!(decide(&visit, &never), Step::Wait(hours(1)));
+}
+
+#[test]
+fn suspension_stops_what_runs_and_an_end_ends_everything_but_cleaning() {
+    let at = |parent, state| decide(&Visit { parent, ..visit(state) }, &LIMITS);
+    assert_eq!(at(Parent::Suspended, AllocationState::Requested), Step::HoldBack);
+    assert_eq!(at(Parent::Suspended, AllocationState::Active), Step::Suspend);
+    assert!(matches!(at(Parent::Suspended, AllocationState::Starting), Step::FailStart { .. }));
+    for state in [
+        AllocationState::Requested,
+        AllocationState::Provisioning,
+        AllocationState::Active,
+        AllocationState::Stopping,
+        AllocationState::Stopped,
+        AllocationState::Starting,
+    ] {
+        assert_eq!(at(Parent::Ended, state), Step::EndWithProject, "{state}");
+    }
+    for parent in [Parent::Suspended, Parent::Ended] {
+        assert!(matches!(at(parent, AllocationState::Releasing), Step::Order { .. }), "hosts clean all the same");
+        assert_eq!(at(parent, AllocationState::ReleaseFailed), Step::Nothing);
+    }
+}
+
+/// Members cannot start it, and were told that files stay: the limit is long over and does not count.
+#[test]
+fn suspension_keeps_what_is_stopped_until_its_lease_ends() {
+    let mut visit = Visit { parent: Parent::Suspended, ..visit(AllocationState::Stopped) };
+    let since = visit.now - Duration::from_secs(9 * 3600);
+    let ends_at = visit.now - Duration::from_secs(3600);
+    for is_notified in [false, true] {
+        visit.stop_limit = Some(StopLimit { since, ends_at, hours: 8, is_notified });
+        assert_eq!(decide(&visit, &LIMITS), Step::Wait(STOPPED_LOOK));
+    }
+    visit.lease_ends_at = Some(visit.now + Duration::from_secs(30));
+    assert_eq!(decide(&visit, &LIMITS), Step::Wait(Duration::from_secs(30)));
+    visit.lease_ends_at = Some(visit.now);
+    assert_eq!(decide(&visit, &LIMITS), Step::EndLease);
+}
+
+#[test]
+fn stopped_one_is_warned_of_and_then_ends_after_the_policys_time() {
+    let now: contract::Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let at = |left: u64, is_notified| {
+        let ends_at = now + Duration::from_secs(left);
+        decide(
+            &Visit {
+                stop_limit: Some(StopLimit { since: now, ends_at, hours: 8, is_notified }),
+                ..visit(AllocationState::Stopped)
+            },
+            &LIMITS,
+        )
+    };
+    assert_eq!(at(8 * 3600, false), Step::Wait(Duration::from_secs(3600)));
+    assert_eq!(at(2 * 3600 + 60, false), Step::Wait(Duration::from_secs(60)));
+    assert_eq!(at(2 * 3600, false), Step::WarnStop(now + Duration::from_secs(7200)));
+    assert_eq!(at(600, true), Step::Wait(Duration::from_secs(600)));
+    assert_eq!(at(0, true), Step::EndStop(8));
 }

@@ -1,13 +1,16 @@
 //! Why an allocation is in its state, in words that a person can act on.
 
 use contract::allocations::{Allocation, AllocationState, Explanation, Rejection};
-use contract::{Open, id::AllocationId, wallets::WalletState};
-use kernel::{Db, Tx};
+use contract::{Open, Timestamp, id::AllocationId, wallets::WalletState};
+use kernel::{Scope, Tx, money::Money};
 use planner::{Audience, Change};
 
-use super::{store, visits};
+use super::{decide::SUSPENDED, endings, store, visits};
 use crate::{
+    app::App,
+    ledger,
     placement::Placement,
+    policies::keys,
     wallets::{self, OUT_OF_FUNDS, Standing},
 };
 
@@ -25,7 +28,7 @@ pub fn standing(could_run: bool, kept: usize) -> Option<String> {
     }
 }
 
-pub async fn explain(tx: &mut Tx, db: &Db, placement: &Placement, allocation: Allocation) -> sqlx::Result<Explanation> {
+pub async fn explain(tx: &mut Tx, app: &App, allocation: Allocation) -> sqlx::Result<Explanation> {
     let mut explanation = Explanation {
         allocation_id: allocation.id,
         state: allocation.state.clone(),
@@ -38,8 +41,12 @@ pub async fn explain(tx: &mut Tx, db: &Db, placement: &Placement, allocation: Al
     let reason = allocation.reason.unwrap_or_default();
     if state == AllocationState::Requested {
         // A process that places nothing has an old picture of the fleet, or none.
-        placement.catch_up(db).await?;
-        waiting(tx, placement, (allocation.id, &reason), &mut explanation).await?;
+        // The picture is the process's own and not the caller's.
+        let scope = tx.scope();
+        tx.enter(Scope::System).await?;
+        app.placement.catch_up(tx).await?;
+        tx.enter(scope).await?;
+        waiting(tx, &app.placement, (allocation.id, &reason), &mut explanation).await?;
         return Ok(explanation);
     }
     let (rule, change) = plain(state, &reason);
@@ -49,8 +56,61 @@ pub async fn explain(tx: &mut Tx, db: &Db, placement: &Placement, allocation: Al
         let currency = store::currency(tx, allocation.id).await?;
         let standing = wallets::standing(tx, allocation.organization_id, currency).await?;
         (explanation.rule, explanation.change) = paid(standing, explanation.rule, explanation.change);
+        let within = keys::seconds(app.policies.number(keys::NODE_SILENT_SECONDS));
+        if let Some(since) = endings::silent_since(tx, allocation.id, within).await? {
+            (explanation.rule, explanation.change) = silent(since, app.policies.number(keys::NODE_LOST_MINUTES));
+        }
+    }
+    if let Some(last_heard) = endings::last_heard(tx, allocation.id).await? {
+        let refunded = ledger::refunded(tx, allocation.organization_id, allocation.id).await?;
+        (explanation.rule, explanation.change) = lost(state, last_heard, refunded);
     }
     Ok(explanation)
+}
+
+/// A host is silent, and is not given up yet.
+fn silent(since: Timestamp, minutes: u64) -> (String, Option<String>) {
+    let given_up = since + keys::minutes(minutes);
+    let rule = format!(
+        "a host of it has not been heard since {}; if that lasts until {}, the allocation ends as of the former \
+         and what was charged after it is refunded",
+        moment(since),
+        moment(given_up)
+    );
+    (rule, Some("wait, or release it and ask for a new one".into()))
+}
+
+/// A host is lost: what that means for money and limits, and who does what next.
+fn lost(state: AllocationState, last_heard: Timestamp, refunded: Vec<Money>) -> (String, Option<String>) {
+    let refunded: Vec<String> = refunded.iter().map(ToString::to_string).collect();
+    let money = match refunded.is_empty() {
+        true => "nothing was charged beyond that".to_owned(),
+        false => format!("{} charged beyond that were refunded", refunded.join(" and ")),
+    };
+    let rule = format!(
+        "a host of it is lost: usage ended at {}, when it was last heard, and {money}; it does not count against \
+         limits, and its slots stay quarantined",
+        moment(last_heard)
+    );
+    let change = match state {
+        AllocationState::Releasing | AllocationState::ReleaseFailed => {
+            "ask for a new one; an operator ends this one with `gpuaas allocations force-release`, or with \
+             `gpuaas nodes retire --lost`, or its host cleans it when it comes back"
+        }
+        AllocationState::Requested
+        | AllocationState::Provisioning
+        | AllocationState::Active
+        | AllocationState::Stopping
+        | AllocationState::Stopped
+        | AllocationState::Starting
+        | AllocationState::Released
+        | AllocationState::Failed => "ask for a new one",
+    };
+    (rule, Some(change.into()))
+}
+
+fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 async fn waiting(
@@ -59,6 +119,11 @@ async fn waiting(
     (id, reason): (AllocationId, &str),
     explanation: &mut Explanation,
 ) -> sqlx::Result<()> {
+    if reason == SUSPENDED {
+        explanation.rule = format!("{SUSPENDED}: nothing is placed for it until it is resumed");
+        explanation.change = Some("ask the platform's operators why and what would lift it, or release it".into());
+        return Ok(());
+    }
     let Some(request) = visits::request(tx, id).await? else { return Ok(()) };
     explanation.waits_behind = Some(request.behind);
     if request.behind > 0 {

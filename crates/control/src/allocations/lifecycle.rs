@@ -7,7 +7,7 @@ use contract::{
     },
     id::AllocationId,
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -26,6 +26,10 @@ pub enum Event {
     /// It was given back before it held anything.
     Cancelled,
     LeaseEnded,
+    /// It was stopped for longer than a policy allows.
+    StopExpired,
+    /// Its project was deleted, or its organization was closed.
+    ProjectEnded,
     ForceReleased,
     /// The money for it ran out, and the grace is over.
     FundsExhausted,
@@ -58,6 +62,8 @@ impl Machine for Lifecycle {
         Event::ReleaseRequested,
         Event::Cancelled,
         Event::LeaseEnded,
+        Event::StopExpired,
+        Event::ProjectEnded,
         Event::ForceReleased,
         Event::FundsExhausted,
         Event::NodeLost,
@@ -71,6 +77,7 @@ impl Machine for Lifecycle {
         Event::StartFailed,
     ];
     const INITIAL: AllocationState = Requested;
+    const PARENT_END: ParentEnd = ParentEnd::EndsFirst;
 
     fn is_driven(state: AllocationState) -> bool {
         match state {
@@ -119,8 +126,13 @@ impl Machine for Lifecycle {
                 Provisioning | Active | Stopping | Stopped | Starting => Some(Releasing),
                 Requested | Releasing | Released | Failed | ReleaseFailed => None,
             },
+            Event::StopExpired => match from {
+                Stopped => Some(Releasing),
+                Requested | Provisioning | Active | Stopping | Starting | Releasing | Released | Failed
+                | ReleaseFailed => None,
+            },
             // What waits holds money too, and nothing that hosts would have to clean.
-            Event::FundsExhausted => match from {
+            Event::FundsExhausted | Event::ProjectEnded => match from {
                 Requested => Some(Released),
                 Provisioning | Active | Stopping | Stopped | Starting => Some(Releasing),
                 Releasing | Released | Failed | ReleaseFailed => None,
@@ -140,11 +152,10 @@ impl Machine for Lifecycle {
                 Requested | Provisioning | Active | Stopping | Stopped | Starting | Released | Failed
                 | ReleaseFailed => None,
             },
+            // Also while hosts are asked to clean it: one that is lost never answers.
             Event::Abandoned => match from {
-                ReleaseFailed => Some(Released),
-                Requested | Provisioning | Active | Stopping | Stopped | Starting | Releasing | Released | Failed => {
-                    None
-                }
+                Releasing | ReleaseFailed => Some(Released),
+                Requested | Provisioning | Active | Stopping | Stopped | Starting | Released | Failed => None,
             },
             // One that hosts could not stop may be tried again.
             Event::StopRequested => match from {
@@ -182,6 +193,8 @@ impl Machine for Lifecycle {
             Event::ReleaseRequested => "release_requested",
             Event::Cancelled => "cancelled",
             Event::LeaseEnded => "lease_ended",
+            Event::StopExpired => "stop_expired",
+            Event::ProjectEnded => "project_ended",
             Event::ForceReleased => "force_released",
             Event::FundsExhausted => "funds_exhausted",
             Event::NodeLost => "node_lost",

@@ -4,8 +4,11 @@
 
 mod admission;
 pub mod compensation;
+mod consume;
 mod decide;
+mod endings;
 mod explain;
+mod host_keys;
 pub mod lifecycle;
 mod orders;
 mod reconcile;
@@ -14,13 +17,18 @@ mod stop;
 mod store;
 mod visits;
 
+pub use consume::HeedOrganization;
+pub use endings::{
+    LossError, abandon_on_node, end_in_project, hosts_are_back, is_abandoned, live_in_project, node_lost, preview_end,
+};
+pub use host_keys::RefreshHostKeys;
 pub use reconcile::AllocationReconciler;
 pub use store::{Held, count_needing_attention, get as find, held, named};
 
 use contract::{
     Timestamp,
     allocations::{AllocationDrainAnnounced, AllocationDrainCalledOff},
-    id::{AllocationId, NodeId, OrganizationId, ProjectId},
+    id::{AllocationId, NodeId},
 };
 use kernel::{
     Tx,
@@ -43,26 +51,16 @@ pub async fn capacity_changed(tx: &mut Tx) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Tells hosts anew whom they let in by themselves, because a policy changed.
-pub async fn keys_again(
-    tx: &mut Tx,
-    organization: Option<OrganizationId>,
-    project: Option<ProjectId>,
-) -> sqlx::Result<()> {
-    for id in store::touch_active(tx, organization, project).await? {
-        work::wake(tx, Lifecycle::NAME, id);
-    }
-    Ok(())
-}
-
 /// Ends what is on a node that is to be emptied.
 pub async fn release_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
-    end_on_node(tx, node, Event::ForceReleased, reason, None).await
-}
-
-/// Ends what was on a node that will not answer again.
-pub async fn node_lost(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
-    end_on_node(tx, node, Event::NodeLost, reason, Some(reason)).await
+    for found in store::on_node(tx, node).await? {
+        if Lifecycle::next(found.state, Event::ForceReleased).is_none() {
+            continue;
+        }
+        store::explain(tx, found.id, Some(reason), None).await?;
+        transition::<Lifecycle>(tx, found, Event::ForceReleased, reason).await?;
+    }
+    Ok(())
 }
 
 /// Ends these, one after the other, because the money for them ran out. Says how many there were to end.
@@ -95,23 +93,6 @@ pub async fn tell_of_drain(tx: &mut Tx, node_id: NodeId, deadline: Option<Timest
             }
             None => emit(tx, organization, id, &AllocationDrainCalledOff { id, project_id, node_id }),
         }
-    }
-    Ok(())
-}
-
-async fn end_on_node(
-    tx: &mut Tx,
-    node: NodeId,
-    event: Event,
-    reason: &str,
-    failure: Option<&str>,
-) -> Result<(), TransitionError> {
-    for found in store::on_node(tx, node).await? {
-        if Lifecycle::next(found.state, event).is_none() {
-            continue;
-        }
-        store::explain(tx, found.id, Some(reason), failure).await?;
-        transition::<Lifecycle>(tx, found, event, reason).await?;
     }
     Ok(())
 }

@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
-use contract::{allocations::AllocationLeaseEnding, id::NodeId, skus::Shape};
+use contract::{
+    allocations::{AllocationLeaseEnding, AllocationStopEnding},
+    id::NodeId,
+    skus::Shape,
+};
 use kernel::{
     Tx,
     machine::{Machine, transition},
@@ -14,17 +18,18 @@ use protocol::Done;
 use uuid::Uuid;
 
 use super::{
-    decide::{Limits, Step, decide},
-    explain,
+    admission,
+    decide::{Limits, SUSPENDED, Step, decide},
+    endings, explain, host_keys,
     lifecycle::{Event, Lifecycle},
     orders, store,
-    visits::{self, Visit},
+    visits::{self, Parent, Visit},
 };
 use crate::{
     events::emit,
     nodes,
     placement::{Chosen, Placement, reservations, slots},
-    policies::{Policies, keys},
+    policies::{Place, Policies, keys},
     tasks::{self, Order, TaskSigner},
 };
 
@@ -75,6 +80,7 @@ impl Wait {
 
 impl Reconciler for AllocationReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Visit;
     type Found = Found;
     type Verdict = Verdict;
@@ -162,6 +168,7 @@ impl AllocationReconciler {
             retry: keys::seconds(self.policies.number(keys::ALLOCATION_RETRY_SECONDS)),
             task: keys::seconds(self.policies.number(keys::TASK_SECONDS)),
             lease_warning: keys::minutes(self.policies.number(keys::LEASE_WARNING_MINUTES)),
+            silent: keys::seconds(self.policies.number(keys::NODE_SILENT_SECONDS)),
         }
     }
 
@@ -193,6 +200,10 @@ impl AllocationReconciler {
 
     /// Reserves the slots and moves the allocation, together or not at all.
     async fn place(&self, tx: &mut Tx, mut visit: Visit, chosen: &Chosen) -> Result<Next, ReconcileError> {
+        // Before anything else is locked; whoever suspends or deletes waits until it is placed.
+        if admission::parent(tx, visit.organization, visit.project).await? != Parent::Active {
+            return Ok(Next::After(Duration::ZERO));
+        }
         if let Some(request) = visit.request.as_ref().filter(|_| visit.is_reserved) {
             let chosen = chosen.placement.parts.iter().map(|it| it.node);
             let nodes: Vec<NodeKey> = request.kept.iter().copied().chain(chosen).collect();
@@ -228,6 +239,7 @@ impl AllocationReconciler {
                 Ok(Next::Done)
             }
             Step::Nothing => Ok(Next::Done),
+            Step::HoldBack => self.hold_back(tx, visit).await,
             Step::Wait(rest) => Ok(Next::After(rest)),
             Step::Order { nodes, because } => {
                 if let Some(reason) = because {
@@ -239,20 +251,37 @@ impl AllocationReconciler {
                 visits::note_done(tx, visit.id, &done).await?;
                 let lease = visits::activate(tx, visit.id).await?;
                 transition::<Lifecycle>(tx, visit.row(), Event::Proven, "").await?;
+                if visit.parent == Parent::Suspended {
+                    return Ok(Next::After(Duration::ZERO));
+                }
                 let untold =
                     |left: Duration| left.saturating_sub(self.limits().warning(visit.lease.unwrap_or_default()));
                 Ok(lease.map(untold).map_or(Next::Done, Next::After))
             }
-            Step::Stop(done, lease) => {
+            Step::Stop(done) => {
                 visits::note_done(tx, visit.id, &done).await?;
                 visits::attended(tx, visit.id).await?;
                 transition::<Lifecycle>(tx, visit.row(), Event::Stopped, "").await?;
-                Ok(lease.map_or(Next::Done, Next::After))
+                // How long it may stay so is read at the next visit.
+                Ok(Next::After(Duration::ZERO))
             }
             Step::FailStop { reason } => {
                 visits::need_attention(tx, visit.id, &reason).await?;
                 tracing::error!(allocation = %visit.id, reason, "an allocation could not be stopped: see docs/runbooks/release-failed.md");
                 Ok(Next::Done)
+            }
+            Step::KeysWritten(left) => {
+                visits::keys_written(tx, visit.id).await?;
+                Ok(left.map_or(Next::Done, Next::After))
+            }
+            Step::FailKeys { reason, after } => {
+                if !visit.needs_attention {
+                    let reason = format!("its hosts did not write its SSH keys: {reason}");
+                    visits::need_attention(tx, visit.id, &reason).await?;
+                    tracing::error!(allocation = %visit.id, reason, "the SSH keys of an allocation could not be written: see docs/runbooks/keys-not-written.md");
+                }
+                visits::forgive(tx, visit.id).await?;
+                Ok(Next::After(after))
             }
             Step::FailStart { reason, liars } => {
                 self.tell_on(tx, &liars).await?;
@@ -273,14 +302,55 @@ impl AllocationReconciler {
                 emit(tx, Some(visit.organization), visit.id, &event);
                 Ok(Next::After(Duration::ZERO))
             }
-            Step::EndLease => {
-                store::explain(tx, visit.id.uuid(), Some("its lease ended"), None).await?;
-                transition::<Lifecycle>(tx, visit.row(), Event::LeaseEnded, "its lease ended").await?;
+            Step::WarnStop(ends_at) => {
+                if let Some(limit) = visit.stop_limit {
+                    visits::stop_notified(tx, visit.id, limit.since).await?;
+                }
+                let event = AllocationStopEnding { id: visit.id, project_id: visit.project, ends_at };
+                emit(tx, Some(visit.organization), visit.id, &event);
+                Ok(Next::After(Duration::ZERO))
+            }
+            Step::EndLease => self.end(tx, &visit, Event::LeaseEnded, "its lease ended").await,
+            Step::EndStop(hours) => {
+                let reason = format!("it was stopped for longer than {hours} hours");
+                self.end(tx, &visit, Event::StopExpired, &reason).await
+            }
+            Step::EndWithProject => {
+                endings::end_with_project(tx, visit.row()).await?;
+                Ok(Next::After(Duration::ZERO))
+            }
+            Step::Suspend => {
+                transition::<Lifecycle>(tx, visit.row(), Event::StopRequested, SUSPENDED).await?;
+                store::wanted_so(tx, visit.id, Some(SUSPENDED)).await?;
                 Ok(Next::Done)
             }
             Step::Clean(done) => self.clean(tx, visit, done).await,
             Step::FailCleaning { cleaned, reason } => self.give_up(tx, visit, cleaned, &reason).await,
+            Step::CleanAgain => {
+                const BACK: &str = "its host is back and is asked to clean it again";
+                let moved = transition::<Lifecycle>(tx, visit.row(), Event::ReleaseRequested, BACK).await?;
+                store::ended(tx, visit.id, moved.state, visit.failure.as_deref().unwrap_or(BACK)).await?;
+                Ok(Next::Done)
+            }
         }
+    }
+
+    async fn end(&self, tx: &mut Tx, visit: &Visit, event: Event, reason: &str) -> Result<Next, ReconcileError> {
+        store::explain(tx, visit.id.uuid(), Some(reason), None).await?;
+        transition::<Lifecycle>(tx, visit.row(), event, reason).await?;
+        Ok(Next::Done)
+    }
+
+    /// Keeps a request waiting until its organization is resumed, which wakes it. Nobody waits behind it.
+    async fn hold_back(&self, tx: &mut Tx, visit: Visit) -> Result<Next, ReconcileError> {
+        if visit.is_reserved {
+            reservations::end(tx, visit.id).await?;
+        }
+        let steps_aside = visits::wait(tx, visit.id, SUSPENDED, false).await?;
+        if steps_aside || visit.is_reserved {
+            super::capacity_changed(tx).await?;
+        }
+        Ok(Next::Done)
     }
 
     /// Nodes before allocations, as everywhere, so that nobody waits in a circle.
@@ -293,8 +363,14 @@ impl AllocationReconciler {
 
     async fn order(&self, tx: &mut Tx, visit: &Visit, nodes: &[NodeId]) -> Result<Next, ReconcileError> {
         let lifetime = self.limits().task;
+        // Who may be inside is asked here and not when the visit began: somebody may have left since.
+        let place = Place { organization: visit.organization.uuid(), project: visit.project.uuid() };
+        let lines = match orders::sends_keys(visit.state) {
+            true => host_keys::lines(tx, visit.id, place).await?,
+            false => Vec::new(),
+        };
         for node in nodes {
-            let Some(verb) = orders::verb(visit, *node) else { continue };
+            let Some(verb) = orders::verb(visit, *node, &lines) else { continue };
             let order = Order {
                 node: *node,
                 kind: Self::KIND,

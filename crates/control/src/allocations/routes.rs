@@ -16,7 +16,7 @@ use kernel::{
 };
 
 use super::{
-    admission, explain,
+    admission, explain, host_keys,
     lifecycle::{Event, Lifecycle},
     store::{self, New},
 };
@@ -36,7 +36,6 @@ impl Handle<CreateAllocation> for App {
         let id = AllocationId::generate();
         let (login, actor) = (login(id), call.caller.actor());
         let currency = self.policies.currency(keys::BILLING_CURRENCY);
-        admission::priced(&mut call.tx, admitted.sku.id, admitted.sku.name.as_str(), currency).await?;
         let new = New {
             id,
             organization,
@@ -45,13 +44,11 @@ impl Handle<CreateAllocation> for App {
             sku: admitted.sku.id.uuid(),
             region: admitted.region,
             login: &login,
-            ssh_keys: &admitted.ssh_keys,
             created_by: actor.as_str(),
             currency,
         };
-        if !store::insert(&mut call.tx, new).await? {
-            return Err(Failure::new(Code::Conflict, "the project is being deleted"));
-        }
+        store::insert(&mut call.tx, new).await?;
+        host_keys::choose(&mut call.tx, (organization, id), call.caller.user(), &admitted.ssh_keys).await?;
         let hold = Hold {
             organization,
             allocation: id,
@@ -60,8 +57,7 @@ impl Handle<CreateAllocation> for App {
             currency,
             lasts: admission::lasts(&self.policies, spec),
         };
-        admission::within_budgets(&mut call.tx, &self.policies, project, &hold).await?;
-        admission::afford(&mut call.tx, &self.policies, hold).await?;
+        admission::paid_for(&mut call.tx, &self.policies, project, admitted.sku.name.as_str(), hold).await?;
         work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
         call.about(id);
         let event = AllocationCreated {
@@ -92,7 +88,7 @@ impl Handle<GetAllocation> for App {
 impl Handle<ExplainAllocation> for App {
     async fn handle(&self, call: &mut Call, request: Request<ExplainAllocation>) -> Result<Explanation, Failure> {
         let allocation = found(call, request.path.project_id, request.path.allocation_id).await?;
-        explain::explain(&mut call.tx, &self.db, &self.placement, allocation).await.map_err(Into::into)
+        explain::explain(&mut call.tx, self, allocation).await.map_err(Into::into)
     }
 }
 
@@ -113,9 +109,21 @@ impl Handle<ForceReleaseAllocation> for App {
         let allocation = found.ok_or_else(|| Failure::not_found("allocation"))?;
         call.about_organization(allocation.organization_id);
         call.note("reason", request.body.reason.as_str());
-        let event = match &allocation.state {
+        let state = allocation.state.clone();
+        let may_be_lost = state == AllocationState::Releasing || state == AllocationState::ReleaseFailed;
+        // Hosts that are lost never answer: waiting for their evidence is waiting for nothing.
+        let is_lost = may_be_lost && slots::abandon_on_lost_nodes(&mut call.tx, allocation.id).await?;
+        let holds_more = is_lost && !slots::held(&mut call.tx, allocation.id).await?.is_empty();
+        let event = match &state {
             state if *state == AllocationState::Requested => Event::Cancelled,
+            // What it holds on other hosts is cleaned there, as always.
+            state if *state == AllocationState::Releasing && holds_more => {
+                work::wake(&mut call.tx, Lifecycle::NAME, allocation.id.uuid());
+                return Ok(allocation);
+            }
+            state if *state == AllocationState::ReleaseFailed && holds_more => Event::ReleaseRequested,
             state if *state == AllocationState::ReleaseFailed => Event::Abandoned,
+            state if *state == AllocationState::Releasing && is_lost => Event::Abandoned,
             _ => Event::ForceReleased,
         };
         end(call, allocation, event, request.body.reason.as_str()).await
@@ -134,9 +142,10 @@ impl Handle<SetAllocationSshKeys> for App {
                 format!("the allocation is {}; keys are chosen while it is active or stopped", allocation.state);
             return Err(Failure::new(Code::Conflict, detail));
         }
-        if !store::set_keys(&mut call.tx, id, allocation.version, &keys).await? {
+        if !store::keys_chosen(&mut call.tx, id, allocation.version).await? {
             return Err(Failure::new(Code::Conflict, "the allocation changed at the same time"));
         }
+        host_keys::choose(&mut call.tx, (allocation.organization_id, id), user, &keys).await?;
         work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
         let count = u32::try_from(keys.len()).unwrap_or(u32::MAX);
         emit(&mut call.tx, Some(allocation.organization_id), id, &AllocationKeysChanged { id, count });

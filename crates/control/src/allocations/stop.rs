@@ -39,9 +39,10 @@ impl Handle<StartAllocation> for App {
         let allocation = found(call, request.path.project_id, request.path.allocation_id).await?;
         if allocation.state == AllocationState::Stopped {
             // Before it moves: who looks after the wallet waits for allocations, never the other way round.
+            admission::open(&mut call.tx, allocation.organization_id, allocation.project_id).await?;
             let hold = hold(self, call, &allocation).await?;
-            admission::priced(&mut call.tx, hold.sku, allocation.sku.as_str(), hold.currency).await?;
-            admission::afford(&mut call.tx, &self.policies, hold).await?;
+            let (project, sku) = (allocation.project_id, allocation.sku.as_str());
+            admission::paid_for(&mut call.tx, &self.policies, project, sku, hold).await?;
         }
         let wish = Wish { event: Event::StartRequested, from: "stopped", to: "started", reason: None };
         switch(call, allocation, wish).await

@@ -64,20 +64,18 @@ pub struct New<'a> {
     pub sku: Uuid,
     pub region: Option<Uuid>,
     pub login: &'a str,
-    pub ssh_keys: &'a [String],
     pub created_by: &'a str,
     /// In which it is charged.
     pub currency: Currency,
 }
 
-/// Inserts a request, unless the project is going away.
-pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<bool> {
+/// Inserts a request; its project and organization are active and stay so until the commit.
+pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<()> {
     let spec = new.spec;
-    let added = sqlx::query(
+    sqlx::query(
         "INSERT INTO allocations (id, organization_id, project_id, name, sku_id, gpus, nodes, region_id, same_fabric, apart,
-           lease_minutes, tags, login, ssh_keys, created_by, currency, state)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'requested'
-         FROM projects WHERE id = $3 AND state = 'active'",
+           lease_minutes, tags, login, created_by, currency, state)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'requested')",
     )
     .bind(new.id.uuid())
     .bind(new.organization.uuid())
@@ -92,12 +90,11 @@ pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<bool> {
     .bind(spec.lease_minutes.map(|it| it.to::<i32>()))
     .bind(Json(&spec.tags))
     .bind(new.login)
-    .bind(new.ssh_keys)
     .bind(new.created_by)
     .bind(new.currency.as_str())
     .execute(tx.conn())
     .await?;
-    Ok(added.rows_affected() == 1)
+    Ok(())
 }
 
 pub async fn get(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Allocation>> {
@@ -176,17 +173,14 @@ pub struct Wanted {
     pub in_all: i64,
 }
 
-/// Counted while no other request of the organization can be added.
+/// Counted while no other request of the organization can be added: its row is
+/// locked. What a lost host held does not count.
 pub async fn wanted(tx: &mut Tx, organization: OrganizationId, project: ProjectId, sku: Uuid) -> sqlx::Result<Wanted> {
-    sqlx::query("SELECT FROM organizations WHERE id = $1 FOR NO KEY UPDATE")
-        .bind(organization.uuid())
-        .execute(tx.conn())
-        .await?;
     sqlx::query_as(
         "SELECT coalesce(sum(gpus * nodes) FILTER (WHERE sku_id = $2), 0)::bigint AS of_sku,
                 coalesce(sum(gpus * nodes) FILTER (WHERE project_id = $3), 0)::bigint AS in_project,
                 coalesce(sum(gpus * nodes), 0)::bigint AS in_all
-         FROM allocations WHERE organization_id = $1 AND state NOT IN ('released', 'failed')",
+         FROM allocations WHERE organization_id = $1 AND counts_against_limits(state, alive_until)",
     )
     .bind(organization.uuid())
     .bind(sku)
@@ -195,31 +189,15 @@ pub async fn wanted(tx: &mut Tx, organization: OrganizationId, project: ProjectI
     .await
 }
 
-pub async fn set_keys(tx: &mut Tx, id: AllocationId, version: i64, keys: &[String]) -> sqlx::Result<bool> {
+/// Notes that its keys were chosen again; false when somebody changed it at the same time.
+pub async fn keys_chosen(tx: &mut Tx, id: AllocationId, version: i64) -> sqlx::Result<bool> {
     let changed =
-        sqlx::query("UPDATE allocations SET ssh_keys = $3, version = version + 1 WHERE id = $1 AND version = $2")
+        sqlx::query("UPDATE allocations SET version = version + 1, attempts = 0 WHERE id = $1 AND version = $2")
             .bind(id.uuid())
             .bind(version)
-            .bind(keys)
             .execute(tx.conn())
             .await?;
     Ok(changed.rows_affected() == 1)
-}
-
-/// Gives active allocations a new version, so that hosts are asked for their keys again.
-pub async fn touch_active(
-    tx: &mut Tx,
-    organization: Option<OrganizationId>,
-    project: Option<ProjectId>,
-) -> sqlx::Result<Vec<Uuid>> {
-    sqlx::query_scalar(
-        "UPDATE allocations SET version = version + 1 WHERE state = 'active'
-           AND ($1::uuid IS NULL OR organization_id = $1) AND ($2::uuid IS NULL OR project_id = $2) RETURNING id",
-    )
-    .bind(organization.map(|it| it.uuid()))
-    .bind(project.map(|it| it.uuid()))
-    .fetch_all(tx.conn())
-    .await
 }
 
 /// Says why it is as it is; a failure makes it end failed, and stays.
@@ -273,7 +251,8 @@ pub async fn next_in_turn(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
            SELECT DISTINCT ON (organization_id, sku_id, region_id, could_run) id, organization_id, created_at, could_run, reserved_at
            FROM allocations WHERE state = 'requested' ORDER BY organization_id, sku_id, region_id, could_run, created_at) AS heads
          ORDER BY reserved_at IS NULL, NOT could_run, (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held
-                   WHERE held.organization_id = heads.organization_id AND held.state NOT IN ('requested', 'released', 'failed')), created_at
+                   WHERE held.organization_id = heads.organization_id AND held.state <> 'requested'
+                     AND counts_against_limits(held.state, held.alive_until)), created_at
          LIMIT $1",
     )
     .bind(limit)
@@ -285,7 +264,9 @@ pub async fn next_in_turn(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
 pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT id FROM allocations WHERE state IN ('requested', 'provisioning', 'stopping', 'starting', 'releasing')
-           OR (state IN ('active', 'stopped') AND lease_ends_at <= app_now()) LIMIT $1",
+           OR (state IN ('active', 'stopped') AND lease_ends_at <= app_now())
+           OR (state = 'active' AND organization_id IN (SELECT id FROM organizations WHERE state = 'suspended'))
+           OR (state = 'stopped' AND NOT EXISTS (SELECT FROM work w WHERE w.kind = 'allocation' AND w.id = allocations.id)) LIMIT $1",
     )
     .bind(limit)
     .fetch_all(tx.conn())
@@ -322,7 +303,7 @@ pub async fn held(
     Ok(row.map(|(since, until, slots)| Held { slots, since: moment(since), until: moment(until) }))
 }
 
-type Found = (Uuid, Uuid, String, i64);
+pub(super) type Found = (Uuid, Uuid, String, i64);
 
 /// In which currency it is charged.
 pub async fn currency(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Currency> {
@@ -345,7 +326,7 @@ pub async fn on_node(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Versioned<Al
     rows.into_iter().map(versioned_row).collect()
 }
 
-fn versioned_row((id, organization, state, version): Found) -> sqlx::Result<Versioned<AllocationState>> {
+pub(super) fn versioned_row((id, organization, state, version): Found) -> sqlx::Result<Versioned<AllocationState>> {
     Ok(Versioned { id, organization: Some(organization), state: crate::rows::known(&state)?, version })
 }
 

@@ -18,6 +18,7 @@ pub struct BooksReconciler {
 
 impl Reconciler for BooksReconciler {
     const KIND: &'static str = KIND;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Uuid;
     type Found = ();
     type Verdict = ();

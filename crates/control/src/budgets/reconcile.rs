@@ -36,6 +36,7 @@ pub struct Verdict {
 
 impl Reconciler for BudgetReconciler {
     const KIND: &'static str = store::KIND;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Seen;
     type Found = ();
     type Verdict = Verdict;

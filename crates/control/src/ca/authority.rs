@@ -41,6 +41,8 @@ pub struct Authority {
     root_fingerprint: String,
     /// Certificates from before this are renewed early.
     renew_before: Option<Timestamp>,
+    /// How often the roots changed before.
+    pub(super) changes: u64,
 }
 
 /// A certificate that was just made.
@@ -103,6 +105,7 @@ impl Authority {
             fingerprints,
             root_fingerprint,
             renew_before,
+            changes: 0,
         })
     }
 
@@ -112,6 +115,11 @@ impl Authority {
 
     pub fn roots_pem(&self) -> &str {
         &self.roots_pem
+    }
+
+    /// Rises whenever the roots change, and is the same for all replicas.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// SHA-256 of the root that signs now, by which a new host recognises us.

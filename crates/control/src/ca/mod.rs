@@ -35,8 +35,8 @@ use tokio_util::sync::CancellationToken;
 use crate::policies::{Policies, keys};
 
 /// The vault's names for both halves of the CA.
-const ROOT: &str = "ca_root";
-const INTERMEDIATE: &str = "ca_intermediate";
+pub const ROOT: &str = "ca_root";
+pub const INTERMEDIATE: &str = "ca_intermediate";
 
 // bound: how soon another replica's new certificate is noticed
 const REFRESH: Duration = Duration::from_secs(30);
@@ -110,6 +110,11 @@ impl fmt::Debug for Ca {
     }
 }
 
+/// Makes a CA where there is none that is trusted.
+pub async fn make(db: &Db, keyring: &Keyring, intermediate_for: Duration) -> Result<(), CaError> {
+    ensure(db, keyring, intermediate_for).await.map(drop)
+}
+
 /// Reads the CA, makes what is missing and replaces what is two thirds old.
 async fn ensure(db: &Db, keyring: &Keyring, intermediate_for: Duration) -> Result<Authority, CaError> {
     let mut tx = Tx::system(db, "ca", Access::Write).await?;
@@ -144,8 +149,11 @@ async fn ensure(db: &Db, keyring: &Keyring, intermediate_for: Duration) -> Resul
         turnover::retire_old(&mut tx, keyring, &mut roots).await?;
     }
     let authority = intermediate.map(|it| read(&roots, &it)).transpose()?;
+    let changes = vault::changes(&mut tx, ROOT).await?;
     tx.commit().await?;
-    authority.ok_or(CaError::NoIntermediate)
+    let mut authority = authority.ok_or(CaError::NoIntermediate)?;
+    authority.changes = changes;
+    Ok(authority)
 }
 
 fn read(roots: &[Held], intermediate: &Held) -> Result<Authority, CaError> {

@@ -30,7 +30,14 @@ pub async fn run(config: &Config, file: Option<&Path>, action: Action) -> Result
         return Err("no secrets key: set `secrets.key_file` (made at the first start) or `secrets.keys`".into());
     }
     if connect {
-        migrations::check(&config.database.url).await?;
+        let server = migrations::database_server(&config.database.url).await.map_err(migrations::SchemaError::from)?;
+        let (oldest, newest) = (migrations::KNOWN_POSTGRES.start(), migrations::KNOWN_POSTGRES.end());
+        println!("PostgreSQL {}; known to work are {oldest} to {newest}", server.version);
+        let checked = migrations::check(&config.database.url).await;
+        for concern in server.concerns(checked.is_ok()) {
+            println!("warning: {concern}");
+        }
+        checked?;
         Db::connect(&config.db_settings()).await?.ping().await?;
         println!("the database answers, and its schema is the one that this gpuaasd serves");
     }

@@ -4,6 +4,7 @@ pub mod admin;
 pub mod backup;
 pub mod ca;
 pub mod config;
+pub mod keys;
 pub mod migrate;
 mod prompt;
 pub mod secrets;

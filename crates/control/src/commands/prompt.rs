@@ -1,4 +1,4 @@
-//! Reading a password: from a terminal without showing it, twice, or from a
+//! Reading a password or an answer: from a terminal without showing it, twice, or from a
 //! pipe. Never from the command line, which other users can read.
 
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -21,6 +21,27 @@ pub fn new_password() -> Result<SecretText, AnyError> {
     } else {
         Err("the two passwords differ: run the command again".into())
     }
+}
+
+/// What a person at a terminal answers; nothing where there is none.
+pub fn yes_or_no(question: &str) -> Result<Option<bool>, AnyError> {
+    // bound: who answers neither three times wants something else
+    const TRIES: usize = 3;
+    if !io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    for _ in 0..TRIES {
+        eprint!("{question}");
+        io::stderr().flush()?;
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line)?;
+        match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => return Ok(Some(true)),
+            "n" | "no" => return Ok(Some(false)),
+            _ => eprintln!("answer y or n"),
+        }
+    }
+    Ok(None)
 }
 
 fn ask(question: &str) -> Result<SecretText, AnyError> {

@@ -65,8 +65,9 @@ pub async fn serve(config: Config, roles: Vec<Role>) -> Result<(), AnyError> {
             None => Ok(()),
         }
     };
-    let ((), outcome) = tokio::join!(roles::run(app.clone(), &roles, Listeners { api, ops, node }), beside);
+    let (ended, outcome) = tokio::join!(roles::run(app.clone(), &roles, Listeners { api, ops, node }), beside);
     telemetry::flush();
+    ended?;
     Ok(outcome?)
 }
 

@@ -66,6 +66,8 @@ pub struct Gateway {
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
     pub max_connections: usize,
+    /// Connections of one address, or of one /64 of IPv6, on which nobody has shown a ticket or a key yet.
+    pub connections_per_address: usize,
     /// What may wait on disk for the control plane, of all recordings together.
     pub spool_bytes: u64,
 }
@@ -89,6 +91,7 @@ impl Default for Gateway {
             apps_over_https: true,
             trusted_proxies: Vec::new(),
             max_connections: 10_000,
+            connections_per_address: 512,
             spool_bytes: 4 << 30,
         }
     }

@@ -9,6 +9,7 @@ pub use access::{Gateway, Recordings};
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
+use gateway::peers::Limits;
 use kernel::{
     secrets::{Keyring, SecretsError},
     tx::DbSettings,
@@ -58,9 +59,12 @@ pub struct Database {
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
     pub listen: String,
-    /// Health and metrics; on the main listener when absent.
+    /// Health and metrics; on the main listener when absent, where metrics are
+    /// for this machine alone.
     pub ops_listen: Option<String>,
     pub max_connections: usize,
+    /// Connections of one address, or of one /64 of IPv6.
+    pub connections_per_address: usize,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
 }
@@ -197,7 +201,24 @@ impl Default for Database {
 
 impl Default for Http {
     fn default() -> Self {
-        Self { listen: "127.0.0.1:8080".into(), ops_listen: None, max_connections: 4096, trusted_proxies: Vec::new() }
+        Self {
+            listen: "127.0.0.1:8080".into(),
+            ops_listen: None,
+            max_connections: 4096,
+            connections_per_address: 512,
+            trusted_proxies: Vec::new(),
+        }
+    }
+}
+
+impl Http {
+    /// What a listener bears, and of whom.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            most: self.max_connections,
+            per_peer: self.connections_per_address,
+            exempt: self.trusted_proxies.clone(),
+        }
     }
 }
 
@@ -312,6 +333,9 @@ impl Config {
         }
         if !(2..=1000).contains(&self.database.max_connections) {
             return wrong("database.max_connections", "expected 2 to 1000".into());
+        }
+        if self.http.max_connections == 0 || self.http.connections_per_address == 0 {
+            return wrong("http.connections_per_address", "expected at least 1, as for `http.max_connections`".into());
         }
         for (name, listen) in [
             ("http.listen", Some(&self.http.listen)),

@@ -34,12 +34,17 @@ const PASSED_ON: [&str; 4] = ["authorization", "x-correlation-id", "traceparent"
 pub fn router(app: &Arc<App>, api: &Router) -> Router {
     let desk = Arc::new(Desk { app: app.clone(), api: api.clone() });
     let (open, oidc, refresh, end) = (desk.clone(), desk.clone(), desk.clone(), desk.clone());
+    let mfa = desk.clone();
     Router::new()
         .route("/console/settings", get(move || settings(desk.clone())))
         .route(PATH, post(move |request: Request<Body>| async move { open.open(request, "/v1/sessions").await }))
         .route(
             "/console/session/oidc",
             post(move |request: Request<Body>| async move { oidc.open(request, "/v1/sessions/oidc/finish").await }),
+        )
+        .route(
+            "/console/session/mfa",
+            post(move |request: Request<Body>| async move { mfa.open(request, "/v1/sessions/mfa").await }),
         )
         .route(
             "/console/session/refresh",
@@ -55,6 +60,7 @@ pub fn router(app: &Arc<App>, api: &Router) -> Router {
 async fn settings(desk: Arc<Desk>) -> Response {
     let body = json!({
         "oidc": desk.app.oidc.is_some(),
+        "mail": desk.app.sending.is_some(),
         "self_service": desk.app.policies.flag(keys::SELF_SERVICE),
         "version": env!("CARGO_PKG_VERSION"),
     });
@@ -82,9 +88,19 @@ impl Desk {
         if let Some(refused) = self.foreign(&parts) {
             return refused;
         }
-        let Some(token) = kept(&parts.headers, self.cookie_name()) else {
-            let arrival = Arrival::new(&self.app, &parts);
-            return render(Trouble::new(Code::Unauthenticated, "nobody is signed in here"), &arrival.correlation_id);
+        let token = match &kept(&parts.headers, self.cookie_name())[..] {
+            [] => {
+                let arrival = Arrival::new(&self.app, &parts);
+                let trouble = Trouble::new(Code::Unauthenticated, "nobody is signed in here");
+                return render(trouble, &arrival.correlation_id);
+            }
+            [token] => token.clone(),
+            // Another site of the same domain put one there; nobody can say which.
+            _ => {
+                let arrival = Arrival::new(&self.app, &parts);
+                let detail = "the browser sent two session cookies; clear the cookies of this domain and sign in again";
+                return self.forget(render(Trouble::new(Code::Unauthenticated, detail), &arrival.correlation_id));
+            }
         };
         let body = Body::from(json!({ "refresh_token": token }).to_string());
         let answer = self.pass_on(&parts, Method::POST, "/v1/sessions/refresh", body).await;
@@ -166,23 +182,25 @@ impl Desk {
         self.app.config.identity.issuer.starts_with("https:")
     }
 
+    /// Browsers take a cookie of that prefix from this very host alone, over TLS, for
+    /// all of its paths: no other site of the domain can set it.
     fn cookie_name(&self) -> &'static str {
-        if self.is_secure() { "__Secure-gpuaas_refresh" } else { "gpuaas_refresh" }
+        if self.is_secure() { "__Host-gpuaas_refresh" } else { "gpuaas_refresh" }
     }
 
     fn cookie(&self, token: &str, seconds: i64) -> HeaderValue {
         let secure = if self.is_secure() { "; Secure" } else { "" };
         let name = self.cookie_name();
-        let text = format!("{name}={token}; Path={PATH}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+        let text = format!("{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
         HeaderValue::from_str(&text).expect("tokens are plain text")
     }
 }
 
-fn kept(headers: &HeaderMap, name: &str) -> Option<String> {
+/// Every cookie of that name.
+fn kept(headers: &HeaderMap, name: &str) -> Vec<String> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|it| it.to_str().ok());
-    let mut pairs = cookies.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
-    let (_, token) = pairs.find(|(it, token)| *it == name && !token.is_empty())?;
-    Some(token.to_owned())
+    let pairs = cookies.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
+    pairs.filter(|(it, token)| *it == name && !token.is_empty()).map(|(_, token)| token.to_owned()).collect()
 }
 
 fn is_plain(text: &str) -> bool {
@@ -231,9 +249,11 @@ mod tests {
     #[test]
     fn the_cookie_is_found_among_others() {
         let headers = |text: &str| HeaderMap::from_iter([(header::COOKIE, text.parse().unwrap())]);
-        assert_eq!(kept(&headers("a=b; gpuaas_refresh=gpr_1; c=d"), "gpuaas_refresh").as_deref(), Some("gpr_1"));
-        assert_eq!(kept(&headers("xgpuaas_refresh=gpr_1"), "gpuaas_refresh"), None);
-        assert_eq!(kept(&headers("gpuaas_refresh="), "gpuaas_refresh"), None);
-        assert_eq!(kept(&HeaderMap::new(), "gpuaas_refresh"), None);
+        assert_eq!(kept(&headers("a=b; gpuaas_refresh=gpr_1; c=d"), "gpuaas_refresh"), ["gpr_1"]);
+        assert_eq!(kept(&headers("gpuaas_refresh=1; gpuaas_refresh=2"), "gpuaas_refresh"), ["1", "2"]);
+        for none in ["xgpuaas_refresh=gpr_1", "gpuaas_refresh=", "a=b"] {
+            assert!(kept(&headers(none), "gpuaas_refresh").is_empty(), "{none}");
+        }
+        assert!(kept(&HeaderMap::new(), "gpuaas_refresh").is_empty());
     }
 }

@@ -5,7 +5,7 @@ use contract::{
     corrections::CorrectionState::{self, Expired, Posted, Proposed, Rejected},
     id::CorrectionId,
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -25,6 +25,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [CorrectionState] = CorrectionState::ALL;
     const EVENTS: &'static [Event] = &[Event::Posted, Event::Rejected, Event::Expired];
     const INITIAL: CorrectionState = Proposed;
+    const PARENT_END: ParentEnd = ParentEnd::Stays("the record of a change to the books");
 
     fn is_driven(state: CorrectionState) -> bool {
         match state {

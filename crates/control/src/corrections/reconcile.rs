@@ -30,6 +30,7 @@ pub enum Verdict {
 
 impl Reconciler for CorrectionReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Seen;
     type Found = ();
     type Verdict = Verdict;

@@ -19,7 +19,8 @@ use kernel::{
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    store::{self, Change, New},
+    second_person::{carry_out, has_expired},
+    store::{self, Change, New, Outcome},
 };
 use crate::{
     app::App,
@@ -27,7 +28,7 @@ use crate::{
     http::{Call, Failure, Handle, Request, Trouble},
     ledger::{self, AccountKind, Journal, LedgerError},
     organizations,
-    policies::keys,
+    policies::{self, keys},
 };
 
 // bound: what the contract's schema says; a thousand million of the currency
@@ -78,33 +79,46 @@ impl Handle<GetCorrection> for App {
 impl Handle<ApproveCorrection> for App {
     async fn handle(&self, call: &mut Call, request: Request<ApproveCorrection>) -> Result<Correction, Failure> {
         let correction = proposed(call, request.path.correction_id).await?;
+        if has_expired(&correction, clock::now(&mut call.tx).await?) {
+            return Err(Failure::new(Code::Conflict, "nobody approved it in time; ask for it again"));
+        }
+        // Sessions and keys of one person act as that person.
+        if call.caller.user().is_none() {
+            return Err(Failure::new(Code::Conflict, "a person has to approve it, not a program"));
+        }
         if correction.proposed_by == call.caller.actor().as_str() {
             return Err(Failure::new(Code::Conflict, "you proposed it yourself; another person has to approve it"));
         }
-        write(call, correction).await
+        let Some(proposal) = store::proposal(&mut call.tx, correction.id).await? else {
+            return write(call, correction).await;
+        };
+        let result = carry_out(self, call, &correction, proposal).await?;
+        call.about(correction.id);
+        close(call, &correction, Outcome { result: Some(&result), ..Outcome::default() }, Event::Posted).await
     }
 }
 
 impl Handle<RejectCorrection> for App {
     async fn handle(&self, call: &mut Call, request: Request<RejectCorrection>) -> Result<Correction, Failure> {
         let correction = proposed(call, request.path.correction_id).await?;
-        let (id, reason) = (correction.id, request.body.reason);
+        let reason = request.body.reason;
         call.note("reason", reason.as_str());
-        let by = call.caller.actor().as_str().to_owned();
-        store::decide(&mut call.tx, id, &by, Some(reason.as_str()), None).await?;
-        transition::<Lifecycle>(&mut call.tx, store::versioned(&correction)?, Event::Rejected, reason.as_str()).await?;
-        found(call, id).await
+        let outcome = Outcome { decision: Some(reason.as_str()), ..Outcome::default() };
+        close(call, &correction, outcome, Event::Rejected).await
     }
 }
 
 async fn found(call: &mut Call, id: CorrectionId) -> Result<Correction, Failure> {
     let correction = store::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("correction"))?;
-    call.about_organization(correction.organization_id);
+    if let Some(organization) = correction.organization_id {
+        call.about_organization(organization);
+    }
     Ok(correction)
 }
 
-/// A correction that can still be decided.
+/// A correction that can still be decided; of several who do, one does.
 async fn proposed(call: &mut Call, id: CorrectionId) -> Result<Correction, Failure> {
+    store::lock(&mut call.tx, id).await?;
     let correction = found(call, id).await?;
     if correction.state != CorrectionState::Proposed {
         return Err(Failure::new(Code::Conflict, format!("it is {} already", correction.state)));
@@ -129,7 +143,7 @@ async fn propose(
     let correction = store::insert(&mut call.tx, new).await?;
     let id = correction.id;
     call.about(id);
-    if !app.policies.flag(keys::BILLING_FOUR_EYES) {
+    if !policies::flag_in(&mut call.tx, keys::BILLING_FOUR_EYES).await? {
         return write(call, correction).await;
     }
     work::wake_at(&mut call.tx, Lifecycle::NAME, id.uuid(), expires_at);
@@ -139,12 +153,17 @@ async fn propose(
 
 /// Posts what was proposed. The reference makes it once, whatever happens.
 async fn write(call: &mut Call, correction: Correction) -> Result<Correction, Failure> {
-    let (id, organization) = (correction.id, correction.organization_id);
+    let id = correction.id;
+    let organization = correction.organization_id.ok_or_else(|| Failure::not_found("organization"))?;
     let journal = match store::change(&correction)? {
         Change::Amount(kind, amount) => {
             let (kind, from) = match kind {
                 CorrectionKind::Credit => ("credit", AccountKind::Promotional),
-                CorrectionKind::Adjustment | CorrectionKind::Reversal => ("adjustment", AccountKind::WriteOffs),
+                CorrectionKind::Adjustment
+                | CorrectionKind::Reversal
+                | CorrectionKind::Refund
+                | CorrectionKind::Price
+                | CorrectionKind::Policy => ("adjustment", AccountKind::WriteOffs),
             };
             Journal::between(organization, kind, from, "", amount).map_err(failure)?
         }
@@ -152,10 +171,21 @@ async fn write(call: &mut Call, correction: Correction) -> Result<Correction, Fa
     };
     let journal = journal.by(correction.proposed_by.as_str(), correction.reason.as_str()).once(id.to_string());
     let posted = ledger::post(&mut call.tx, journal).await.map_err(failure)?;
+    close(call, &correction, Outcome { number: Some(posted.number), ..Outcome::default() }, Event::Posted).await
+}
+
+/// Writes down who decided and what came of it, and moves the correction.
+async fn close(
+    call: &mut Call,
+    correction: &Correction,
+    outcome: Outcome<'_>,
+    event: Event,
+) -> Result<Correction, Failure> {
     let by = call.caller.actor().as_str().to_owned();
-    store::decide(&mut call.tx, id, &by, None, Some(posted.number)).await?;
-    transition::<Lifecycle>(&mut call.tx, store::versioned(&correction)?, Event::Posted, "").await?;
-    found(call, id).await
+    store::decide(&mut call.tx, correction.id, &by, outcome).await?;
+    let reason = outcome.decision.unwrap_or_default();
+    transition::<Lifecycle>(&mut call.tx, store::versioned(correction)?, event, reason).await?;
+    found(call, correction.id).await
 }
 
 fn amount(currency: &CurrencyCode, micros: i64, least: i64) -> Result<Money, Failure> {
@@ -174,9 +204,10 @@ fn failure(error: LedgerError) -> Failure {
     match error {
         LedgerError::Database(error) => error.into(),
         LedgerError::NoBooks => Failure::not_found("organization"),
-        error @ (LedgerError::Reversed(_) | LedgerError::Final | LedgerError::Nothing) => {
-            Failure::new(Code::Conflict, error)
-        }
+        error @ (LedgerError::Reversed(_)
+        | LedgerError::Final
+        | LedgerError::Nothing
+        | LedgerError::ReferenceReused(_)) => Failure::new(Code::Conflict, error),
         error @ (LedgerError::Unbalanced(_) | LedgerError::Empty | LedgerError::Money(_)) => {
             Failure::new(Code::InvalidValue, error)
         }

@@ -10,29 +10,34 @@ use kernel::{
     machine::Versioned,
     money::{Currency, Money},
 };
+use sqlx::types::Json;
 use uuid::Uuid;
+
+use super::second_person::Proposal;
 
 #[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
-    organization_id: Uuid,
+    organization_id: Option<Uuid>,
     kind: String,
     state: String,
     version: i64,
     currency: Option<String>,
     amount: Option<i64>,
     reverses: Option<i64>,
+    summary: Option<String>,
     reason: String,
     proposed_by: String,
     decided_by: Option<String>,
     decision: Option<String>,
     number: Option<i64>,
+    result: Option<String>,
     created_at: jiff_sqlx::Timestamp,
     expires_at: jiff_sqlx::Timestamp,
 }
 
-const COLUMNS: &str = "id, organization_id, kind, state, version, currency, amount, reverses, reason, proposed_by, decided_by, \
-                       decision, number, created_at, expires_at";
+const COLUMNS: &str = "id, organization_id, kind, state, version, currency, amount, reverses, summary, reason, proposed_by, \
+                       decided_by, decision, number, result, created_at, expires_at";
 
 /// What is changed.
 #[derive(Debug, Clone, Copy)]
@@ -75,19 +80,79 @@ pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<Correction> {
     correction(tx, row).await
 }
 
+/// What waits for a second person and is no change of the books itself.
+pub struct Waiting<'a> {
+    pub organization: Option<OrganizationId>,
+    pub kind: CorrectionKind,
+    pub request: &'a serde_json::Value,
+    pub summary: &'a str,
+    pub reason: &'a str,
+    pub proposed_by: &'a str,
+    pub expires_at: Timestamp,
+}
+
+/// None when the same waits already.
+pub async fn insert_waiting(tx: &mut Tx, new: Waiting<'_>) -> sqlx::Result<Option<Correction>> {
+    let statement = format!(
+        "INSERT INTO corrections (id, organization_id, kind, state, request, summary, reason, proposed_by, expires_at)
+         VALUES ($1, $2, $3, 'proposed', $4, $5, $6, $7, $8)
+         ON CONFLICT (request) WHERE state = 'proposed' DO NOTHING RETURNING {COLUMNS}"
+    );
+    let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
+        .bind(CorrectionId::generate().uuid())
+        .bind(new.organization.map(|it| it.uuid()))
+        .bind(new.kind.as_str())
+        .bind(new.request)
+        .bind(new.summary)
+        .bind(new.reason)
+        .bind(new.proposed_by)
+        .bind(kernel::clock::bind(new.expires_at))
+        .fetch_optional(tx.conn())
+        .await?;
+    known(tx, row).await
+}
+
+/// The correction in which the same waits.
+pub async fn waiting(tx: &mut Tx, request: &serde_json::Value) -> sqlx::Result<Option<Correction>> {
+    let statement = format!("SELECT {COLUMNS} FROM corrections WHERE state = 'proposed' AND request = $1 FOR UPDATE");
+    let row: Option<Row> =
+        sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(request).fetch_optional(tx.conn()).await?;
+    known(tx, row).await
+}
+
+/// What is to be done, unless it is a change of the books.
+pub async fn proposal(tx: &mut Tx, id: CorrectionId) -> sqlx::Result<Option<Proposal>> {
+    let statement = "SELECT request FROM corrections WHERE id = $1";
+    let found: Option<Option<Json<Proposal>>> =
+        sqlx::query_scalar(statement).bind(id.uuid()).fetch_optional(tx.conn()).await?;
+    Ok(found.flatten().map(|it| it.0))
+}
+
+/// Lets nobody else decide about it until the commit.
+pub async fn lock(tx: &mut Tx, id: CorrectionId) -> sqlx::Result<()> {
+    sqlx::query("SELECT FROM corrections WHERE id = $1 FOR UPDATE").bind(id.uuid()).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// What came of a decision.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Outcome<'a> {
+    /// Why it was turned down.
+    pub decision: Option<&'a str>,
+    /// The journal that was posted.
+    pub number: Option<i64>,
+    /// What was made or changed besides.
+    pub result: Option<&'a str>,
+}
+
 /// Notes who decided, and what came of it; the move itself is the machine's.
-pub async fn decide(
-    tx: &mut Tx,
-    id: CorrectionId,
-    by: &str,
-    decision: Option<&str>,
-    number: Option<i64>,
-) -> sqlx::Result<()> {
-    sqlx::query("UPDATE corrections SET decided_by = $2, decision = $3, number = $4 WHERE id = $1")
+pub async fn decide(tx: &mut Tx, id: CorrectionId, by: &str, outcome: Outcome<'_>) -> sqlx::Result<()> {
+    sqlx::query("UPDATE corrections SET decided_by = $2, decision = $3, number = $4, result = $5 WHERE id = $1")
         .bind(id.uuid())
         .bind(by)
-        .bind(decision)
-        .bind(number)
+        .bind(outcome.decision)
+        .bind(outcome.number)
+        .bind(outcome.result)
         .execute(tx.conn())
         .await?;
     Ok(())
@@ -97,10 +162,7 @@ pub async fn get(tx: &mut Tx, id: CorrectionId) -> sqlx::Result<Option<Correctio
     let statement = format!("SELECT {COLUMNS} FROM corrections WHERE id = $1");
     let row: Option<Row> =
         sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id.uuid()).fetch_optional(tx.conn()).await?;
-    match row {
-        Some(row) => Ok(Some(correction(tx, row).await?)),
-        None => Ok(None),
-    }
+    known(tx, row).await
 }
 
 pub async fn list(tx: &mut Tx, filter: &CorrectionFilter) -> sqlx::Result<Vec<Correction>> {
@@ -153,10 +215,17 @@ pub fn versioned(correction: &Correction) -> sqlx::Result<Versioned<CorrectionSt
     })
 }
 
+async fn known(tx: &mut Tx, row: Option<Row>) -> sqlx::Result<Option<Correction>> {
+    match row {
+        Some(row) => Ok(Some(correction(tx, row).await?)),
+        None => Ok(None),
+    }
+}
+
 async fn correction(tx: &mut Tx, row: Row) -> sqlx::Result<Correction> {
-    let organization_id = row.organization_id.into();
-    let journal = match row.number {
-        Some(number) => crate::ledger::journal(tx, organization_id, number).await?,
+    let organization_id = row.organization_id.map(OrganizationId::from);
+    let journal = match organization_id.zip(row.number) {
+        Some((organization, number)) => crate::ledger::journal(tx, organization, number).await?,
         None => None,
     };
     let state = crate::rows::word(&row.state)?;
@@ -169,11 +238,13 @@ async fn correction(tx: &mut Tx, row: Row) -> sqlx::Result<Correction> {
         currency: row.currency.as_deref().map(crate::rows::text).transpose()?,
         amount_micros: row.amount,
         reverses: row.reverses,
+        summary: row.summary,
         reason: row.reason,
         proposed_by: row.proposed_by,
         decided_by: row.decided_by,
         decision: row.decision,
         journal,
+        result: row.result,
         version: row.version,
         created_at: row.created_at.to_jiff(),
         expires_at: is_open.then(|| row.expires_at.to_jiff()),

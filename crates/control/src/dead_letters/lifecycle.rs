@@ -5,7 +5,7 @@ use contract::{
     dead_letters::DeadLetterState::{self, Delivered, Discarded, Exhausted, Waiting},
     id::DeadLetterId,
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -26,6 +26,8 @@ impl Machine for Lifecycle {
     const STATES: &'static [DeadLetterState] = DeadLetterState::ALL;
     const EVENTS: &'static [Event] = &[Event::Exhausted, Event::ReplayRequested, Event::Delivered, Event::Discarded];
     const INITIAL: DeadLetterState = Waiting;
+    const PARENT_END: ParentEnd =
+        ParentEnd::Stays("an event that is still to be delivered, also of an organization that is closed");
 
     fn is_driven(state: DeadLetterState) -> bool {
         match state {

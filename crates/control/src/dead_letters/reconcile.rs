@@ -39,6 +39,7 @@ pub enum Verdict {
 
 impl Reconciler for DeadLetterReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Seen;
     type Found = ();
     type Verdict = Verdict;

@@ -35,6 +35,7 @@ pub async fn seed(tx: &mut Tx) -> sqlx::Result<PoolId> {
             gpu_model: Some(MODEL.parse::<GpuModel>().expect("a literal above")),
             gpu_counts: counts.to_vec(),
             numa_bound: false,
+            limits: Default::default(),
         };
         if let Some(sku) = skus::add(tx, &spec).await? {
             let price = PriceSpec {

@@ -52,6 +52,8 @@ pub enum DevError {
         #[source]
         source: std::io::Error,
     },
+    #[error(transparent)]
+    Ended(#[from] roles::BackgroundTaskPanicked),
     #[error("the simulated nodes cannot run")]
     Sim(#[source] sim::SimError),
     #[error("who the gateway is cannot be read")]
@@ -118,11 +120,11 @@ async fn serve(
         }
     };
     let listeners = Listeners { api: Some(listener), ops: None, node: Some(node) };
-    tokio::join!(roles::run(app, &Role::ALL, listeners), beside);
+    let (ended, ()) = tokio::join!(roles::run(app, &Role::ALL, listeners), beside);
     if let Some(nodes) = nodes {
         nodes.stop().await;
     }
-    Ok(())
+    Ok(ended?)
 }
 
 /// Listens for hosts where the configuration says, or anywhere if that place is

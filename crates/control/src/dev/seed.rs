@@ -26,7 +26,7 @@ use crate::{
     keys::{self, Owner},
     ledger::{self, AccountKind, Journal},
     members, organizations,
-    policies::keys as policy,
+    policies::{self, keys as policy},
     projects, users,
 };
 
@@ -70,6 +70,8 @@ pub async fn seed(app: &App, data_dir: &Path, base: &str) -> Result<Seeded, Seed
     users::set_platform_role(&mut tx, operator, Some(PlatformRole::Operator)).await?;
     let (organization, project) = place(&mut tx, owner, &kept).await?;
     credit(&mut tx, organization).await?;
+    // As where money is earned: what is asked for must be affordable.
+    policies::choose_once(&mut tx, policy::BILLING_REQUIRED, true).await?;
     kept.insert("GPUAAS_ORGANIZATION".into(), organization.to_string());
     kept.insert("GPUAAS_PROJECT".into(), project.to_string());
     let of_organization = Permission::ALL.iter().copied().filter(|it| !it.is_platform()).collect::<Vec<_>>();

@@ -55,12 +55,9 @@ impl Handle<RevokeEnrolmentToken> for App {
         let id = request.path.enrolment_token_id;
         match store::revoke(&mut call.tx, id).await? {
             None => Err(Failure::not_found("enrolment token")),
-            Some(EnrolmentTokenStatus::Used) => {
-                Err(Failure::new(Code::Conflict, "the token was used; retire the node that it enrolled instead"))
-            }
             // Revoking again changes nothing and tells nobody.
             Some(EnrolmentTokenStatus::Revoked) => Ok(Nothing {}),
-            Some(EnrolmentTokenStatus::Unused | EnrolmentTokenStatus::Expired) => {
+            Some(EnrolmentTokenStatus::Unused | EnrolmentTokenStatus::Used | EnrolmentTokenStatus::Expired) => {
                 emit(&mut call.tx, None, id, &EnrolmentTokenRevoked { id });
                 Ok(Nothing {})
             }

@@ -18,7 +18,7 @@ struct Row {
     node_id: Option<Uuid>,
 }
 
-const STATUS: &str = "CASE WHEN used_at IS NOT NULL THEN 'used' WHEN revoked_at IS NOT NULL THEN 'revoked'
+const STATUS: &str = "CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN used_at IS NOT NULL THEN 'used'
         WHEN expires_at <= app_now() THEN 'expired' ELSE 'unused' END";
 
 fn columns() -> String {
@@ -62,16 +62,29 @@ pub async fn list(tx: &mut Tx, filter: &EnrolmentTokenFilter) -> sqlx::Result<Ve
     rows.into_iter().map(token).collect()
 }
 
-/// `None` when there is no such token, else what it was before.
+/// `None` when there is no such token, else what it was before. A used one is revoked
+/// too: until it expires, whoever has it and the key that used it gets certificates.
 pub async fn revoke(tx: &mut Tx, id: EnrolmentTokenId) -> sqlx::Result<Option<EnrolmentTokenStatus>> {
+    revoke_of(tx, id, &["unused", "expired", "used"]).await
+}
+
+/// As [`revoke`], and leaves one alone that was used.
+pub async fn revoke_unused(tx: &mut Tx, id: EnrolmentTokenId) -> sqlx::Result<Option<EnrolmentTokenStatus>> {
+    revoke_of(tx, id, &["unused", "expired"]).await
+}
+
+async fn revoke_of(tx: &mut Tx, id: EnrolmentTokenId, statuses: &[&str]) -> sqlx::Result<Option<EnrolmentTokenStatus>> {
     let statement = format!(
         "WITH mine AS (SELECT id, {STATUS} AS status FROM enrolment_tokens WHERE id = $1 FOR UPDATE),
          gone AS (UPDATE enrolment_tokens SET revoked_at = app_now() FROM mine
-                  WHERE enrolment_tokens.id = mine.id AND mine.status IN ('unused', 'expired'))
+                  WHERE enrolment_tokens.id = mine.id AND mine.status = ANY($2))
          SELECT status FROM mine"
     );
-    let status: Option<String> =
-        sqlx::query_scalar(sqlx::AssertSqlSafe(statement)).bind(id.uuid()).fetch_optional(tx.conn()).await?;
+    let status: Option<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(statement))
+        .bind(id.uuid())
+        .bind(statuses)
+        .fetch_optional(tx.conn())
+        .await?;
     status.map(|it| crate::rows::known(&it)).transpose()
 }
 

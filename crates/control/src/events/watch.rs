@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::Feed;
 use crate::{
     app::App,
-    http::channel::{Converse, Talk},
+    http::channel::{Converse, Talk, UNAVAILABLE},
     identity::Caller,
     notifications,
     policies::keys,
@@ -68,10 +68,10 @@ where
     let mut sent: HashSet<Uuid> = HashSet::new();
     if let Some(after) = query.after {
         let Ok(past) = Feed::since(&app.db, after.uuid()).await else {
-            let _ = talk.socket.send(&closing("the database does not answer; connect again".into())).await;
+            let _ = talk.socket.send(&closing(UNAVAILABLE.into())).await;
             return;
         };
-        if past.is_none() && !talk.socket.send(&WatchFrame::Gap { missed: 0 }).await {
+        if past.is_none() && !talk.socket.send(&WatchFrame::Gap {}).await {
             return;
         }
         for message in past.unwrap_or_default() {
@@ -90,17 +90,22 @@ where
                 return;
             }
             _ = look_again.tick() => {
-                if let Some(now) = talk.standing.caller(app).await {
-                    caller = now;
-                    continue;
+                match talk.standing.caller(app).await {
+                    Ok(now) => {
+                        caller = now;
+                        continue;
+                    }
+                    Err(why) => {
+                        let _ = talk.socket.send(&closing(why.into())).await;
+                        return;
+                    }
                 }
-                let _ = talk.socket.send(&closing("the access ended".into())).await;
-                return;
             }
             heard = feed.told.recv() => match heard {
                 Ok(message) if sent.remove(&message.id) || !wanted(&caller, &message) => continue,
                 Ok(message) => WatchFrame::Event { event: recorded(&message) },
-                Err(RecvError::Lagged(missed)) => WatchFrame::Gap { missed },
+                // How many is not told: they were everybody's, not only the caller's.
+                Err(RecvError::Lagged(_)) => WatchFrame::Gap {},
                 Err(RecvError::Closed) => return,
             },
             said = talk.socket.next() => match said {

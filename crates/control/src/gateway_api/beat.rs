@@ -4,11 +4,13 @@
 use std::time::Duration;
 
 use contract::{access_sessions::AccessSessionState, allocations::AllocationState, id::GatewayId};
+use kernel::{Tx, clock};
 use protocol::{
     PROTOCOL,
     gateway::{BeatAnswer, BeatRequest, EndOrder, limits::SESSIONS_PER_BEAT},
     stream::Closing,
 };
+use ssh_key::{Algorithm, PublicKey};
 
 use super::{begin, join};
 use crate::{
@@ -18,6 +20,8 @@ use crate::{
     gateways,
     node_api::Refusal,
     nodes,
+    policies::keys,
+    ssh_certificates,
 };
 
 // bound: how late a gateway hears that a session must end
@@ -61,6 +65,10 @@ pub async fn beat(app: &App, gateway: GatewayId, peer: &Peer, request: BeatReque
             Some(issued)
         }
     };
+    let ssh_host_certificate = match &request.ssh_host_key {
+        None => None,
+        Some(line) => Some(certify(app, &mut tx, gateway, line, beaten.ssh_address.as_deref()).await?),
+    };
     let since = app.db.clock.estimate() - CUT_SINCE;
     let cut = nodes::cut_off_since(&mut tx, since).await?;
     tx.commit().await?;
@@ -69,9 +77,34 @@ pub async fn beat(app: &App, gateway: GatewayId, peer: &Peer, request: BeatReque
         now: app.db.clock.estimate(),
         roots: issued.is_some().then(|| app.ca.authority().roots_pem().to_owned()),
         certificate: issued.map(|it| it.chain),
+        ssh_host_certificate,
         end,
         cut: cut.into_iter().map(|it| it.to_string()).collect(),
         next_ms: NEXT_MS,
+    })
+}
+
+/// The one name under which `gpuaas ssh` knows every gateway.
+const ALIAS: &str = "gpuaas";
+
+/// That this key is the one of this gateway, under the name that people reach it by.
+async fn certify(
+    app: &App,
+    tx: &mut Tx,
+    gateway: GatewayId,
+    line: &str,
+    address: Option<&str>,
+) -> Result<String, Refusal> {
+    let key = PublicKey::from_openssh(line).ok().filter(|it| it.algorithm() == Algorithm::Ed25519);
+    let key = key.ok_or_else(|| Refusal::Malformed("the SSH host key is not one of Ed25519".into()))?;
+    let host = address.and_then(|it| it.rsplit_once(':')).map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
+    let names: Vec<String> = host.into_iter().chain([ALIAS.to_owned()]).collect();
+    let now = clock::now(tx).await?;
+    let until = now + keys::hours(app.policies.number(keys::NODE_CERTIFICATE_HOURS));
+    let holder = (&*gateway.to_string(), &names[..]);
+    ssh_certificates::issue_to_host(tx, &app.keyring, &key, holder, (now, until)).await.map_err(|error| {
+        tracing::error!(%error, "a gateway's SSH host key could not be certified");
+        Refusal::Internal
     })
 }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{Leave, address, begin, count, sign};
 use crate::{
-    access_sessions::{self, Attach, Judged, New, Session, judge::Wish},
+    access_sessions::{self, Attach, Guest, Judged, New, Session, judge::Wish},
     access_tickets::{self, Ticket, Unspent},
     app::App,
     events::emit,
@@ -69,6 +69,7 @@ async fn enter(
         kind,
         actor: &ticket.actor,
         is_break_glass: ticket.break_glass.is_some(),
+        credential: ticket.credential(),
     };
     let judged = access_sessions::judge(tx, wish, app.recordings.is_some()).await??;
     let port = ticket.port.and_then(|it| u16::try_from(it).ok());
@@ -93,8 +94,15 @@ async fn resume(
     request: &ExchangeRequest,
 ) -> Result<Session, Refusal> {
     let session = joinable(tx, id, ticket).await?;
-    access_sessions::attach(tx, id, Attach { gateway, address: &address(&request.address) }).await?;
-    let session = Session { gateway, ..session };
+    // Whoever comes back goes on with what they showed now, and nobody is a guest any
+    // more; who takes another's shell over adds to what that depends on.
+    let (credential, guest) = match session.actor == ticket.actor {
+        true => (ticket.credential(), None),
+        false => (session.credential, Some(Guest { actor: ticket.actor.clone(), credential: ticket.credential() })),
+    };
+    let to = Attach { gateway, address: &address(&request.address), credential, guest: guest.as_ref() };
+    access_sessions::attach(tx, id, to).await?;
+    let session = Session { gateway, credential, guest, ..session };
     access_sessions::carried(tx, &session).await?;
     Ok(session)
 }
@@ -107,9 +115,18 @@ async fn joinable(tx: &mut Tx, id: AccessSessionId, ticket: &Ticket) -> Result<S
         count("no_such_session");
         Refusal::Gone("the session is over".into())
     })?;
-    if session.actor != ticket.actor && !session.is_shared {
+    if session.actor == ticket.actor {
+        return Ok(session);
+    }
+    if !session.is_shared {
         count("session_not_shared");
         return Err(Refusal::Access("the session is somebody else's and was not shared".into()));
+    }
+    // It ends with its owner's leave, which nobody else's replaces.
+    let owner = (session.actor.as_str(), session.is_break_glass);
+    if access_sessions::stands(tx, session.organization, owner, session.credential).await?.is_err() {
+        count("owner_not_permitted");
+        return Err(Refusal::Gone("whoever opened the session may no longer use the allocation".into()));
     }
     Ok(session)
 }
@@ -149,6 +166,7 @@ async fn open(
         is_shared: ticket.is_shared,
         watches,
         break_glass: ticket.break_glass.as_deref(),
+        credential: ticket.credential(),
         cookie_hash: cookie.as_deref(),
         grace: judged.grace,
         until: judged.limits.until,

@@ -38,10 +38,6 @@ pub async fn join(app: &App, request: JoinRequest) -> Result<JoinAnswer, Refusal
     };
     let issued = issue(app, &key, id, &agent_url)?;
     gateways::add_certificate(&mut tx, id, &issued).await?;
-    let host_key = gateways::ensure_host_key(&mut tx, &app.keyring).await.map_err(|error| {
-        tracing::error!(%error, "the SSH host key cannot be had");
-        Refusal::Internal
-    })?;
     let entry = audit::NewEntry {
         action: "gateway.join".into(),
         organization: None,
@@ -57,7 +53,6 @@ pub async fn join(app: &App, request: JoinRequest) -> Result<JoinAnswer, Refusal
         gateway_id: id.to_string(),
         certificate: issued.chain,
         roots: app.ca.authority().roots_pem().to_owned(),
-        ssh_host_key: host_key.expose_text().unwrap_or_default().to_owned(),
         now: app.db.clock.estimate(),
     })
 }

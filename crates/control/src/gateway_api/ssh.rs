@@ -7,6 +7,7 @@ use contract::{
     allocations::Allocation,
     id::{AccessSessionId, AllocationId, GatewayId, NodeId},
 };
+use gateway::peers::network;
 use kernel::{Actor, Tx, audit, clock};
 use protocol::{
     PROTOCOL,
@@ -17,12 +18,12 @@ use std::time::Duration;
 
 use super::{address, begin, count, exchange::kinds};
 use crate::{
-    access_sessions::{self, Denied, Judged, Mode, New, Session, judge::Wish},
+    access_sessions::{self, Credential, Judged, Mode, New, Session, judge::Wish},
     allocations,
     app::App,
     events::emit,
     node_api::Refusal,
-    policies::keys,
+    policies::{Here, Place, keys},
     ssh_certificates::{self, Bearer},
     ssh_keys,
 };
@@ -33,14 +34,13 @@ const CERTIFICATE: &str = "-cert-v01@openssh.com";
 const DOT: char = '.';
 /// Between those, or an id, and a rank. No name has it, while names may have dots.
 const PLUS: char = '+';
-// bound: people who registered one and the same key
-const MOST_HOLDERS: i64 = 16;
 // bound: what is shown of a rank that is none
 const MOST_SHOWN: usize = 20;
 
 /// Somebody who may come in, and where.
 struct Entrant {
     actor: String,
+    credential: Credential,
     allocation: Allocation,
     node: NodeId,
     judged: Judged,
@@ -49,7 +49,8 @@ struct Entrant {
 pub async fn ssh(app: &App, gateway: GatewayId, request: SshRequest) -> Result<SessionAnswer, Refusal> {
     let whence = address(&request.address);
     let most = app.policies.number(keys::RATE_SSH);
-    app.limiter.admit("ssh", &whence, most).await.map_err(|wait| {
+    let counted = whence.parse().map_or_else(|_| whence.clone(), |it| network(it).to_string());
+    app.limiter.admit("ssh", &counted, most).await.map_err(|wait| {
         count("ssh_too_often");
         Refusal::TooOften(wait)
     })?;
@@ -95,59 +96,69 @@ async fn find(
     request: &SshRequest,
 ) -> Result<Result<Entrant, &'static str>, Refusal> {
     let is_certificate = request.key.split(' ').next().is_some_and(|it| it.ends_with(CERTIFICATE));
-    let candidates = match is_certificate {
+    let (actor, principal) = match is_certificate {
         true => match certified(app, tx, request).await? {
-            Some(bearer) => vec![(bearer.actor, Some(bearer.login))],
+            Some(bearer) => (bearer.actor, Some((bearer.login, bearer.credential))),
             None => return Ok(Err("ssh_bad_certificate")),
         },
         false => {
             let Ok(fingerprint) = ssh_keys::fingerprint(&request.key) else { return Ok(Err("ssh_bad_key")) };
-            let holders = ssh_keys::holders(tx, &fingerprint, MOST_HOLDERS).await?;
-            holders.into_iter().map(|it| (Actor::principal("user", it).as_str().to_owned(), None)).collect()
+            // A key has one holder: a name never means what somebody else calls so.
+            match ssh_keys::holder(tx, &fingerprint).await? {
+                Some(holder) => (Actor::principal("user", holder).as_str().to_owned(), None),
+                None => return Ok(Err("ssh_unknown_key")),
+            }
         }
     };
     let (login, rank) = match request.login.rsplit_once(PLUS) {
         Some((login, rank)) => (login, Some(rank)),
         None => (request.login.as_str(), None),
     };
-    let mut why = "ssh_unknown_key";
-    for (actor, principal) in candidates {
-        let Some(allocation) = allocation(tx, login, &actor).await? else {
-            why = "ssh_no_such_allocation";
-            continue;
-        };
-        if principal.is_some_and(|it| it != allocation.id.to_string()) {
-            return Ok(Err("ssh_other_allocation"));
-        }
-        let Some(first) = allocation.parts.first() else { return Ok(Err("allocation_not_active")) };
-        let part = match rank {
-            None => Some(first),
-            Some(rank) => rank.parse().ok().and_then(|it: usize| allocation.parts.get(it)),
-        };
-        let node = part.unwrap_or(first).node_id;
-        let wish = Wish {
-            organization: allocation.organization_id,
-            project: allocation.project_id,
-            allocation: allocation.id,
-            node,
-            gateway,
-            kind: AccessKind::Ssh,
-            actor: &actor,
-            is_break_glass: false,
-        };
-        match access_sessions::judge(tx, wish, app.recordings.is_some()).await? {
-            // Only who may come in learns how many hosts there are.
-            Ok(_) if part.is_none() => {
-                count("no_such_rank");
-                return Err(Refusal::NoRank(no_rank(rank.unwrap_or_default(), allocation.parts.len())));
+    let Some(allocation) = allocation(tx, login, &actor).await? else { return Ok(Err("ssh_no_such_allocation")) };
+    let (principal, credential) = principal.unzip();
+    let credential = credential.unwrap_or_default();
+    match principal {
+        Some(principal) if principal != allocation.id.to_string() => return Ok(Err("ssh_other_allocation")),
+        Some(_) => (),
+        // That the holder of a public key is there is nothing but a gateway's word, while
+        // a certificate shows that somebody asked the control plane itself, for this
+        // allocation, a moment ago.
+        None => {
+            let place =
+                Place { organization: allocation.organization_id.uuid(), project: allocation.project_id.uuid() };
+            if (Here { tx, place }).flag(keys::ACCESS_SSH_CERTIFICATES_ONLY).await? {
+                // Counted here as well: whoever broke into a gateway counts nothing there.
+                count("ssh_unproven_key");
+                return Ok(Err("ssh_without_certificate"));
             }
-            Ok(judged) => return Ok(Ok(Entrant { actor, allocation, node, judged })),
-            // Somebody else may have registered the same key.
-            Err(Denied::NotPermitted) => why = Denied::NotPermitted.reason(),
-            Err(denied) => return Ok(Err(denied.reason())),
         }
     }
-    Ok(Err(why))
+    let Some(first) = allocation.parts.first() else { return Ok(Err("allocation_not_active")) };
+    let part = match rank {
+        None => Some(first),
+        Some(rank) => rank.parse().ok().and_then(|it: usize| allocation.parts.get(it)),
+    };
+    let node = part.unwrap_or(first).node_id;
+    let wish = Wish {
+        organization: allocation.organization_id,
+        project: allocation.project_id,
+        allocation: allocation.id,
+        node,
+        gateway,
+        kind: AccessKind::Ssh,
+        actor: &actor,
+        is_break_glass: false,
+        credential,
+    };
+    match access_sessions::judge(tx, wish, app.recordings.is_some()).await? {
+        // Only who may come in learns how many hosts there are.
+        Ok(_) if part.is_none() => {
+            count("no_such_rank");
+            Err(Refusal::NoRank(no_rank(rank.unwrap_or_default(), allocation.parts.len())))
+        }
+        Ok(judged) => Ok(Ok(Entrant { actor, credential, allocation, node, judged })),
+        Err(denied) => Ok(Err(denied.reason())),
+    }
 }
 
 /// Counted from nought, as programs that run on several hosts count them.
@@ -181,7 +192,7 @@ async fn allocation(tx: &mut Tx, login: &str, actor: &str) -> sqlx::Result<Optio
 }
 
 async fn open(tx: &mut Tx, gateway: GatewayId, whence: &str, entrant: &Entrant) -> Result<Session, Refusal> {
-    let Entrant { actor, allocation, node, judged } = entrant;
+    let Entrant { actor, credential, allocation, node, judged } = entrant;
     if access_sessions::count_live(tx, allocation.id).await? >= judged.most_sessions {
         count("too_many_sessions");
         return Err(Refusal::TooManySessions(judged.most_sessions));
@@ -200,6 +211,7 @@ async fn open(tx: &mut Tx, gateway: GatewayId, whence: &str, entrant: &Entrant) 
         is_shared: false,
         watches: None,
         break_glass: None,
+        credential: *credential,
         cookie_hash: None,
         // Nobody comes back to what SSH has lost.
         grace: Duration::ZERO,

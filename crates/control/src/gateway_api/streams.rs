@@ -71,7 +71,9 @@ pub async fn app(app: &App, gateway: GatewayId, request: AppRequest) -> Result<S
     let judged = judge(app, &mut tx, gateway, &session).await?;
     check(&session, &Kind::Tcp { port: request.port }, &judged)?;
     if session.gateway != gateway {
-        access_sessions::attach(&mut tx, session.id, Attach { gateway, address: &address(&request.address) }).await?;
+        let (credential, guest) = (session.credential, session.guest.as_ref());
+        let to = Attach { gateway, address: &address(&request.address), credential, guest };
+        access_sessions::attach(&mut tx, session.id, to).await?;
     }
     access_sessions::carried(&mut tx, &session).await?;
     tx.commit().await?;
@@ -90,6 +92,7 @@ pub async fn app(app: &App, gateway: GatewayId, request: AppRequest) -> Result<S
     })
 }
 
+/// Its owner and whoever took it over both.
 async fn judge(app: &App, tx: &mut Tx, gateway: GatewayId, session: &Session) -> Result<Judged, Refusal> {
     let wish = Wish {
         organization: session.organization,
@@ -100,8 +103,14 @@ async fn judge(app: &App, tx: &mut Tx, gateway: GatewayId, session: &Session) ->
         kind: session.kind,
         actor: &session.actor,
         is_break_glass: session.is_break_glass,
+        credential: session.credential,
     };
-    Ok(access_sessions::judge(tx, wish, app.recordings.is_some()).await??)
+    let judged = access_sessions::judge(tx, wish, app.recordings.is_some()).await??;
+    if let Some(guest) = &session.guest {
+        // Who breaks glass opens a session of their own.
+        access_sessions::stands(tx, session.organization, (&guest.actor, false), guest.credential).await??;
+    }
+    Ok(judged)
 }
 
 /// Whether the session may open such a stream.

@@ -2,17 +2,16 @@
 //! rent. Each is known by a certificate; which of them live is told to hosts.
 
 mod doors;
-mod host_key;
 mod live;
+mod names;
 mod routes;
 mod store;
 
 pub use doors::{Door, Doors};
-pub use host_key::{ensure as ensure_host_key, line as host_key_line};
 pub use live::{Live, watch};
 pub use store::{
     Beaten, Spent, add_certificate, beaten, by_name, door_for, forget_old_certificates, get, moved, remove,
-    revoked_since, spend, ssh_address_for, ssh_addresses, standing, working,
+    revoke_every_certificate, revoked_since, spend, ssh_address_for, ssh_addresses, standing, working,
 };
 
 use contract::{Timestamp, gateways::GatewaySpec, id::GatewayId};

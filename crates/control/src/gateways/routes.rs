@@ -5,16 +5,17 @@ use std::time::Duration;
 use contract::{
     Code, Nothing, Page, ShownSecret,
     gateways::{
-        CreateGateway, Gateway, GatewayCreated, GatewayRemoved, GetGateway, ListGateways, NewGateway, RemoveGateway,
+        CreateGateway, Gateway, GatewayCreated, GatewayRemoved, GatewaySpec, GetGateway, ListGateways, NewGateway,
+        RemoveGateway,
     },
 };
 use kernel::clock;
 
-use super::{NotAdded, store};
+use super::{NotAdded, names, store};
 use crate::{
     app::App,
     events::emit,
-    http::{Call, Failure, Handle, Request},
+    http::{Call, Failure, Handle, Request, Trouble},
     policies::keys,
 };
 
@@ -27,6 +28,7 @@ impl App {
 impl Handle<CreateGateway> for App {
     async fn handle(&self, call: &mut Call, request: Request<CreateGateway>) -> Result<NewGateway, Failure> {
         let spec = &request.body;
+        fits(self, spec)?;
         let minutes = self.policies.number(keys::NODE_ENROLMENT_MINUTES);
         let expires_at = clock::now(&mut call.tx).await? + keys::minutes(minutes);
         let added = super::add(&mut call.tx, spec, expires_at).await?.map_err(|why| match why {
@@ -44,6 +46,26 @@ impl Handle<CreateGateway> for App {
             ca_fingerprint: self.ca.authority().root_fingerprint().to_owned(),
         })
     }
+}
+
+/// Names that would let a gateway, or an app behind it, pass for another part of the platform.
+fn fits(app: &App, spec: &GatewaySpec) -> Result<(), Failure> {
+    let wrong = |field: &str, detail: String| Failure::from(Trouble::new(Code::InvalidValue, detail).at(field));
+    let host = |url: &str| url::Url::parse(url).ok().and_then(|it| it.host_str().map(str::to_owned));
+    let console = host(&app.config.identity.issuer).unwrap_or_default();
+    if names::is_same_site(spec.app_domain.as_str(), &console) {
+        let detail = format!(
+            "apps of tenants could set cookies for the console at `{console}`; give them a registrable domain of their \
+             own, such as `example-apps.net`"
+        );
+        return Err(wrong("app_domain", detail));
+    }
+    let agents = host(spec.agent_url.as_str()).unwrap_or_default();
+    if names::is_listeners(&agents, &app.config.node.names) {
+        let detail = format!("`{agents}` is a name of the node listener (`node.names`); give the gateway another");
+        return Err(wrong("agent_url", detail));
+    }
+    Ok(())
 }
 
 impl Handle<ListGateways> for App {

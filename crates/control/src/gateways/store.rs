@@ -147,6 +147,14 @@ pub async fn remove(tx: &mut Tx, id: GatewayId) -> sqlx::Result<Option<bool>> {
     Ok(was_there)
 }
 
+/// Revokes the certificates of all gateways: what signed them is trusted no longer.
+pub async fn revoke_every_certificate(tx: &mut Tx) -> sqlx::Result<()> {
+    sqlx::query("UPDATE gateway_certificates SET revoked_at = app_now() WHERE revoked_at IS NULL")
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
 /// What showing a join token came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spent {
@@ -254,18 +262,19 @@ pub struct Beaten {
     /// Whether this is the first beat of a start of the gateway.
     pub is_new_start: bool,
     pub agent_url: String,
+    pub ssh_address: Option<String>,
 }
 
 /// Notes a beat; nothing when the gateway was removed.
 pub async fn beaten(tx: &mut Tx, id: GatewayId, beat: &BeatRequest) -> sqlx::Result<Option<Beaten>> {
-    let row: Option<(String, Option<i64>)> = sqlx::query_as(
-        "SELECT g.agent_url, b.generation FROM gateways g LEFT JOIN gateway_beats b ON b.gateway_id = g.id
+    let row: Option<(String, Option<String>, Option<i64>)> = sqlx::query_as(
+        "SELECT g.agent_url, g.ssh_address, b.generation FROM gateways g LEFT JOIN gateway_beats b ON b.gateway_id = g.id
          WHERE g.id = $1 AND g.removed_at IS NULL",
     )
     .bind(id.uuid())
     .fetch_optional(tx.conn())
     .await?;
-    let Some((agent_url, before)) = row else { return Ok(None) };
+    let Some((agent_url, ssh_address, before)) = row else { return Ok(None) };
     let generation = i64::try_from(beat.generation).unwrap_or(i64::MAX);
     sqlx::query(
         "INSERT INTO gateway_beats (gateway_id, last_seen_at, generation, version, nodes, sessions)
@@ -280,7 +289,7 @@ pub async fn beaten(tx: &mut Tx, id: GatewayId, beat: &BeatRequest) -> sqlx::Res
     .bind(i32::try_from(beat.sessions.len()).unwrap_or(i32::MAX))
     .execute(tx.conn())
     .await?;
-    Ok(Some(Beaten { is_new_start: before != Some(generation), agent_url }))
+    Ok(Some(Beaten { is_new_start: before != Some(generation), agent_url, ssh_address }))
 }
 
 /// The gateway of the node's region that was heard last; nothing when none lives.

@@ -3,15 +3,17 @@
 use std::{net::IpAddr, sync::Arc};
 
 use contract::{
-    Auth, Code, EndpointInfo, Lane, Verb,
+    Auth, Code, EndpointInfo, Lane, Standing, Verb,
     id::{OrganizationId, ProjectId},
 };
+use gateway::peers::{client_address, network};
 use http::{header, request::Parts};
 use kernel::{Access, Scope, Tx, audit};
 
 use super::{
-    Failure, TraceParent, Trouble, correlation,
+    Failure, Refused, TraceParent, Trouble, correlation,
     parse::{self, ParseLimits, PathParams},
+    second_factor,
 };
 use crate::{
     app::App,
@@ -43,15 +45,7 @@ pub struct Admitted {
 impl Arrival {
     pub fn new(app: &App, parts: &Parts) -> Self {
         let peer = parts.extensions.get::<PeerAddress>().map(|it| it.0);
-        let forwarded = || {
-            let text = parts.headers.get("x-forwarded-for")?.to_str().ok()?;
-            text.rsplit(',').next()?.trim().parse().ok()
-        };
-        // Only a proxy that the operator named may speak for others.
-        let address = match peer {
-            Some(peer) if app.config.http.trusted_proxies.contains(&peer) => forwarded().or(Some(peer)),
-            other => other,
-        };
+        let address = peer.map(|it| client_address(&app.config.http.trusted_proxies, it, &parts.headers));
         let trace = correlation::trace_parent(&parts.headers);
         Self { correlation_id: correlation::correlation_id(&parts.headers), trace, address }
     }
@@ -61,8 +55,13 @@ impl Arrival {
         crate::telemetry::outgoing().or_else(|| self.trace.as_ref().map(ToString::to_string)).map(Into::into)
     }
 
-    pub fn address_text(&self) -> String {
-        self.address.map_or_else(|| "unknown".into(), |it| it.to_string())
+    /// What limits per address count: the address, or its /64 of IPv6.
+    pub fn network(&self) -> Option<IpAddr> {
+        self.address.map(network)
+    }
+
+    pub fn network_text(&self) -> String {
+        self.network().map_or_else(|| "unknown".into(), |it| it.to_string())
     }
 }
 
@@ -76,7 +75,7 @@ pub async fn admit(
 ) -> Result<Admitted, Failure> {
     let limits = limits(app);
     parse::headers_within(&parts.headers, &parts.uri, &limits)?;
-    let address = arrival.address_text();
+    let address = arrival.network_text();
     app.limiter
         .admit("address", &address, app.policies.number(keys::RATE_ADDRESS))
         .await
@@ -84,7 +83,7 @@ pub async fn admit(
 
     let caller = match authenticate(app, info, parts, &params).await {
         Ok(caller) => caller,
-        Err(failure) => return Err(denied(app, info, arrival, None, failure).await),
+        Err(failure) => return Err(denied(app, info, arrival, (None, &params), failure).await),
     };
     let who = match info.policy.auth {
         Auth::Public { .. } => address,
@@ -100,7 +99,7 @@ pub async fn admit(
 
     match authorise_newest(app, info, parts, caller.clone(), &params).await {
         Ok((caller, (scope, organization))) => Ok(Admitted { caller, scope, organization, params, limits }),
-        Err(failure) => Err(denied(app, info, arrival, Some(&caller), failure).await),
+        Err(failure) => Err(denied(app, info, arrival, (Some(&caller), &params), failure).await),
     }
 }
 
@@ -117,8 +116,10 @@ async fn authorise_newest(
         Ok(granted) => return Ok((caller, granted)),
         Err(failure) => failure,
     };
-    let may_change =
-        matches!(&first, Failure::Problem(it) if matches!(it.code, Code::NotFound | Code::Forbidden | Code::Suspended));
+    let may_change = matches!(&first, Failure::Problem(it) if matches!(
+        it.code,
+        Code::NotFound | Code::Forbidden | Code::Suspended | Code::MfaEnrollmentRequired | Code::StepUpRequired
+    ));
     if !may_change {
         return Err(first);
     }
@@ -143,9 +144,15 @@ async fn authenticate(
 }
 
 fn bearer(parts: &Parts) -> Result<&str, Failure> {
-    let Some(value) = parts.headers.get(header::AUTHORIZATION) else {
+    let mut values = parts.headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
         return Err(Failure::new(Code::Unauthenticated, "no credentials were sent"));
     };
+    // Others on the way may have judged another one than we would.
+    if values.next().is_some() {
+        let detail = "`Authorization` was sent more than once; send one";
+        return Err(Trouble::new(Code::InvalidHeader, detail).at("Authorization").into());
+    }
     let token = value
         .to_str()
         .ok()
@@ -166,7 +173,19 @@ pub async fn authorise(
     caller: &Caller,
     params: &PathParams,
 ) -> Result<Granted, Failure> {
+    let granted = authorise_role(app, info, caller, params).await?;
+    second_factor::check(app, info, caller, granted.1)?;
+    Ok(granted)
+}
+
+async fn authorise_role(
+    app: &App,
+    info: &EndpointInfo,
+    caller: &Caller,
+    params: &PathParams,
+) -> Result<Granted, Failure> {
     let writes = info.verb != Verb::GET;
+    let needs_active = writes && info.policy.standing == Standing::Active;
     match info.policy.auth {
         Auth::Public { .. } => Ok((Scope::Public, None)),
         Auth::SignedIn => Ok((caller.own_scope(), None)),
@@ -180,7 +199,7 @@ pub async fn authorise(
         },
         Auth::Organization(permission) => {
             let organization = named(params, "organization_id")?;
-            caller.check_organization(organization, permission, writes)?;
+            caller.check_organization(organization, permission, needs_active)?;
             Ok((Scope::Organization(organization.uuid()), Some(organization)))
         }
         Auth::Project(permission) => {
@@ -188,7 +207,7 @@ pub async fn authorise(
             let organization = app.recogniser.organization_of(project).await?;
             let organization =
                 organization.ok_or_else(|| Failure::not_found("organization, project or part of one"))?;
-            caller.check_organization(organization, permission, writes)?;
+            caller.check_organization(organization, permission, needs_active)?;
             Ok((Scope::Organization(organization.uuid()), Some(organization)))
         }
         Auth::Platform(permission) => {
@@ -207,28 +226,56 @@ fn named<T: std::str::FromStr<Err: std::fmt::Display>>(params: &PathParams, name
     text.parse().map_err(|error| Trouble::new(Code::InvalidPath, error).at(name).into())
 }
 
-/// Records a refusal in a transaction of its own, then hands the failure on.
+/// Records a refusal in a transaction of its own, unless there were many, then
+/// hands the failure on.
 async fn denied(
     app: &App,
     info: &EndpointInfo,
     arrival: &Arrival,
-    caller: Option<&Caller>,
+    (caller, params): (Option<&Caller>, &PathParams),
     failure: Failure,
 ) -> Failure {
     let Failure::Problem(trouble) = &failure else { return failure };
-    if !matches!(trouble.code, Code::Unauthenticated | Code::Forbidden | Code::SignInNeeded | Code::Suspended) {
+    // Who is known is named to the organization that they addressed, so that its
+    // owners see who tried, strangers too; to them it is as if it did not exist.
+    let addressed = match caller {
+        Some(_) => match addressed(app, params).await {
+            Ok(addressed) => addressed,
+            Err(error) => return error,
+        },
+        None => None,
+    };
+    let is_refusal = match trouble.code {
+        Code::Unauthenticated
+        | Code::Forbidden
+        | Code::SignInNeeded
+        | Code::Suspended
+        | Code::MfaEnrollmentRequired
+        | Code::StepUpRequired => true,
+        Code::NotFound => addressed.is_some(),
+        _ => false,
+    };
+    if !is_refusal {
         return failure;
     }
     let actor = caller.map_or_else(kernel::Actor::public, Caller::actor);
+    let who = match caller {
+        Some(_) => Refused::Actor(actor.as_str().to_owned()),
+        None => Refused::Network(arrival.network()),
+    };
+    if !app.refusals.is_recorded(&app.policies, app.db.clock.estimate(), who) {
+        return failure;
+    }
     let entry = audit::NewEntry {
         action: format!("denied.{}", info.operation),
-        organization: None,
+        organization: addressed.map(|it| it.uuid()),
         resource: None,
         outcome: trouble.code.info().name,
         detail: serde_json::json!({}),
     };
     let written = async {
-        let mut tx = Tx::begin(&app.db, Scope::Public, Access::Write, actor, arrival.correlation_id.clone()).await?;
+        let scope = addressed.map_or(Scope::Public, |it| Scope::Organization(it.uuid()));
+        let mut tx = Tx::begin(&app.db, scope, Access::Write, actor, arrival.correlation_id.clone()).await?;
         audit::record(&mut tx, entry);
         tx.commit().await
     };
@@ -236,6 +283,17 @@ async fn denied(
         return Failure::Database(error);
     }
     failure
+}
+
+/// The organization that the path names, if there is such a one.
+async fn addressed(app: &App, params: &PathParams) -> Result<Option<OrganizationId>, Failure> {
+    if let Some(project) = param(params, "project_id") {
+        return app.recogniser.organization_of(project).await;
+    }
+    match param(params, "organization_id") {
+        Some(organization) => app.recogniser.existing(organization).await,
+        None => Ok(None),
+    }
 }
 
 fn slow_down(what: &str, wait: std::time::Duration) -> Trouble {

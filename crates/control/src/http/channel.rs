@@ -11,6 +11,7 @@ use axum::{
     response::Response,
 };
 use contract::{Audit, Channel, Code};
+use gateway::peers::{Busy, Place};
 use http::{HeaderMap, HeaderValue, header};
 use kernel::{Access, Scope, Tx, audit};
 use tracing::Instrument;
@@ -49,6 +50,8 @@ pub struct Socket<C> {
 const PROTOCOL: &str = "gpuaas.v1";
 /// Begins an offered protocol that is really the caller's token.
 const OFFERED_TOKEN: &str = "bearer.";
+/// The last frame where the database is away: nothing is wrong with the access.
+pub const UNAVAILABLE: &str = "the database does not answer; connect again";
 // bound: what one frame from a client may hold
 const FRAME_BYTES: usize = 16 * 1024;
 // bound: a reader that takes nothing for this long is gone
@@ -82,15 +85,41 @@ pub struct Standing {
 }
 
 impl Standing {
-    pub async fn holds(&self, app: &App) -> bool {
-        self.caller(app).await.is_some()
+    /// The caller as they are now, if they still may; otherwise why the
+    /// conversation ends, in the words of its last frame.
+    pub async fn caller(&self, app: &App) -> Result<Arc<Caller>, &'static str> {
+        let caller = app.recogniser.caller(&self.token, None).await.map_err(why_ended)?;
+        super::admit::authorise(app, self.info, &caller, &self.params).await.map_err(why_ended)?;
+        Ok(caller)
+    }
+}
+
+fn why_ended(failure: Failure) -> &'static str {
+    match failure.trouble().code {
+        Code::Unavailable | Code::Internal => UNAVAILABLE,
+        _ => "the access ended",
+    }
+}
+
+/// The place of the connection that a request came on. An upgrade takes the connection away
+/// from the listener; what is said on it then still counts against the address.
+#[derive(Clone)]
+pub struct Line {
+    place: Arc<Place>,
+    _busy: Arc<Busy>,
+}
+
+impl Line {
+    pub fn new(place: &Arc<Place>) -> Self {
+        Self { place: place.clone(), _busy: Arc::new(place.busy()) }
     }
 
-    /// The caller as they are now, if they still may.
-    pub async fn caller(&self, app: &App) -> Option<Arc<Caller>> {
-        let caller = app.recogniser.caller(&self.token, None).await.ok()?;
-        super::admit::authorise(app, self.info, &caller, &self.params).await.ok()?;
-        Some(caller)
+    /// Ends with the talk, or when the place is given to another address.
+    async fn carry(self, talk: impl Future<Output = ()>) {
+        tokio::select! {
+            () = talk => (),
+            () = self.place.cut() => (),
+        }
     }
 }
 
@@ -156,12 +185,17 @@ where
         parts.headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()).and_then(|it| it.split_once(' '));
     let token = token.map(|(_, token)| token.trim().to_owned()).unwrap_or_default();
     let standing = Standing { token, info, params: admitted.params };
+    let line = parts.extensions.remove::<Line>();
     let app = app.clone();
     let (caller, scope) = (admitted.caller, admitted.scope);
     Ok(ws.protocols([PROTOCOL]).max_message_size(FRAME_BYTES).max_frame_size(FRAME_BYTES).on_upgrade(
         move |inner| async move {
             let socket = Socket { inner, frames: PhantomData };
-            app.converse(Talk { caller, standing, scope, path, query, socket }).await;
+            let talk = app.converse(Talk { caller, standing, scope, path, query, socket });
+            match line {
+                Some(line) => line.carry(talk).await,
+                None => talk.await,
+            }
         },
     ))
 }

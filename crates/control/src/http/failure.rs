@@ -4,7 +4,7 @@
 use std::{fmt, time::Duration};
 
 use axum::response::{IntoResponse, Response};
-use contract::{Code, Problem};
+use contract::{Code, Problem, mfa::MfaChallenge};
 use http::{HeaderValue, StatusCode, header};
 use kernel::machine::TransitionError;
 
@@ -28,15 +28,22 @@ pub struct Trouble {
     pub detail: String,
     pub field: Option<String>,
     pub retry_after: Option<Duration>,
+    /// What asks for the second factor; not logged.
+    pub challenge: Option<Box<MfaChallenge>>,
 }
 
 impl Trouble {
     pub fn new(code: Code, detail: impl fmt::Display) -> Self {
-        Self { code, detail: detail.to_string(), field: None, retry_after: None }
+        Self { code, detail: detail.to_string(), field: None, retry_after: None, challenge: None }
     }
 
     pub fn at(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
+        self
+    }
+
+    pub fn asking(mut self, challenge: MfaChallenge) -> Self {
+        self.challenge = Some(Box::new(challenge));
         self
     }
 
@@ -59,6 +66,11 @@ impl Failure {
     pub fn trouble(self) -> Trouble {
         match self {
             Failure::Problem(trouble) | Failure::Refused(trouble) => trouble,
+            Failure::Database(error) if kernel::tx::is_contended(&error) => {
+                tracing::warn!(%error, "a transaction was given up because of others beside it");
+                metrics::counter!("gpuaas_database_contended_total").increment(1);
+                unavailable("others are changing the same records; the request had no effect, repeat it")
+            }
             Failure::Database(error) if kernel::tx::is_unavailable(&error) => {
                 tracing::warn!(%error, "the database is away");
                 metrics::counter!("gpuaas_database_unavailable_total").increment(1);
@@ -77,7 +89,7 @@ impl Failure {
 }
 
 // bound: how soon a caller may look again while a dependency is away
-const AWAY_RETRY: Duration = Duration::from_secs(2);
+pub const AWAY_RETRY: Duration = Duration::from_secs(2);
 
 pub fn unavailable(detail: &str) -> Trouble {
     Trouble::new(Code::Unavailable, detail).after(AWAY_RETRY)
@@ -122,15 +134,24 @@ impl From<kernel::vault::VaultError> for Failure {
     }
 }
 
+/// The body of a problem.
+pub fn problem(trouble: &Trouble, correlation_id: &str) -> Problem {
+    Problem {
+        field: trouble.field.clone(),
+        challenge: trouble.challenge.as_deref().cloned(),
+        ..trouble.code.problem(&trouble.detail, correlation_id)
+    }
+}
+
 /// Renders a problem as the one error shape that leaves the server.
 pub fn render(trouble: Trouble, correlation_id: &str) -> Response {
-    let problem: Problem = Problem { field: trouble.field, ..trouble.code.problem(trouble.detail, correlation_id) };
+    let problem = problem(&trouble, correlation_id);
     let status = StatusCode::from_u16(problem.status).expect("catalogue statuses are valid");
     metrics::counter!("gpuaas_http_problems_total", "code" => trouble.code.info().name).increment(1);
     let body = serde_json::to_vec(&problem).expect("problems serialise");
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(contract::PROBLEM_JSON));
     if let Some(wait) = trouble.retry_after {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));

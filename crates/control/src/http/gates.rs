@@ -1,14 +1,20 @@
 //! The gates around a handler: transaction, idempotency, audit, commit.
 //! Effects, audit, events and the kept answer commit together or not at all.
 
-use std::sync::Arc;
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use axum::{
     body::Body,
     extract::{FromRequestParts, RawPathParams},
     response::{IntoResponse, Response},
 };
-use contract::{Audit, Code, Endpoint, EndpointInfo, Idempotency, Raw, Verb, id::OrganizationId};
+use contract::{Audit, Auth, Code, Endpoint, EndpointInfo, Idempotency, Raw, Verb, id::OrganizationId};
 use http::{HeaderValue, StatusCode, header, request::Parts};
 use kernel::{
     Access, Tx, audit, idempotency,
@@ -19,12 +25,12 @@ use serde_json::{Map, Value};
 use tracing::Instrument;
 
 use super::{
-    Failure, Trouble,
+    Failure, Refused, Trouble,
     admit::{Admitted, Arrival, admit},
     correlation, failure,
     parse::{self, PathParams},
 };
-use crate::{app::App, identity::Caller, policies::keys};
+use crate::{app::App, identity::Caller, policies::keys, stale::Stale};
 
 /// Implemented once per endpoint, in the resource's own `routes.rs`.
 pub trait Handle<E: Endpoint>: Send + Sync + 'static {
@@ -42,15 +48,24 @@ pub struct Request<E: Endpoint> {
 pub struct Call {
     pub tx: Tx,
     pub caller: Arc<Caller>,
+    /// Where the request came from, as far as proxies are believed.
+    pub address: Option<IpAddr>,
     organization: Option<OrganizationId>,
     about: Option<String>,
     detail: Map<String, Value>,
+    /// Behind a lock only because a body cannot be shared; nobody waits for it.
+    stream: Mutex<Option<Body>>,
 }
 
 impl Call {
     /// The organization that the request is about, when its path names one.
     pub fn organization(&self) -> OrganizationId {
         self.organization.expect("organization and project endpoints resolve it before the handler runs")
+    }
+
+    /// The same, where a path may name none.
+    pub fn organization_if_any(&self) -> Option<OrganizationId> {
+        self.organization
     }
 
     /// Names what the audit entry is about, when the path does not.
@@ -67,6 +82,12 @@ impl Call {
     pub fn note(&mut self, name: &str, value: impl Into<Value>) {
         self.detail.insert(name.to_owned(), value.into());
     }
+
+    /// Answers with a document that is made while it is sent, after the
+    /// transaction ended: the bytes of the [`Raw`] that is returned are not used.
+    pub fn stream(&mut self, body: Body) {
+        self.stream = Mutex::new(Some(body));
+    }
 }
 
 pub async fn serve<E: Endpoint>(app: Arc<App>, request: http::Request<Body>) -> Response
@@ -79,10 +100,15 @@ where
     let span = tracing::info_span!("request", operation = E::INFO.operation, correlation_id = %arrival.correlation_id);
     crate::telemetry::follow(&span, arrival.trace.clone());
     let limit = keys::seconds(app.policies.number(keys::REQUEST_SECONDS));
-    let work = tokio::time::timeout(limit, pass::<E>(&app, &arrival, &mut parts, body));
+    let is_reading = AtomicBool::new(false);
+    let work = tokio::time::timeout(limit, pass::<E>(&app, &arrival, &mut parts, body, &is_reading));
     let outcome = work.instrument(span.clone()).await;
-    let outcome = outcome
-        .unwrap_or_else(|_| Err(Failure::Problem(failure::unavailable("the request took too long and was given up"))));
+    let outcome = outcome.unwrap_or_else(|_| {
+        Err(Failure::Problem(match is_reading.load(Ordering::Relaxed) {
+            true => Trouble::new(Code::RequestTimeout, format!("the body did not arrive within {} s", limit.as_secs())),
+            false => failure::unavailable("the request took too long and was given up"),
+        }))
+    });
     finish(&E::INFO, &arrival, started, span, outcome)
 }
 
@@ -119,7 +145,13 @@ pub async fn path_params(parts: &mut Parts) -> Result<PathParams, Failure> {
     Ok(raw.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-async fn pass<E: Endpoint>(app: &App, arrival: &Arrival, parts: &mut Parts, body: Body) -> Result<Response, Failure>
+async fn pass<E: Endpoint>(
+    app: &App,
+    arrival: &Arrival,
+    parts: &mut Parts,
+    body: Body,
+    is_reading: &AtomicBool,
+) -> Result<Response, Failure>
 where
     App: Handle<E>,
 {
@@ -130,7 +162,9 @@ where
     let query = parse::query::<E::Query>(&parts.uri)?;
     // Methods that define no body have none, whatever the caller appends.
     let body = if matches!(info.verb, Verb::GET | Verb::DELETE) { Body::empty() } else { body };
+    is_reading.store(true, Ordering::Relaxed);
     let parsed = parse::body::<E::Body>(&parts.headers, body, &admitted.limits).await?;
+    is_reading.store(false, Ordering::Relaxed);
     let request = Request { path, query, body: parsed.body };
 
     let claim = claim(&info, parts, &parsed.canonical)?;
@@ -142,9 +176,11 @@ where
             Some(app.turns.wait(key, most).await?)
         }
     };
+    let (scope, actor) = (admitted.scope, admitted.caller.actor());
     let mut call = begin(app, &info, arrival, admitted).await?;
     if let Some(claim) = &claim
-        && let Some(answer) = replay(app, &mut call.tx, claim).await?
+        && let Some(answer) =
+            replay(app, &mut call.tx, claim, keys::hours(app.policies.number(keys::IDEMPOTENCY_HOURS))).await?
     {
         call.tx.rollback().await?;
         return Ok(answer);
@@ -158,9 +194,14 @@ where
             complete(app, &info, call, claim, body).await
         }
         Err(Failure::Refused(trouble)) => {
-            debug_assert!(claim.is_none(), "a refusal that commits would leave the key without its answer");
             check_declared(&info, trouble.code);
-            record(&info, &mut call, trouble.code.info().name);
+            if is_recorded(app, &info, arrival) {
+                record(&info, &mut call, trouble.code.info().name);
+            }
+            if let Some(claim) = claim {
+                let stored = refusal(&trouble, &call.tx)?;
+                idempotency::answer(&mut call.tx, claim, stored);
+            }
             call.tx.commit().await?;
             Err(Failure::Problem(trouble))
         }
@@ -170,8 +211,54 @@ where
             }
             // A rollback that fails closes the connection, which does the same.
             let _ = call.tx.rollback().await;
-            Err(failure)
+            match (claim, failure) {
+                (Some(claim), Failure::Problem(trouble)) if is_final(&trouble) => {
+                    let tx = Tx::begin(&app.db, scope, Access::Write, actor, arrival.correlation_id.clone()).await?;
+                    refuse_copies(app, tx, claim, trouble).await
+                }
+                (_, failure) => Err(failure),
+            }
         }
+    }
+}
+
+/// Whether repeating the very same request could not help.
+fn is_final(trouble: &Trouble) -> bool {
+    let status = trouble.code.info().status;
+    let may_change = status == 408 || status == 429 || trouble.retry_after.is_some() || trouble.challenge.is_some();
+    (400..500).contains(&status) && !may_change
+}
+
+/// Keeps a refusal for copies of the request. The handler's transaction is over
+/// and with it the claim, so that a copy on another replica may have been served
+/// since: then its answer is the answer to all of them.
+async fn refuse_copies(app: &App, mut tx: Tx, claim: Claim, trouble: Trouble) -> Result<Response, Failure> {
+    let keep = keys::seconds(app.policies.number(keys::IDEMPOTENCY_REFUSAL_SECONDS));
+    if let Some(answer) = replay(app, &mut tx, &claim, keep).await? {
+        tx.rollback().await?;
+        return Ok(answer);
+    }
+    let stored = refusal(&trouble, &tx)?;
+    idempotency::answer(&mut tx, claim, stored);
+    tx.commit().await?;
+    Err(Failure::Problem(trouble))
+}
+
+/// A refusal as copies of the request get it.
+fn refusal(trouble: &Trouble, tx: &Tx) -> Result<Stored, Failure> {
+    let problem = failure::problem(trouble, &tx.cause);
+    let body = serde_json::to_vec(&problem).map_err(|error| Failure::Internal(Box::new(error)))?;
+    Ok(Stored { status: problem.status, body, sealed: false })
+}
+
+/// Whether a refusal gets an audit entry of its own: where anybody may call, the
+/// log must not be theirs to fill.
+fn is_recorded(app: &App, info: &EndpointInfo, arrival: &Arrival) -> bool {
+    match info.policy.auth {
+        Auth::Public { .. } => {
+            app.refusals.is_recorded(&app.policies, app.db.clock.estimate(), Refused::Network(arrival.network()))
+        }
+        Auth::SignedIn | Auth::Person | Auth::Organization(_) | Auth::Project(_) | Auth::Platform(_) => true,
     }
 }
 
@@ -184,7 +271,7 @@ async fn begin(app: &App, info: &EndpointInfo, arrival: &Arrival, admitted: Admi
     let mut tx = Tx::begin(&app.db, scope, access, caller.actor(), arrival.correlation_id.clone()).await?;
     tx.trace = arrival.traceparent();
     let about = params.last().map(|(_, value)| value.clone());
-    Ok(Call { tx, caller, organization, about, detail: Map::new() })
+    Ok(Call { tx, caller, address: arrival.address, organization, about, detail: Map::new(), stream: Mutex::default() })
 }
 
 async fn complete(
@@ -201,7 +288,11 @@ async fn complete(
             if sealed { app.keyring.seal(&answer_context(&call.tx, &claim), &body).to_bytes() } else { body.clone() };
         idempotency::answer(&mut call.tx, claim, Stored { status: info.success, body: kept, sealed });
     }
+    // Whoever is told that something changed finds it changed here; other replicas
+    // hear of it within a moment.
+    let stale = Stale::after(call.tx.subjects());
     call.tx.commit().await?;
+    stale.forget_now(app).await;
     Ok(reply(info.success, body))
 }
 
@@ -210,6 +301,9 @@ async fn complete_raw(info: &EndpointInfo, mut call: Call, raw: &Raw) -> Result<
     record(info, &mut call, "done");
     call.tx.commit().await?;
     let mut response = reply(info.success, raw.bytes.clone());
+    if let Some(body) = call.stream.into_inner().expect("no code panics while it holds this lock") {
+        *response.body_mut() = body;
+    }
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(info.media));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -254,8 +348,7 @@ fn claim(info: &EndpointInfo, parts: &Parts, canonical_body: &str) -> Result<Opt
     Ok(Some(Claim { operation: info.operation, key: key.to_owned(), request_hash: *hash_token(&whole).as_bytes() }))
 }
 
-async fn replay(app: &App, tx: &mut Tx, claim: &Claim) -> Result<Option<Response>, Failure> {
-    let keep = keys::hours(app.policies.number(keys::IDEMPOTENCY_HOURS));
+async fn replay(app: &App, tx: &mut Tx, claim: &Claim, keep: std::time::Duration) -> Result<Option<Response>, Failure> {
     let claimed = match idempotency::claim(tx, claim, keep).await {
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("55P03") => {
             // bound: the other replica's request ends within its own limit
@@ -281,7 +374,11 @@ async fn replay(app: &App, tx: &mut Tx, claim: &Claim) -> Result<Option<Response
                 stored.body
             };
             let mut response = reply(stored.status, body);
-            response.headers_mut().insert("idempotent-replay", HeaderValue::from_static("true"));
+            let headers = response.headers_mut();
+            headers.insert(contract::IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
+            if stored.status >= 400 {
+                headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(contract::PROBLEM_JSON));
+            }
             Ok(Some(response))
         }
     }

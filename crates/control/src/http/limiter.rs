@@ -31,16 +31,25 @@ impl Limiter {
 
     /// Lets one request pass, or says how long to wait.
     pub async fn admit(&self, lane: &str, who: &str, per_minute: u64) -> Result<(), Duration> {
+        self.judge(lane, who, per_minute, true).await
+    }
+
+    /// As [`Limiter::admit`], without counting.
+    pub async fn look(&self, lane: &str, who: &str, per_minute: u64) -> Result<(), Duration> {
+        self.judge(lane, who, per_minute, false).await
+    }
+
+    async fn judge(&self, lane: &str, who: &str, per_minute: u64, counts: bool) -> Result<(), Duration> {
         if let Some(shared) = &self.shared
             && self.is_asked(Instant::now())
         {
-            let answer = shared.admit(lane, who, per_minute).await;
+            let answer = shared.judge(lane, who, per_minute, counts).await;
             self.note(answer.as_ref().err());
             if let Ok(verdict) = answer {
                 return verdict;
             }
         }
-        self.local.admit((lane, who), per_minute, Instant::now())
+        self.local.judge((lane, who), per_minute, Instant::now(), counts)
     }
 
     fn is_asked(&self, now: Instant) -> bool {
@@ -82,7 +91,7 @@ impl Default for Local {
 }
 
 impl Local {
-    fn admit(&self, who: impl Hash, per_minute: u64, now: Instant) -> Result<(), Duration> {
+    fn judge(&self, who: impl Hash, per_minute: u64, now: Instant, counts: bool) -> Result<(), Duration> {
         let mut hasher = DefaultHasher::new();
         who.hash(&mut hasher);
         let key = hasher.finish();
@@ -97,7 +106,9 @@ impl Local {
             }
         }
         let (next, verdict) = cell(shard.get(&key).copied(), now, per_minute);
-        shard.insert(key, next);
+        if counts {
+            shard.insert(key, next);
+        }
         verdict
     }
 }
@@ -138,11 +149,13 @@ mod tests {
     fn callers_do_not_share_a_bucket_and_memory_is_bounded() {
         let local = Local::default();
         let now = Instant::now();
-        assert!(local.admit(("default", "a"), 1, now).is_ok());
-        assert!(local.admit(("default", "a"), 1, now).is_err());
-        assert!(local.admit(("default", "b"), 1, now).is_ok());
+        assert!(local.judge(("default", "a"), 1, now, false).is_ok(), "looking does not count");
+        assert!(local.judge(("default", "a"), 1, now, true).is_ok());
+        assert!(local.judge(("default", "a"), 1, now, true).is_err());
+        assert!(local.judge(("default", "a"), 1, now, false).is_err());
+        assert!(local.judge(("default", "b"), 1, now, true).is_ok());
         for who in 0..(SHARDS * SHARD_ENTRIES * 2) {
-            let _ = local.admit(who, 1, now);
+            let _ = local.judge(who, 1, now, true);
         }
         let held: usize = local.shards.iter().map(|it| it.lock().unwrap().len()).sum();
         assert!(held <= SHARDS * SHARD_ENTRIES, "{held}");

@@ -5,10 +5,18 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, response::IntoResponse, routing::get};
+use axum::{
+    Router,
+    extract::Request,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use gateway::peers::is_forwarded;
 use http::{StatusCode, header};
 use serde_json::json;
+use tokio::{sync::Mutex, time::Instant};
 
+use super::PeerAddress;
 use crate::app::{App, Dependency};
 
 /// The API document of this very build.
@@ -16,14 +24,72 @@ static DOCUMENT: LazyLock<String> = LazyLock::new(|| contract::openapi::document
 
 // bound: a dependency that takes longer to answer counts as away
 const PATIENCE: Duration = Duration::from_secs(2);
+// bound: how old an answer about the dependencies may be, so that asking often costs nothing
+const FRESH: Duration = Duration::from_millis(250);
 
+/// What the dependencies answered last; asked by one at a time.
+#[derive(Clone, Default)]
+pub struct Readiness(Arc<Mutex<Option<Answered>>>);
+
+struct Answered {
+    at: Instant,
+    parts: Arc<Vec<Dependency>>,
+}
+
+impl Readiness {
+    async fn of(&self, app: &App) -> Arc<Vec<Dependency>> {
+        self.ask(|| app.dependencies(PATIENCE)).await
+    }
+
+    async fn ask<F: Future<Output = Vec<Dependency>>>(&self, ask: impl FnOnce() -> F) -> Arc<Vec<Dependency>> {
+        let mut last = self.0.lock().await;
+        if let Some(answered) = last.as_ref().filter(|it| it.at.elapsed() < FRESH) {
+            return answered.parts.clone();
+        }
+        let parts = Arc::new(ask().await);
+        *last = Some(Answered { at: Instant::now(), parts: parts.clone() });
+        parts
+    }
+}
+
+/// For a listener of their own.
 pub fn router(app: Arc<App>) -> Router {
-    let ready = app.clone();
+    let metrics_app = app.clone();
+    routes(app).route("/metrics", get(move || metrics(metrics_app.clone())))
+}
+
+/// For the listener of the API, which anybody may reach: the metrics are for
+/// this machine alone.
+pub fn router_beside(app: Arc<App>) -> Router {
+    let metrics_app = app.clone();
+    let guarded = move |request: Request| {
+        let app = metrics_app.clone();
+        async move {
+            match is_of_this_machine(&request) {
+                true => metrics(app).await.into_response(),
+                false => elsewhere(),
+            }
+        }
+    };
+    routes(app).route("/metrics", get(guarded))
+}
+
+fn routes(app: Arc<App>) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(move || readiness(ready.clone())))
-        .route("/metrics", get(move || metrics(app.clone())))
+        .route("/readyz", get(move || readiness(app.clone())))
         .route("/openapi.json", get(|| async { ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str()) }))
+}
+
+/// What a proxy on this machine carries is somebody else's.
+fn is_of_this_machine(request: &Request) -> bool {
+    let peer = request.extensions().get::<PeerAddress>();
+    peer.is_some_and(|it| it.0.is_loopback()) && !is_forwarded(request.headers())
+}
+
+fn elsewhere() -> Response {
+    let text = "metrics are served to this machine alone; set `http.ops_listen` to serve them elsewhere\n";
+    (StatusCode::NOT_FOUND, text).into_response()
 }
 
 async fn readiness(app: Arc<App>) -> impl IntoResponse {
@@ -33,16 +99,16 @@ async fn readiness(app: Arc<App>) -> impl IntoResponse {
     if !is_ready {
         missing.push("stopping");
     }
-    for Dependency { name, is_vital, answer } in app.dependencies(PATIENCE).await {
+    for Dependency { name, is_vital, answer } in app.readiness.of(&app).await.iter() {
         let text = match answer {
-            Ok(()) => "ok".to_owned(),
+            Ok(()) => "ok",
             Err(problem) => {
-                missing.push(name);
+                missing.push(*name);
                 is_ready &= !is_vital;
                 problem
             }
         };
-        parts.insert(name.to_owned(), text.into());
+        parts.insert((*name).to_owned(), text.into());
     }
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({ "ready": is_ready, "missing": missing, "parts": parts });
@@ -53,8 +119,31 @@ async fn metrics(app: Arc<App>) -> impl IntoResponse {
     let (used, most) = app.db.pool_use();
     metrics::gauge!("gpuaas_database_connections_in_use").set(used as f64);
     metrics::gauge!("gpuaas_database_connections_max").set(most as f64);
-    for Dependency { name, answer, .. } in app.dependencies(PATIENCE).await {
-        metrics::gauge!("gpuaas_dependency_up", "dependency" => name).set(f64::from(u8::from(answer.is_ok())));
+    for Dependency { name, answer, .. } in app.readiness.of(&app).await.iter() {
+        metrics::gauge!("gpuaas_dependency_up", "dependency" => *name).set(f64::from(u8::from(answer.is_ok())));
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], crate::telemetry::metrics_page())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn dependencies_are_asked_once_however_many_ask_for_readiness() {
+        let (readiness, asked) = (Readiness::default(), AtomicUsize::new(0));
+        let ask = || async {
+            asked.fetch_add(1, Ordering::SeqCst);
+            Vec::new()
+        };
+        for _ in 0..100 {
+            readiness.ask(ask).await;
+        }
+        assert_eq!(asked.load(Ordering::SeqCst), 1);
+        tokio::time::advance(FRESH).await;
+        readiness.ask(ask).await;
+        assert_eq!(asked.load(Ordering::SeqCst), 2, "an old answer is not given");
+    }
 }

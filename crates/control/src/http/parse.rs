@@ -1,13 +1,26 @@
 //! Reading a request within limits: path, query and body into contract types.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use bytes::Bytes;
-use contract::{Code, Payload, is_nothing};
+use contract::{Code, Payload, Timestamp, is_nothing};
 use http::{HeaderMap, Uri, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde_json::{Map, Value};
 
-use super::failure::{Failure, Trouble};
+use super::{
+    failure::{Failure, Trouble},
+    json,
+};
+
+/// The beginning of the year 4713 BC. The database's calendar begins 38 days earlier, so
+/// that it knows what is derived from a time, too, as the beginning of its month.
+const EARLIEST: Timestamp = Timestamp::constant(-210_866_803_200 + 38 * 86_400, 0);
+// bound: what is read of a body that is too large, so that its sender can read the answer
+const DRAIN_BYTES: usize = 16 * 1024 * 1024;
+// bound: how long that may take
+const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy)]
 pub struct ParseLimits {
@@ -52,7 +65,20 @@ pub fn query<Q: Payload>(uri: &Uri) -> Result<Q, Failure> {
     if uri.query().is_some_and(|it| it.contains("%00")) {
         return Err(Failure::new(Code::InvalidQuery, "the query contains a NUL character"));
     }
+    let mut pairs = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    if let Some((name, _)) = pairs.find(|(_, value)| is_too_early(value)) {
+        return Err(too_early(Code::InvalidQuery).at(name).into());
+    }
     Ok(parsed.0)
+}
+
+/// Whether it is a time that the database cannot store.
+fn is_too_early(text: &str) -> bool {
+    text.starts_with('-') && text.parse::<Timestamp>().is_ok_and(|it| it < EARLIEST)
+}
+
+fn too_early(code: Code) -> Trouble {
+    Trouble::new(code, "a time is too early: those from 4713 BC on are known")
 }
 
 fn deepest(error: &dyn std::error::Error) -> String {
@@ -70,7 +96,7 @@ pub struct Parsed<B> {
 }
 
 pub async fn body<B: Payload>(headers: &HeaderMap, body: Body, limits: &ParseLimits) -> Result<Parsed<B>, Failure> {
-    let bytes = read(body, limits.body_bytes).await?;
+    let bytes = read(headers, body, limits.body_bytes).await?;
     if bytes.is_empty() && is_nothing::<B>() {
         return typed(Value::Object(Map::new()));
     }
@@ -81,12 +107,15 @@ pub async fn body<B: Payload>(headers: &HeaderMap, body: Body, limits: &ParseLim
         return Err(Failure::new(Code::InvalidBody, "a JSON body is needed"));
     }
     depth_within(&bytes, limits.depth)?;
-    let value: Value = serde_json::from_slice(&bytes).map_err(|error| Failure::new(Code::InvalidBody, error))?;
+    let value = json::read(&bytes).map_err(|error| Failure::new(Code::InvalidBody, error))?;
     if !value.is_object() {
         return Err(Failure::new(Code::InvalidBody, "the body must be a JSON object"));
     }
-    if contains_nul(&value) {
+    if any_text(&value, &|it| it.contains('\0')) {
         return Err(Failure::new(Code::InvalidBody, "a text contains a NUL character"));
+    }
+    if any_text(&value, &is_too_early) {
+        return Err(too_early(Code::InvalidBody).into());
     }
     typed(value)
 }
@@ -97,14 +126,61 @@ fn typed<B: Payload>(value: Value) -> Result<Parsed<B>, Failure> {
     Ok(Parsed { body, canonical })
 }
 
-async fn read(body: Body, limit: usize) -> Result<Bytes, Failure> {
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            Err(Failure::new(Code::PayloadTooLarge, format!("the body may have at most {limit} bytes")))
-        }
-        Err(_) => Err(Failure::new(Code::InvalidBody, "the body ended before it was complete")),
+async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<u8>, Failure> {
+    let too_large = || Failure::new(Code::PayloadTooLarge, format!("the body may have at most {limit} bytes"));
+    if is_asked_for(headers) && said_length(headers).is_some_and(|it| it > limit) {
+        return Err(too_large());
     }
+    collect(body, limit).await.map_err(|unread| match unread {
+        Unread::TooLarge => too_large(),
+        Unread::Cut => Failure::new(Code::InvalidBody, "the body ended before it was complete"),
+    })
+}
+
+/// Why a body was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unread {
+    TooLarge,
+    Cut,
+}
+
+/// Reads a body of at most so many bytes. Some of what is too much is read too:
+/// a connection that closes while its client still sends loses the answer.
+pub async fn collect<B>(mut body: B, limit: usize) -> Result<Vec<u8>, Unread>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| Unread::Cut)?.into_data() else { continue };
+        if bytes.len() + data.len() > limit {
+            let read = bytes.len() + data.len();
+            drop(bytes);
+            let _ = tokio::time::timeout(DRAIN_PATIENCE, drain(&mut body, DRAIN_BYTES.saturating_sub(read))).await;
+            return Err(Unread::TooLarge);
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
+}
+
+/// Reads what is left, up to so many bytes, and keeps nothing.
+async fn drain<B: hyper::body::Body<Data = Bytes> + Unpin>(body: &mut B, mut left: usize) {
+    while let Some(Ok(frame)) = body.frame().await {
+        match left.checked_sub(frame.data_ref().map_or(0, |it| it.len())) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
+}
+
+/// Whether the client sends the body only once it was asked to.
+fn is_asked_for(headers: &HeaderMap) -> bool {
+    headers.get(header::EXPECT).is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+fn said_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -139,11 +215,12 @@ fn depth_within(bytes: &[u8], limit: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn contains_nul(value: &Value) -> bool {
+/// Whether any text in it, names included, is such a one.
+fn any_text(value: &Value, is_one: &dyn Fn(&str) -> bool) -> bool {
     match value {
-        Value::String(text) => text.contains('\0'),
-        Value::Array(items) => items.iter().any(contains_nul),
-        Value::Object(fields) => fields.iter().any(|(name, value)| name.contains('\0') || contains_nul(value)),
+        Value::String(text) => is_one(text),
+        Value::Array(items) => items.iter().any(|it| any_text(it, is_one)),
+        Value::Object(fields) => fields.iter().any(|(name, value)| is_one(name) || any_text(value, is_one)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -162,7 +239,15 @@ mod tests {
     #[test]
     fn nul_is_found_anywhere() {
         let value = serde_json::json!({ "a": [{ "b\0": 1 }] });
-        assert!(contains_nul(&value));
-        assert!(!contains_nul(&serde_json::json!({ "a": "\\u0000" })));
+        let is_nul = |it: &str| it.contains('\0');
+        assert!(any_text(&value, &is_nul));
+        assert!(!any_text(&serde_json::json!({ "a": "\\u0000" }), &is_nul));
+    }
+
+    #[test]
+    fn times_before_the_databases_calendar_are_found() {
+        assert!(is_too_early("-009000-01-01T00:00:00Z") && is_too_early("-004713-12-31T23:59:59Z"));
+        assert!(!is_too_early("-004712-01-01T00:00:00Z") && !is_too_early("2026-01-01T00:00:00Z"));
+        assert!(!is_too_early("-a name") && !is_too_early(""));
     }
 }

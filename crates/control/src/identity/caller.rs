@@ -17,6 +17,7 @@ pub struct Caller {
     pub scopes: Option<Vec<Permission>>,
     pub platform_role: Option<PlatformRole>,
     pub memberships: Vec<Membership>,
+    pub second_factor: SecondFactorStanding,
     /// When the credential stops working.
     pub expires_at: Timestamp,
 }
@@ -33,6 +34,17 @@ pub struct Membership {
     pub organization: OrganizationId,
     pub role: Role,
     pub state: OrganizationState,
+    /// What the organization itself set for `identity.mfa_required`.
+    pub mfa_required: Option<&'static str>,
+}
+
+/// What is known of a person's second factor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SecondFactorStanding {
+    /// Whether the account has one.
+    pub is_enrolled: bool,
+    /// When it was last used in this session, or by who made this key.
+    pub at: Option<Timestamp>,
 }
 
 impl Caller {
@@ -42,6 +54,7 @@ impl Caller {
             scopes: None,
             platform_role: None,
             memberships: Vec::new(),
+            second_factor: SecondFactorStanding::default(),
             expires_at: Timestamp::MAX,
         }
     }
@@ -57,6 +70,14 @@ impl Caller {
     pub fn user(&self) -> Option<UserId> {
         match self.who {
             Who::Person { user, .. } => Some(user),
+            Who::Anyone | Who::ServiceAccount { .. } => None,
+        }
+    }
+
+    /// The session that asks, unless a key does.
+    pub fn session(&self) -> Option<SessionId> {
+        match self.who {
+            Who::Person { session, .. } => session,
             Who::Anyone | Who::ServiceAccount { .. } => None,
         }
     }
@@ -84,7 +105,7 @@ impl Caller {
         &self,
         organization: OrganizationId,
         permission: Permission,
-        writes: bool,
+        needs_active: bool,
     ) -> Result<(), Trouble> {
         let Some(membership) = self.membership(organization) else {
             return Err(Trouble::new(Code::NotFound, "no such organization, project or part of one"));
@@ -92,12 +113,9 @@ impl Caller {
         if !membership.role.grants(permission) || !self.in_scope(permission) {
             return Err(lacks(permission));
         }
-        // Closing is how an organization ends; a suspended one may still end.
-        let ends = permission == Permission::OrganizationClose;
         match membership.state {
             OrganizationState::Active => Ok(()),
-            OrganizationState::Suspended | OrganizationState::Closed if !writes => Ok(()),
-            OrganizationState::Suspended if ends => Ok(()),
+            OrganizationState::Suspended | OrganizationState::Closed if !needs_active => Ok(()),
             state @ (OrganizationState::Suspended | OrganizationState::Closed) => {
                 Err(Trouble::new(Code::Suspended, format!("the organization is {}", state.as_str())))
             }
@@ -110,6 +128,23 @@ impl Caller {
             return Ok(());
         }
         Err(Trouble::new(Code::Forbidden, format!("`{permission}` is not granted; it is for staff of the platform")))
+    }
+
+    /// Whether the caller may make somebody `role` there: their own role may give it,
+    /// and a key holds everything that the role grants. Otherwise a key for members
+    /// alone could make an owner, and so be worth everything.
+    pub fn check_gives(&self, organization: OrganizationId, role: Role) -> Result<(), Trouble> {
+        if !self.role_in(organization).is_some_and(|it| it.may_give(role)) {
+            return Err(Trouble::new(Code::ScopeExceeded, format!("your role cannot give `{role}`")));
+        }
+        let beyond = Permission::ALL.iter().find(|it| role.grants(**it) && !self.in_scope(**it));
+        match beyond {
+            Some(beyond) => {
+                let detail = format!("`{role}` grants `{beyond}`, which your key does not hold");
+                Err(Trouble::new(Code::ScopeExceeded, detail))
+            }
+            None => Ok(()),
+        }
     }
 
     fn in_scope(&self, permission: Permission) -> bool {

@@ -10,6 +10,7 @@ pub mod recognise;
 pub mod signing;
 mod store;
 
-pub use caller::{Caller, Membership, Who};
+pub use caller::{Caller, Membership, SecondFactorStanding, Who};
 pub use oidc::Oidc;
 pub use recognise::Recogniser;
+pub use signing::KEY_NAME as TOKEN_KEY_NAME;

@@ -2,7 +2,10 @@
 //! a second and forgotten on every event that could change it, so revocation
 //! takes effect within a second on every replica.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, RwLock},
+    time::Duration,
+};
 
 use contract::{
     Code, Permission, Role, Timestamp, Word,
@@ -14,7 +17,7 @@ use kernel::{Db, secrets};
 use moka::future::Cache;
 
 use super::{
-    Caller, Membership, Who,
+    Caller, Membership, SecondFactorStanding, Who,
     signing::{Signing, SigningError},
     store::{self, Credential},
 };
@@ -29,6 +32,8 @@ pub struct Recogniser {
     signing: Signing,
     policies: Policies,
     callers: Cache<[u8; 32], Arc<Remembered>>,
+    /// Whoever was looked up before is looked up again.
+    forgotten: Arc<RwLock<tokio::time::Instant>>,
     /// Which organization a project belongs to never changes.
     projects: Cache<ProjectId, OrganizationId>,
     pub last_used: LastUsed,
@@ -56,6 +61,7 @@ impl Recogniser {
             signing,
             policies,
             callers: Cache::builder().max_capacity(CALLERS).time_to_live(LONGEST_MEMORY).build(),
+            forgotten: Arc::new(RwLock::new(tokio::time::Instant::now())),
             projects: Cache::builder().max_capacity(PROJECTS).build(),
             last_used: LastUsed::default(),
         }
@@ -67,6 +73,7 @@ impl Recogniser {
         let memory = keys::milliseconds(self.policies.number(keys::CALLER_CACHE_MS));
         if let Some(known) = self.callers.get(&fingerprint).await
             && known.at.elapsed() <= memory
+            && known.at > *self.forgotten.read().expect("no code panics while it holds this lock")
         {
             return self.still_valid(known.caller.clone());
         }
@@ -98,8 +105,15 @@ impl Recogniser {
         Ok(found)
     }
 
+    /// The organization, if there is one with that id.
+    pub async fn existing(&self, organization: OrganizationId) -> Result<Option<OrganizationId>, Failure> {
+        Ok(store::organization(&self.db, organization).await?.then_some(organization))
+    }
+
     /// Forgets every caller, because something changed what they may do.
     pub fn forget(&self) {
+        // Also those that are being looked up: what was read before may be kept after.
+        *self.forgotten.write().expect("no code panics while it holds this lock") = tokio::time::Instant::now();
         self.callers.invalidate_all();
     }
 
@@ -149,6 +163,7 @@ fn build(credential: &Credential, session: Option<contract::id::SessionId>, expi
                 organization: it.organization_id.into(),
                 role: Role::parse(&it.role)?,
                 state: OrganizationState::parse(&it.state)?,
+                mfa_required: it.mfa_required.as_deref().map(|word| keys::MFA_REQUIRED.read(Some(word))),
             })
         })
         .collect();
@@ -159,7 +174,11 @@ fn build(credential: &Credential, session: Option<contract::id::SessionId>, expi
     };
     let scopes = credential.scopes.as_ref().map(|it| it.iter().filter_map(|word| Permission::parse(word)).collect());
     let platform_role = credential.platform_role.as_deref().and_then(PlatformRole::parse);
-    Some(Caller { who, scopes, platform_role, memberships, expires_at })
+    let second_factor = SecondFactorStanding {
+        is_enrolled: credential.has_factor,
+        at: credential.mfa_us.and_then(|it| Timestamp::from_microsecond(it).ok()),
+    };
+    Some(Caller { who, scopes, platform_role, memberships, second_factor, expires_at })
 }
 
 fn refused(detail: &str) -> Failure {

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::policies::{Policies, keys};
 
 /// The vault's name for the keys that sign access tokens.
-const KEY_NAME: &str = "access_token";
+pub const KEY_NAME: &str = "access_token";
 const AUDIENCE: &str = "gpuaas";
 
 #[derive(Clone)]

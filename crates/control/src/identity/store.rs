@@ -18,6 +18,12 @@ pub struct Credential {
     pub memberships: Vec<MembershipRow>,
     /// The organization of the project asked about, if it exists.
     pub project_organization: Option<Uuid>,
+    /// Whether the person has a second factor.
+    #[serde(default)]
+    pub has_factor: bool,
+    /// When it was used: in the session, or by who made the key.
+    #[serde(default)]
+    pub mfa_us: Option<i64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -25,10 +31,15 @@ pub struct MembershipRow {
     pub organization_id: Uuid,
     pub role: String,
     pub state: String,
+    /// What the organization set for `identity.mfa_required`.
+    #[serde(default)]
+    pub mfa_required: Option<String>,
 }
 
-const MEMBERSHIPS: &str = "(SELECT coalesce(json_agg(json_build_object('organization_id', m.organization_id, 'role', m.role, 'state', o.state)), '[]')
+const MEMBERSHIPS: &str = "(SELECT coalesce(json_agg(json_build_object('organization_id', m.organization_id, 'role', m.role, 'state', o.state,
+     'mfa_required', (SELECT value FROM policies p WHERE p.key = 'identity.mfa_required' AND p.organization_id = o.id AND p.project_id IS NULL))), '[]')
    FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id)";
+const HAS_FACTOR: &str = "EXISTS (SELECT FROM mfa_factors f WHERE f.user_id = u.id)";
 
 pub async fn session(
     db: &Db,
@@ -38,6 +49,7 @@ pub async fn session(
 ) -> sqlx::Result<Option<Credential>> {
     let statement = format!(
         "SELECT json_build_object('user_id', u.id, 'platform_role', u.platform_role, 'memberships', {MEMBERSHIPS},
+            'has_factor', {HAS_FACTOR}, 'mfa_us', (extract(epoch FROM s.mfa_at) * 1000000)::bigint,
             'expires_us', (extract(epoch FROM s.expires_at) * 1000000)::bigint, 'project_organization', {})::text AS credential
          FROM sessions s JOIN users u ON u.id = s.user_id
          WHERE s.id = {} AND u.id = {} AND s.revoked_at IS NULL AND s.expires_at > app_now() AND u.erased_at IS NULL",
@@ -51,6 +63,7 @@ pub async fn session(
 pub async fn key(db: &Db, hash: &[u8; 32], project: Option<ProjectId>) -> sqlx::Result<Option<Credential>> {
     let statement = format!(
         "SELECT json_build_object('user_id', u.id, 'platform_role', u.platform_role, 'key_id', k.id, 'scopes', k.scopes,
+            'has_factor', {HAS_FACTOR}, 'mfa_us', (extract(epoch FROM k.mfa_at) * 1000000)::bigint,
             'service_account_id', a.id, 'expires_us', (extract(epoch FROM k.expires_at) * 1000000)::bigint,
             'memberships', CASE WHEN a.id IS NULL THEN {MEMBERSHIPS} ELSE
                (SELECT json_agg(json_build_object('organization_id', o.id, 'role', a.role, 'state', o.state)) FROM organizations o WHERE o.id = a.organization_id) END,
@@ -70,6 +83,13 @@ pub async fn project(db: &Db, project: ProjectId) -> sqlx::Result<Option<Organiz
     let rows = db.glance(Scope::Identity, &statement).await?;
     let organization: Option<Uuid> = rows.first().map(|row| row.try_get("organization")).transpose()?.flatten();
     Ok(organization.map(OrganizationId::from))
+}
+
+pub async fn organization(db: &Db, organization: OrganizationId) -> sqlx::Result<bool> {
+    let id = Literal::Uuid(organization.uuid());
+    let statement = format!("SELECT EXISTS (SELECT FROM organizations WHERE id = {id}) AS is_there");
+    let rows = db.glance(Scope::Identity, &statement).await?;
+    Ok(rows.first().map(|row| row.try_get("is_there")).transpose()?.unwrap_or(false))
 }
 
 fn project_organization(project: Option<ProjectId>) -> String {

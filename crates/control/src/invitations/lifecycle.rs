@@ -5,7 +5,7 @@ use contract::{
     id::InvitationId,
     invitations::InvitationState::{self, Accepted, Expired, Pending, Revoked},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -25,6 +25,8 @@ impl Machine for Lifecycle {
     const STATES: &'static [InvitationState] = InvitationState::ALL;
     const EVENTS: &'static [Event] = &[Event::Accepted, Event::Revoked, Event::Expired];
     const INITIAL: InvitationState = Pending;
+    const PARENT_END: ParentEnd =
+        ParentEnd::Stays("it expires, and an organization that ended accepts nothing any more");
 
     fn is_driven(state: InvitationState) -> bool {
         match state {

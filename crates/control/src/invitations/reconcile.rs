@@ -30,6 +30,7 @@ pub enum Verdict {
 
 impl Reconciler for InvitationReconciler {
     const KIND: &'static str = "invitation";
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Seen;
     type Found = ();
     type Verdict = Verdict;

@@ -2,6 +2,7 @@
 
 use contract::{
     Code, Page, Role, ShownSecret,
+    id::{InvitationId, OrganizationId},
     invitations::{
         AcceptInvitation, CreateInvitation, Invitation, InvitationCreated, InvitationState, ListInvitations,
         NewInvitation, RevokeInvitation,
@@ -25,17 +26,14 @@ use crate::{
     http::{Call, Failure, Handle, Request},
     members, organizations,
     policies::{self, keys},
-    users,
+    service_accounts, users,
 };
 
 impl Handle<CreateInvitation> for App {
     async fn handle(&self, call: &mut Call, request: Request<CreateInvitation>) -> Result<NewInvitation, Failure> {
         let organization = call.organization();
         let (email, role) = (request.body.email, request.body.role);
-        let own = call.caller.role_in(organization);
-        if !own.is_some_and(|it| it.may_give(role)) {
-            return Err(Failure::new(Code::ScopeExceeded, format!("your role cannot invite an `{role}`")));
-        }
+        call.caller.check_gives(organization, role)?;
         let place = Some(organization.uuid());
         organizations::lock(&mut call.tx, organization).await?;
         let most = policies::number_in(&mut call.tx, keys::INVITATIONS_MAX, place, None).await?;
@@ -44,9 +42,14 @@ impl Handle<CreateInvitation> for App {
         }
         let lifetime = keys::hours(policies::number_in(&mut call.tx, keys::INVITATION_HOURS, place, None).await?);
         let expires_at = clock::now(&mut call.tx).await? + lifetime;
-        let secret = random_token("gpi");
+        let id = InvitationId::generate();
+        let (secret, mailed) = (random_token("gpi"), random_token("gpi"));
         let token = secret.expose_text().expect("tokens are text").to_owned();
-        let new = New { organization, email: &email, role, token: hash_token(&token), expires_at };
+        let hash = hash_token(mailed.expose_text().expect("tokens are text"));
+        let mailed = (hash, super::MAIL_TOKENS.seal(&self.keyring, id.uuid(), mailed.expose()));
+        let made_by = call.caller.actor();
+        let made_by = made_by.as_str();
+        let new = New { id, organization, email: &email, role, token: hash_token(&token), mailed, made_by, expires_at };
         let invitation = store::insert(&mut call.tx, new).await?.invitation;
         work::wake_at(&mut call.tx, Lifecycle::NAME, invitation.id.uuid(), expires_at);
         call.about(invitation.id);
@@ -86,16 +89,24 @@ impl Handle<AcceptInvitation> for App {
         let unknown = || Failure::not_found("invitation for your email address; it may have run out");
         let user = call.caller.user().ok_or_else(unknown)?;
         let email = users::email(&mut call.tx, user).await?.ok_or_else(unknown)?;
+        let is_proven = users::is_proven(&mut call.tx, user).await?;
         // The token names the organization; only then can its rows be entered.
         call.tx.enter(Scope::Identity).await?;
         let token = hash_token(request.body.token.expose());
         let found = store::by_token(&mut call.tx, &token, &email).await?.ok_or_else(unknown)?;
+        if !is_proven {
+            let detail = "the address of your account is not proven; reset your password by mail to prove it";
+            return Err(Failure::new(Code::Conflict, detail));
+        }
         let organization = found.organization;
         call.tx.enter(Scope::Organization(organization.uuid())).await?;
         call.about(found.invitation.id);
         call.about_organization(organization);
-        transition::<Lifecycle>(&mut call.tx, store::versioned(&found)?, Event::Accepted, "").await?;
         let role: Role = crate::rows::known(found.invitation.role.as_str())?;
+        if !is_still_given(call, organization, found.made_by.as_deref(), role).await? {
+            return Err(unknown());
+        }
+        transition::<Lifecycle>(&mut call.tx, store::versioned(&found)?, Event::Accepted, "").await?;
         if !members::join(&mut call.tx, organization, user, role).await? {
             return Err(Failure::new(Code::Conflict, "you are a member already"));
         }
@@ -107,4 +118,28 @@ impl Handle<AcceptInvitation> for App {
         joined.role = Some(role.into());
         Ok(joined)
     }
+}
+
+/// Whether who made an invitation may still give its role.
+async fn is_still_given(
+    call: &mut Call,
+    organization: OrganizationId,
+    made_by: Option<&str>,
+    role: Role,
+) -> Result<bool, Failure> {
+    let own = match made_by.and_then(|it| it.split_once(':')) {
+        Some(("user", id)) => match id.parse() {
+            Ok(user) => members::role_of(&mut call.tx, organization, user).await?,
+            Err(_) => None,
+        },
+        Some(("service_account", id)) => match id.parse() {
+            Ok(id) => service_accounts::find(&mut call.tx, id)
+                .await?
+                .map(|it| crate::rows::known(it.role.as_str()))
+                .transpose()?,
+            Err(_) => None,
+        },
+        _ => None,
+    };
+    Ok(own.is_some_and(|it: Role| it.may_give(role)))
 }

@@ -18,6 +18,7 @@ struct Row {
     version: i64,
     created_at: jiff_sqlx::Timestamp,
     expires_at: jiff_sqlx::Timestamp,
+    made_by: Option<String>,
 }
 
 /// An invitation with the organization that it is for.
@@ -25,33 +26,71 @@ struct Row {
 pub struct Found {
     pub invitation: Invitation,
     pub organization: OrganizationId,
+    /// As audit entries name them.
+    pub made_by: Option<String>,
 }
 
-const COLUMNS: &str = "id, organization_id, email, role, state, version, created_at, expires_at";
+const COLUMNS: &str = "id, organization_id, email, role, state, version, created_at, expires_at, made_by";
 
 pub struct New<'a> {
+    pub id: InvitationId,
     pub organization: OrganizationId,
     pub email: &'a Email,
     pub role: Role,
     pub token: TokenHash,
+    /// The hash of the token that is mailed, and that token sealed.
+    pub mailed: (TokenHash, Vec<u8>),
+    pub made_by: &'a str,
     pub expires_at: Timestamp,
 }
 
 pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<Found> {
     let statement = format!(
-        "INSERT INTO invitations (id, organization_id, email, role, token_hash, state, expires_at)
-         VALUES ($1, $2, $3, $4, $5, 'pending', $6) RETURNING {COLUMNS}"
+        "INSERT INTO invitations (id, organization_id, email, role, token_hash, state, expires_at, mail_token_hash, mail_token, made_by)
+         VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9) RETURNING {COLUMNS}"
     );
     let row: Row = sqlx::query_as(sqlx::AssertSqlSafe(statement))
-        .bind(InvitationId::generate().uuid())
+        .bind(new.id.uuid())
         .bind(new.organization.uuid())
         .bind(new.email.folded())
         .bind(new.role.as_str())
         .bind(&new.token.as_bytes()[..])
         .bind(kernel::clock::bind(new.expires_at))
+        .bind(&new.mailed.0.as_bytes()[..])
+        .bind(new.mailed.1)
+        .bind(new.made_by)
         .fetch_one(tx.conn())
         .await?;
     found(row)
+}
+
+/// The sealed token of a pending invitation's mail.
+pub async fn mail_token(tx: &mut Tx, id: InvitationId) -> sqlx::Result<Option<Vec<u8>>> {
+    let found: Option<Option<Vec<u8>>> =
+        sqlx::query_scalar("SELECT mail_token FROM invitations WHERE id = $1 AND state = 'pending'")
+            .bind(id.uuid())
+            .fetch_optional(tx.conn())
+            .await?;
+    Ok(found.flatten())
+}
+
+/// Forgets the token itself once its mail was sent; its hash stays.
+pub async fn forget_mail_token(tx: &mut Tx, id: InvitationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE invitations SET mail_token = NULL WHERE id = $1").bind(id.uuid()).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// What somebody made and nobody accepted yet, locked.
+pub async fn made_by(tx: &mut Tx, organization: OrganizationId, maker: &str) -> sqlx::Result<Vec<Found>> {
+    let statement = format!(
+        "SELECT {COLUMNS} FROM invitations WHERE organization_id = $1 AND made_by = $2 AND state = 'pending' ORDER BY id FOR UPDATE"
+    );
+    let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
+        .bind(organization.uuid())
+        .bind(maker)
+        .fetch_all(tx.conn())
+        .await?;
+    rows.into_iter().map(found).collect()
 }
 
 pub async fn pending(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<i64> {
@@ -86,10 +125,11 @@ pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Found>> {
     row.map(found).transpose()
 }
 
-/// A pending invitation by its token, for the address it was made for.
+/// A pending invitation by one of its tokens, for the address it was made for.
 pub async fn by_token(tx: &mut Tx, token: &TokenHash, email: &str) -> sqlx::Result<Option<Found>> {
     let statement = format!(
-        "SELECT {COLUMNS} FROM invitations WHERE token_hash = $1 AND email = $2 AND state = 'pending' AND expires_at > app_now()"
+        "SELECT {COLUMNS} FROM invitations WHERE (token_hash = $1 OR mail_token_hash = $1) AND email = $2
+           AND state = 'pending' AND expires_at > app_now()"
     );
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(&token.as_bytes()[..])
@@ -97,6 +137,17 @@ pub async fn by_token(tx: &mut Tx, token: &TokenHash, email: &str) -> sqlx::Resu
         .fetch_optional(tx.conn())
         .await?;
     row.map(found).transpose()
+}
+
+/// The address of the pending invitation whose mail carried the token. The one that
+/// the inviter sees proves no address.
+pub async fn mailed_to(tx: &mut Tx, token: &TokenHash) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar(
+        "SELECT email FROM invitations WHERE mail_token_hash = $1 AND state = 'pending' AND expires_at > app_now()",
+    )
+    .bind(&token.as_bytes()[..])
+    .fetch_optional(tx.conn())
+    .await
 }
 
 /// Whether somebody with this address is invited anywhere.
@@ -145,5 +196,5 @@ fn found(row: Row) -> sqlx::Result<Found> {
         created_at: row.created_at.to_jiff(),
         expires_at: row.expires_at.to_jiff(),
     };
-    Ok(Found { invitation, organization: row.organization_id.into() })
+    Ok(Found { invitation, organization: row.organization_id.into(), made_by: row.made_by })
 }

@@ -17,6 +17,7 @@ pub struct InvoicesReconciler;
 
 impl Reconciler for InvoicesReconciler {
     const KIND: &'static str = KIND;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Uuid;
     type Found = ();
     type Verdict = ();

@@ -51,7 +51,9 @@ pub async fn create(call: &mut Call, owner: Owner, spec: KeySpec) -> Result<NewK
         return Err(Failure::new(Code::ScopeExceeded, format!("your own key does not hold `{beyond}`")));
     }
     match owner {
-        Owner::Person(user) => users::lock(&mut call.tx, user).await?,
+        Owner::Person(_) => {
+            users::lock_own(call).await?;
+        }
         Owner::ServiceAccount { organization, .. } => {
             organizations::lock(&mut call.tx, organization).await?;
         }
@@ -71,6 +73,10 @@ pub async fn create(call: &mut Call, owner: Owner, spec: KeySpec) -> Result<NewK
         return Err(Failure::new(Code::InvalidValue, format!("`expires_at` must lie within the next {days} days")));
     }
     let new = mint(&mut call.tx, owner, &spec.name, &scopes, expires_at).await?;
+    // The gates saw to it that it was used lately, where the account has one.
+    if call.caller.second_factor.is_enrolled && call.caller.session().is_some() {
+        store::note_second_factor(&mut call.tx, new.key.id).await?;
+    }
     call.about(new.key.id);
     Ok(new)
 }

@@ -63,6 +63,12 @@ pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<Key> {
     key(row)
 }
 
+/// Notes that whoever made the key had used their second factor.
+pub async fn note_second_factor(tx: &mut Tx, id: KeyId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE keys SET mfa_at = app_now() WHERE id = $1").bind(id.uuid()).execute(tx.conn()).await?;
+    Ok(())
+}
+
 /// Keys that still work.
 pub async fn count(tx: &mut Tx, owner: Owner) -> sqlx::Result<i64> {
     let (user, organization, account) = ids(owner);

@@ -3,12 +3,14 @@
 //! that reverses another. Usage is posted by `books`; all else by [`post`].
 
 mod balance;
+mod lost;
 mod post;
 pub mod prove;
 mod routes;
 mod store;
 
 pub use balance::{Balance, balance};
+pub use lost::{LOST_HOST, refund_beyond, refunded};
 pub use post::{ATTEST, LedgerError, Posted, attest, opposite, post};
 pub use routes::existing;
 pub use store::{checkpoint, get as journal, lock, number};

@@ -28,6 +28,8 @@ pub enum LedgerError {
     Empty,
     #[error("there is no organization to post for")]
     NoBooks,
+    #[error("its reference belongs to journal {0}, which is of another kind or moved other money")]
+    ReferenceReused(i64),
     #[error("journal {0} took it back already")]
     Reversed(i64),
     #[error("it belongs to an invoice or took usage back already; take back the usage itself, or adjust")]
@@ -57,8 +59,17 @@ pub async fn post(tx: &mut Tx, journal: Journal) -> Result<Posted, LedgerError> 
         return Err(LedgerError::NoBooks);
     }
     if let Some(reference) = &journal.reference
-        && let Some((id, number)) = store::by_reference(tx, journal.organization, reference).await?
+        && let Some((id, number, kind)) = store::by_reference(tx, journal.organization, reference).await?
     {
+        let posted = store::lines(tx, journal.organization, number).await?;
+        let posted = sums(posted.iter().map(|it| ((it.kind.as_str(), it.subject.as_str(), it.currency), it.amount)));
+        let wanted = sums(journal.lines.iter().map(|it| {
+            let Account { kind, subject, currency } = &it.account;
+            ((kind.as_str(), subject.as_str(), *currency), it.amount)
+        }));
+        if kind != journal.kind || wanted != posted {
+            return Err(LedgerError::ReferenceReused(number));
+        }
         return Ok(Posted { id, number, is_repeated: true });
     }
     store::open_accounts(tx, journal.organization, &journal.lines).await?;
@@ -117,6 +128,18 @@ pub fn attest(tx: &mut Tx, organization: OrganizationId, number: i64, hash: &str
         detail: json!({ "number": number, "hash": hash }),
     };
     audit::record(tx, entry);
+}
+
+/// What lines come to for each account.
+fn sums<'a>(
+    lines: impl Iterator<Item = ((&'static str, &'a str, Currency), i64)>,
+) -> BTreeMap<(&'static str, &'a str, Currency), i128> {
+    let mut sums = BTreeMap::new();
+    for (account, amount) in lines {
+        *sums.entry(account).or_default() += i128::from(amount);
+    }
+    sums.retain(|_, sum| *sum != 0);
+    sums
 }
 
 /// The currencies in which the organization has more or less than before.

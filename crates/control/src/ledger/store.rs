@@ -1,14 +1,21 @@
 //! The rows of `books`, `accounts`, `journals`, `entries` and `checkpoints`.
 
 use contract::{
-    id::{JournalId, OrganizationId},
+    Timestamp,
+    id::{AllocationId, JournalId, OrganizationId},
     ledger::{JournalFilter, WalletChange},
 };
-use kernel::{Tx, money::Currency};
+use kernel::{
+    Tx,
+    money::{Currency, Money},
+};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{AccountKind, Journal, Line};
+use super::{
+    AccountKind, Journal, Line,
+    lost::{Excess, LOST_HOST},
+};
 
 /// Makes postings and marks of an organization wait, until the commit. Says
 /// whether it has books.
@@ -24,14 +31,14 @@ pub async fn by_reference(
     tx: &mut Tx,
     organization: OrganizationId,
     reference: &str,
-) -> sqlx::Result<Option<(JournalId, i64)>> {
-    let found: Option<(Uuid, i64)> =
-        sqlx::query_as("SELECT id, number FROM journals WHERE organization_id = $1 AND reference = $2")
+) -> sqlx::Result<Option<(JournalId, i64, String)>> {
+    let found: Option<(Uuid, i64, String)> =
+        sqlx::query_as("SELECT id, number, kind FROM journals WHERE organization_id = $1 AND reference = $2")
             .bind(organization.uuid())
             .bind(reference)
             .fetch_optional(tx.conn())
             .await?;
-    Ok(found.map(|(id, number)| (id.into(), number)))
+    Ok(found.map(|(id, number, kind)| (id.into(), number, kind)))
 }
 
 /// Columns of lines, as statements unnest them.
@@ -226,6 +233,48 @@ pub async fn lines(tx: &mut Tx, organization: OrganizationId, number: i64) -> sq
             Ok(LineRow { kind, subject, currency: crate::rows::text(&currency)?, amount })
         })
         .collect()
+}
+
+/// What the intervals of an allocation come to after a moment, where that was not refunded yet.
+pub async fn excess(
+    tx: &mut Tx,
+    organization: OrganizationId,
+    allocation: AllocationId,
+    after: Timestamp,
+) -> sqlx::Result<Vec<Excess>> {
+    let rows: Vec<(i64, String, i64)> = sqlx::query_as(
+        "SELECT x.interval, x.currency, x.amount FROM (
+           SELECT e.interval, e.currency, e.version, (accrued(e.micros_per_hour, e.at - s.at)
+             - accrued(e.micros_per_hour, greatest($3, s.at) - s.at))::bigint AS amount
+           FROM usage e JOIN usage s ON s.organization_id = e.organization_id AND s.allocation_id = e.allocation_id AND s.version = e.interval
+           WHERE e.organization_id = $1 AND e.allocation_id = $2 AND e.kind = 'end' AND e.at > $3) x
+         WHERE x.amount > 0 AND NOT EXISTS (SELECT FROM journals j WHERE j.organization_id = $1
+           AND starts_with(j.reference, $4 || ':' || $2::text || ':' || x.interval::text || ':')) ORDER BY x.version",
+    )
+    .bind(organization.uuid())
+    .bind(allocation.uuid())
+    .bind(kernel::clock::bind(after))
+    .bind(LOST_HOST)
+    .fetch_all(tx.conn())
+    .await?;
+    rows.into_iter()
+        .map(|(interval, currency, amount)| Ok(Excess { interval, currency: crate::rows::text(&currency)?, amount }))
+        .collect()
+}
+
+/// What journals whose reference begins so gave to the wallets, in each currency.
+pub async fn refunded(tx: &mut Tx, organization: OrganizationId, prefix: &str) -> sqlx::Result<Vec<Money>> {
+    let rows: Vec<(String, i64)> = sqlx::query_as(
+        "SELECT a.currency, sum(e.amount)::bigint FROM journals j
+         JOIN entries e ON e.organization_id = j.organization_id AND e.number = j.number
+         JOIN accounts a ON a.id = e.account_id AND a.kind = 'wallet'
+         WHERE j.organization_id = $1 AND starts_with(j.reference, $2) GROUP BY 1 ORDER BY 1",
+    )
+    .bind(organization.uuid())
+    .bind(prefix)
+    .fetch_all(tx.conn())
+    .await?;
+    rows.into_iter().map(|(currency, micros)| Ok(Money::from_micros(micros, crate::rows::text(&currency)?))).collect()
 }
 
 /// The number of a journal.

@@ -8,7 +8,7 @@ use contract::{
         self, Acquiring, Deploying, Discovered, Enrolling, Erased, Failed, InService, Releasing, Retired,
     },
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -56,6 +56,7 @@ impl Machine for Lifecycle {
         Event::Retired,
     ];
     const INITIAL: MachineState = Discovered;
+    const PARENT_END: ParentEnd = ParentEnd::Unowned;
 
     fn is_driven(state: MachineState) -> bool {
         match state {

@@ -26,6 +26,7 @@ use super::{
     user_data::{self, FirstStart},
 };
 use crate::{
+    allocations::LossError,
     ca::Ca,
     enrolment_tokens,
     nodes::{self, Leaving, Occupancy},
@@ -79,12 +80,15 @@ pub enum MachineError {
     Sealed(#[from] SecretsError),
     #[error(transparent)]
     Transition(#[from] TransitionError),
+    #[error("what was on the node could not be ended")]
+    Loss(#[from] LossError),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
 }
 
 impl Reconciler for MachineReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::MACHINES;
     type Seen = Seen;
     type Found = Found;
     type Verdict = (Verdict, Found);
@@ -335,12 +339,13 @@ impl MachineReconciler {
         };
         let is_on_its_way = matches!(seen.held.state, MachineState::Deploying | MachineState::Enrolling);
         let Some(token) = seen.held.token_id.filter(|_| is_broken_off && is_on_its_way) else { return Ok(false) };
-        if enrolment_tokens::revoke(tx, token).await? != Some(EnrolmentTokenStatus::Used) {
+        if enrolment_tokens::revoke_unused(tx, token).await? != Some(EnrolmentTokenStatus::Used) {
             return Ok(false);
         }
         if event == Event::EnrolTimedOut {
             return Ok(true);
         }
+        enrolment_tokens::revoke(tx, token).await?;
         if let Some(node) = enrolment_tokens::made(tx, token).await? {
             store::set_node(tx, seen.held.machine.id, node).await?;
             nodes::revoke_certificates(tx, node).await?;

@@ -55,24 +55,8 @@ pub fn script(start: &FirstStart<'_>) -> Secret {
     text.into()
 }
 
-/// For images that bring none of their own.
-const UNIT: &str = "\
-[Unit]
-Description=GPU node agent
-Wants=network-online.target
-After=network-online.target
-StartLimitIntervalSec=0
-[Service]
-ExecStart=/usr/local/lib/gpuaas/gpuaas-node run
-Restart=always
-RestartSec=2
-KillMode=process
-StateDirectory=gpuaas-node
-StateDirectoryMode=0700
-UMask=0077
-[Install]
-WantedBy=multi-user.target
-";
+/// The one unit of every kind of host.
+const UNIT: &str = include_str!("../../../../deploy/gpuaas-node.service");
 
 fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -103,6 +87,8 @@ mod tests {
             std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
             assert!(child.wait().unwrap().success(), "{text}");
         }
+        let unit = written(None, "https://a");
+        assert!(unit.contains("CapabilityBoundingSet=") && unit.contains("--configure-host"), "{unit}");
         assert!(written(None, "https://a'b").contains(r"GPUAAS_NODE_URL='https://a'\''b'"));
         assert!(written(Some(&agent), "https://a").contains("export GPUAAS_NODE_TOKEN='gpn_secret'"));
     }

@@ -1,7 +1,7 @@
 //! From what a mail says to the letter that leaves: templates, filled in. Pure.
 
 use aws_lc_rs::digest;
-use contract::{Timestamp, Word};
+use contract::{Timestamp, Word, notification_kinds::NotificationKind};
 use uuid::Uuid;
 
 use super::store::{Held, Recipient};
@@ -20,13 +20,20 @@ pub fn message_id(cause: Uuid, recipient: Recipient) -> String {
 }
 
 /// `unsubscribe` is where mails of this kind are stopped; mandatory ones have no such place.
-pub fn letter(held: &Held, to: String, platform: &str, unsubscribe: Option<String>, at: Timestamp) -> Letter {
+pub fn letter(
+    held: &Held,
+    body: &str,
+    to: String,
+    platform: &str,
+    unsubscribe: Option<String>,
+    at: Timestamp,
+) -> Letter {
     let why = match &unsubscribe {
         Some(url) => format!("Mails of this kind ({}) can be stopped: {url}", held.kind.as_str()),
         None => format!("Mails of this kind ({}) are always sent.", held.kind.as_str()),
     };
-    let text = fill(TEXT, &[("title", &held.title), ("body", &held.body), ("why", &why), ("platform", platform)]);
-    let paragraphs: String = held.body.split("\n\n").map(paragraph).collect();
+    let text = fill(TEXT, &[("title", &held.title), ("body", body), ("why", &why), ("platform", platform)]);
+    let paragraphs: String = body.split("\n\n").map(paragraph).collect();
     let why = match &unsubscribe {
         Some(url) => format!(
             "Mails of this kind ({}) <a href=\"{}\">can be stopped</a>.",
@@ -41,6 +48,19 @@ pub fn letter(held: &Held, to: String, platform: &str, unsubscribe: Option<Strin
     );
     let message_id = held.mail.message_id.clone();
     Letter { to, subject: held.title.clone(), text, html, message_id, unsubscribe, at }
+}
+
+/// What a mail says of the token that it carries: where it is used, on a page and on
+/// the command line. The page's address has it behind the `#`, which browsers keep.
+pub fn handed(kind: NotificationKind, platform: &str, token: &str) -> String {
+    let platform = platform.trim_end_matches('/');
+    let (page, command) = match kind {
+        NotificationKind::PasswordReset => ("reset-password", "gpuaas me password reset --confirm"),
+        NotificationKind::AddressChange => ("account", "gpuaas me address confirm"),
+        // The token of an invitation confirms an account as that of a sign-up does.
+        _ => ("sign-up", "gpuaas users confirm"),
+    };
+    format!("Go on at {platform}/{page}#token={token}\n\nOr type `{command}`, which asks for this token:\n`{token}`")
 }
 
 /// What stands between backticks is something to type.

@@ -5,7 +5,7 @@ use contract::{
     id::MailId,
     mails::MailState::{self, Exhausted, Pending, Refused, Sent, Withdrawn},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -26,6 +26,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [MailState] = MailState::ALL;
     const EVENTS: &'static [Event] = &[Event::Sent, Event::Refused, Event::Exhausted, Event::Withdrawn];
     const INITIAL: MailState = Pending;
+    const PARENT_END: ParentEnd = ParentEnd::Stays("what people are told of the end");
 
     fn is_driven(state: MailState) -> bool {
         match state {

@@ -8,11 +8,11 @@ mod routes;
 mod store;
 
 pub use compose::escape;
-pub use reconcile::{MailReconciler, Sending};
+pub use reconcile::{MailReconciler, Ordinary, Security, Sending, Share};
 pub use store::{Recipient, forget_of, forget_old, forget_refusal, refusal, told};
 
 use contract::notification_kinds::NotificationKind;
-use kernel::{Tx, machine::Machine, work};
+use kernel::{Tx, work};
 use uuid::Uuid;
 
 /// What a mail says, and of which event.
@@ -27,8 +27,9 @@ pub struct NewMail<'a> {
 
 /// Adds a mail for each recipient who has none of this cause yet.
 pub async fn add(tx: &mut Tx, new: &NewMail<'_>, recipients: &[Recipient]) -> sqlx::Result<()> {
+    let share = if new.kind.info().is_security { Security::KIND } else { Ordinary::KIND };
     for id in store::insert(tx, new, recipients).await? {
-        work::wake(tx, lifecycle::Lifecycle::NAME, id);
+        work::wake(tx, share, id);
     }
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! Sends mails, again and more slowly while they fail, until one is accepted,
 //! refused for good, or given up.
 
-use std::{sync::Arc, time::Duration};
+use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use contract::{Timestamp, mails::MailState};
 use kernel::{
     Tx,
     machine::{Machine, TransitionError, transition},
     secrets::Keyring,
-    work::{Next, Reconciler},
+    work::{Lane, Next, Reconciler},
 };
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -19,6 +19,7 @@ use super::{
     store::{self, Attempt, Held, Recipient},
 };
 use crate::{
+    account_tokens, invitations,
     notifications::{self, unsubscribe},
     policies::{Policies, keys},
     ports::post::{Letter, Post, PostError},
@@ -32,15 +33,43 @@ pub struct Sending {
     pub public_url: String,
 }
 
-pub struct MailReconciler {
+/// Mails that wait for one another: each share has a lane and turns of its own,
+/// so that however many mails there are of one, those of the other go on.
+pub trait Share: Send + Sync + 'static {
+    const KIND: &'static str;
+    const LANE: Lane;
+    const IS_SECURITY: bool;
+    /// Connections to the mail server at once.
+    const AT_ONCE: usize;
+}
+
+/// What people wait for to get into their account, or that warns them of others.
+pub struct Security;
+/// Everything else.
+pub struct Ordinary;
+
+impl Share for Security {
+    const KIND: &'static str = "security_mail";
+    const LANE: Lane = crate::lanes::SECURITY_MAIL;
+    const IS_SECURITY: bool = true;
+    const AT_ONCE: usize = 2; // bound: mail servers take few connections at once from one place
+}
+
+impl Share for Ordinary {
+    const KIND: &'static str = Lifecycle::NAME;
+    const LANE: Lane = crate::lanes::MAIL;
+    const IS_SECURITY: bool = false;
+    const AT_ONCE: usize = 4; // bound: as above
+}
+
+pub struct MailReconciler<S> {
     pub sending: Option<Sending>,
     pub keyring: Arc<Keyring>,
     pub policies: Policies,
     turns: Arc<Semaphore>,
+    share: PhantomData<S>,
 }
 
-// bound: mail servers take few connections at once from one place
-const AT_ONCE: usize = 4;
 // bound: how soon a mail looks again that waits for others
 const WAIT: Duration = Duration::from_secs(1);
 // bound: how many of a line are counted, and what each adds to the wait
@@ -81,9 +110,9 @@ pub enum Verdict {
     Failed(PostError),
 }
 
-impl MailReconciler {
+impl<S: Share> MailReconciler<S> {
     pub fn new(sending: Option<Sending>, keyring: Arc<Keyring>, policies: Policies) -> Self {
-        Self { sending, keyring, policies, turns: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self { sending, keyring, policies, turns: Arc::new(Semaphore::new(S::AT_ONCE)), share: PhantomData }
     }
 
     /// The letter, unless there is a reason not to send it.
@@ -116,14 +145,45 @@ impl MailReconciler {
             Recipient::Person(user) if !is_mandatory => {
                 Some(unsubscribe::link(&self.keyring, &sending.public_url, user, held.kind))
             }
-            Recipient::Person(_) | Recipient::Invited(_) => None,
+            Recipient::Person(_) | Recipient::Invited(_) | Recipient::Token(_) => None,
         };
-        Ok(Ok(compose::letter(held, to, &sending.public_url, unsubscribe, now)))
+        let token = match self.token(tx, held).await? {
+            Ok(token) => token,
+            Err(verdict) => return Ok(Err(verdict)),
+        };
+        let body = match &token {
+            Some(token) => format!("{}\n\n{}", held.body, compose::handed(held.kind, &sending.public_url, token)),
+            None => held.body.clone(),
+        };
+        Ok(Ok(compose::letter(held, &body, to, &sending.public_url, unsubscribe, now)))
     }
 }
 
-impl Reconciler for MailReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+impl<S: Share> MailReconciler<S> {
+    /// The token that the mail carries, if it carries one: it is nowhere else in clear.
+    async fn token(&self, tx: &mut Tx, held: &Held) -> Result<Result<Option<String>, Verdict>, MailError> {
+        let opened = match held.recipient {
+            Recipient::Person(_) => return Ok(Ok(None)),
+            Recipient::Invited(id) => {
+                let sealed = invitations::mail_token(tx, id).await?;
+                sealed.map(|it| invitations::open(&self.keyring, id, &it))
+            }
+            Recipient::Token(id) => {
+                let sealed = account_tokens::sealed(tx, id).await?;
+                sealed.map(|it| account_tokens::open(&self.keyring, id, &it))
+            }
+        };
+        Ok(match opened {
+            None => Ok(None),
+            Some(Some(token)) => Ok(Some(token)),
+            Some(None) => Err(Verdict::Withdraw("was not sent: its token was sealed with a key that is gone")),
+        })
+    }
+}
+
+impl<S: Share> Reconciler for MailReconciler<S> {
+    const KIND: &'static str = S::KIND;
+    const LANE: Lane = S::LANE;
     type Seen = Seen;
     type Found = Found;
     type Verdict = Verdict;
@@ -162,7 +222,7 @@ impl Reconciler for MailReconciler {
             Verdict::Nothing => (),
             Verdict::Wait(rest) => return Ok(Next::After(rest)),
             Verdict::Queue => {
-                let line = store::untried(tx, LINE).await?;
+                let line = store::untried(tx, S::IS_SECURITY, LINE).await?;
                 return Ok(Next::After(WAIT + LINE_STEP * u32::try_from(line).unwrap_or(0)));
             }
             Verdict::Withdraw(why) => {
@@ -175,6 +235,12 @@ impl Reconciler for MailReconciler {
             }
             Verdict::Sent => {
                 store::record(tx, id, Attempt { code: None, error: None, again: None }).await?;
+                // From here on only who reads the mail has it.
+                match seen.held.recipient {
+                    Recipient::Person(_) => (),
+                    Recipient::Invited(id) => invitations::forget_mail_token(tx, id).await?,
+                    Recipient::Token(id) => account_tokens::forget_sealed(tx, id).await?,
+                }
                 transition::<Lifecycle>(tx, seen.held.versioned()?, Event::Sent, "").await?;
             }
             Verdict::Failed(error) => return self.failed(tx, &seen, &error).await,
@@ -183,11 +249,11 @@ impl Reconciler for MailReconciler {
     }
 
     async fn overdue(&self, tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
-        store::overdue(tx, limit).await
+        store::overdue(tx, S::IS_SECURITY, limit).await
     }
 }
 
-impl MailReconciler {
+impl<S: Share> MailReconciler<S> {
     async fn failed(&self, tx: &mut Tx, seen: &Seen, error: &PostError) -> Result<Next, MailError> {
         let (held, code, text) = (&seen.held, error.code(), error.to_string());
         let attempts = u64::try_from(held.mail.attempts).unwrap_or(0) + 1;

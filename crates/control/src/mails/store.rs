@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contract::{
     Word,
-    id::{InvitationId, MailId, UserId},
+    id::{AccountTokenId, InvitationId, MailId, UserId},
     mails::{Mail, MailFilter, MailState},
     notification_kinds::NotificationKind,
     notifications::MailRefusal,
@@ -14,6 +14,7 @@ use kernel::{Access, Db, Tx, machine::Versioned, secrets::hash_token};
 use uuid::Uuid;
 
 use super::{NewMail, compose};
+use crate::account_tokens;
 
 /// Whom a mail is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Recipient {
     Person(UserId),
     /// Somebody who is invited and has no account.
     Invited(InvitationId),
+    /// An address that a token is mailed to.
+    Token(AccountTokenId),
 }
 
 #[derive(sqlx::FromRow)]
@@ -28,6 +31,7 @@ struct Row {
     id: Uuid,
     user_id: Option<Uuid>,
     invitation_id: Option<Uuid>,
+    account_token_id: Option<Uuid>,
     organization_id: Option<Uuid>,
     kind: String,
     cause: Uuid,
@@ -54,17 +58,19 @@ pub struct Held {
     version: i64,
 }
 
-const COLUMNS: &str = "id, user_id, invitation_id, organization_id, kind, cause, title, body, state, version, attempts,
+const COLUMNS: &str =
+    "id, user_id, invitation_id, account_token_id, organization_id, kind, cause, title, body, state, version, attempts,
     last_code, error, created_at, next_attempt_at, sent_at";
 
 pub async fn insert(tx: &mut Tx, new: &NewMail<'_>, recipients: &[Recipient]) -> sqlx::Result<Vec<Uuid>> {
     let ids: Vec<Uuid> = recipients.iter().map(|_| MailId::generate().uuid()).collect();
     let users: Vec<Option<Uuid>> = recipients.iter().map(|it| it.user().map(|it| it.uuid())).collect();
     let invitations: Vec<Option<Uuid>> = recipients.iter().map(|it| it.invitation().map(|it| it.uuid())).collect();
+    let tokens: Vec<Option<Uuid>> = recipients.iter().map(|it| it.token().map(|it| it.uuid())).collect();
     sqlx::query_scalar(
-        "INSERT INTO mails (id, user_id, invitation_id, organization_id, kind, cause, title, body, state)
-         SELECT id, user_id, invitation_id, $4, $5, $6, $7, $8, 'pending'
-         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS added (id, user_id, invitation_id)
+        "INSERT INTO mails (id, user_id, invitation_id, account_token_id, organization_id, kind, cause, title, body, state)
+         SELECT id, user_id, invitation_id, account_token_id, $4, $5, $6, $7, $8, 'pending'
+         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $9::uuid[]) AS added (id, user_id, invitation_id, account_token_id)
          ON CONFLICT DO NOTHING RETURNING id",
     )
     .bind(ids)
@@ -75,6 +81,7 @@ pub async fn insert(tx: &mut Tx, new: &NewMail<'_>, recipients: &[Recipient]) ->
     .bind(new.cause)
     .bind(new.title)
     .bind(new.body)
+    .bind(tokens)
     .fetch_all(tx.conn())
     .await
 }
@@ -109,6 +116,7 @@ pub async fn address(tx: &mut Tx, recipient: Recipient) -> sqlx::Result<Option<S
         Recipient::Invited(invitation) => {
             ("SELECT email FROM invitations WHERE id = $1 AND state = 'pending'", invitation.uuid())
         }
+        Recipient::Token(token) => return account_tokens::destination(tx, token).await,
     };
     sqlx::query_scalar(statement).bind(id).fetch_optional(tx.conn()).await
 }
@@ -147,21 +155,33 @@ pub async fn note_unsent(tx: &mut Tx, id: MailId, why: &str) -> sqlx::Result<()>
     Ok(())
 }
 
-/// How many mails wait for their first turn, counted up to `most`.
-pub async fn untried(tx: &mut Tx, most: i32) -> sqlx::Result<i64> {
+/// How many mails of a share have yet to be tried, counted up to `most`.
+pub async fn untried(tx: &mut Tx, is_security: bool, most: i32) -> sqlx::Result<i64> {
     sqlx::query_scalar(
-        "SELECT count(*) FROM (SELECT FROM mails WHERE state = 'pending' AND attempts = 0 LIMIT $1) AS waiting",
+        "SELECT count(*) FROM (SELECT FROM mails WHERE state = 'pending' AND attempts = 0 AND (kind = ANY ($1)) = $2
+           LIMIT $3) AS waiting",
     )
+    .bind(security_kinds())
+    .bind(is_security)
     .bind(most)
     .fetch_one(tx.conn())
     .await
 }
 
-pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
-    sqlx::query_scalar("SELECT id FROM mails WHERE state = 'pending' AND next_attempt_at <= app_now() LIMIT $1")
-        .bind(limit)
-        .fetch_all(tx.conn())
-        .await
+pub async fn overdue(tx: &mut Tx, is_security: bool, limit: i64) -> sqlx::Result<Vec<Uuid>> {
+    sqlx::query_scalar(
+        "SELECT id FROM mails WHERE state = 'pending' AND next_attempt_at <= app_now() AND (kind = ANY ($1)) = $2
+         LIMIT $3",
+    )
+    .bind(security_kinds())
+    .bind(is_security)
+    .bind(limit)
+    .fetch_all(tx.conn())
+    .await
+}
+
+fn security_kinds() -> Vec<&'static str> {
+    NotificationKind::ALL.iter().filter(|it| it.info().is_security).map(|it| it.as_str()).collect()
 }
 
 /// Why nothing is sent to an address any more, if nothing is.
@@ -229,14 +249,21 @@ impl Recipient {
     pub fn user(self) -> Option<UserId> {
         match self {
             Recipient::Person(user) => Some(user),
-            Recipient::Invited(_) => None,
+            Recipient::Invited(_) | Recipient::Token(_) => None,
         }
     }
 
     pub fn invitation(self) -> Option<InvitationId> {
         match self {
-            Recipient::Person(_) => None,
+            Recipient::Person(_) | Recipient::Token(_) => None,
             Recipient::Invited(invitation) => Some(invitation),
+        }
+    }
+
+    fn token(self) -> Option<AccountTokenId> {
+        match self {
+            Recipient::Person(_) | Recipient::Invited(_) => None,
+            Recipient::Token(token) => Some(token),
         }
     }
 
@@ -244,6 +271,7 @@ impl Recipient {
         match self {
             Recipient::Person(user) => user.uuid(),
             Recipient::Invited(invitation) => invitation.uuid(),
+            Recipient::Token(token) => token.uuid(),
         }
     }
 }
@@ -257,10 +285,11 @@ impl Held {
 }
 
 fn held(row: Row, domain: &str) -> sqlx::Result<Held> {
-    let recipient = match (row.user_id, row.invitation_id) {
-        (Some(user), _) => Recipient::Person(user.into()),
-        (None, Some(invitation)) => Recipient::Invited(invitation.into()),
-        (None, None) => return Err(sqlx::Error::Decode("a mail is for nobody".into())),
+    let recipient = match (row.user_id, row.invitation_id, row.account_token_id) {
+        (Some(user), ..) => Recipient::Person(user.into()),
+        (None, Some(invitation), _) => Recipient::Invited(invitation.into()),
+        (None, None, Some(token)) => Recipient::Token(token.into()),
+        (None, None, None) => return Err(sqlx::Error::Decode("a mail is for nobody".into())),
     };
     let kind: NotificationKind = crate::rows::known(&row.kind)?;
     let local = compose::message_id(row.cause, recipient);

@@ -5,7 +5,7 @@ use contract::{
     id::MaintenanceWindowId,
     maintenance_windows::MaintenanceWindowState::{self, Active, Cancelled, Over, Planned},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -25,6 +25,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [MaintenanceWindowState] = MaintenanceWindowState::ALL;
     const EVENTS: &'static [Event] = &[Event::Started, Event::Ended, Event::Cancelled];
     const INITIAL: MaintenanceWindowState = Planned;
+    const PARENT_END: ParentEnd = ParentEnd::Unowned;
 
     fn is_driven(state: MaintenanceWindowState) -> bool {
         match state {

@@ -51,6 +51,7 @@ const NEXT_BITE: Duration = Duration::ZERO;
 
 impl Reconciler for MaintenanceWindowReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Seen;
     type Found = ();
     type Verdict = Verdict;

@@ -1,6 +1,7 @@
 //! Members: people in an organization, each with one role. Other resources
 //! let people join through here.
 
+mod leave;
 mod routes;
 mod store;
 
@@ -9,9 +10,9 @@ use contract::{
     id::{OrganizationId, UserId},
     members::{MemberJoined, MemberRemoved},
 };
-use kernel::Tx;
+use kernel::{Actor, Tx, machine::TransitionError};
 
-use crate::events::emit;
+use crate::{events::emit, invitations};
 
 /// Makes somebody a member; says whether they were none before.
 pub async fn join(tx: &mut Tx, organization: OrganizationId, user: UserId, role: Role) -> sqlx::Result<bool> {
@@ -22,15 +23,28 @@ pub async fn join(tx: &mut Tx, organization: OrganizationId, user: UserId, role:
     Ok(joined)
 }
 
+/// What somebody is in the organization, if they are a member.
+pub async fn role_of(tx: &mut Tx, organization: OrganizationId, user: UserId) -> sqlx::Result<Option<Role>> {
+    store::role_of(tx, organization, user).await
+}
+
 /// Organizations of which the person is the only owner.
 pub async fn sole_owner_of(tx: &mut Tx, user: UserId) -> sqlx::Result<Vec<OrganizationId>> {
     store::sole_owner_of(tx, user).await
 }
 
 /// Ends every membership of somebody who goes.
-pub async fn remove_everywhere(tx: &mut Tx, user: UserId) -> sqlx::Result<()> {
+pub async fn remove_everywhere(tx: &mut Tx, user: UserId) -> Result<(), TransitionError> {
     for organization in store::remove_everywhere(tx, user).await? {
-        emit(tx, Some(organization), user, &MemberRemoved { user_id: user });
+        gone(tx, organization, user).await?;
     }
+    Ok(())
+}
+
+/// Tells that somebody is no longer a member; what they offered to others goes too.
+async fn gone(tx: &mut Tx, organization: OrganizationId, user: UserId) -> Result<(), TransitionError> {
+    let maker = Actor::principal("user", user);
+    invitations::revoke_beyond(tx, organization, maker.as_str(), None).await?;
+    emit(tx, Some(organization), user, &MemberRemoved { user_id: user });
     Ok(())
 }

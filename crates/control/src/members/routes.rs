@@ -3,14 +3,16 @@
 use contract::{
     Code, Nothing, Page, Role,
     id::{OrganizationId, UserId},
-    members::{ChangeMember, ListMembers, Member, MemberChanged, MemberRemoved, RemoveMember},
+    members::{ChangeMember, ListMembers, Member, MemberChanged, RemoveMember},
 };
+use kernel::Actor;
 
 use super::store;
 use crate::{
     app::App,
     events::emit,
     http::{Call, Failure, Handle, Request},
+    invitations,
 };
 
 impl Handle<ListMembers> for App {
@@ -25,13 +27,13 @@ impl Handle<ChangeMember> for App {
     async fn handle(&self, call: &mut Call, request: Request<ChangeMember>) -> Result<Member, Failure> {
         let (organization, user, role) = (call.organization(), request.path.user_id, request.body.role);
         let mut member = managed(call, organization, user).await?;
-        if !may_give(call, organization, role) {
-            return Err(Failure::new(Code::ScopeExceeded, format!("your role cannot give `{role}`")));
-        }
+        call.caller.check_gives(organization, role)?;
         if role != Role::Owner {
             keeps_an_owner(call, organization, &member).await?;
         }
         store::change(&mut call.tx, organization, user, role).await?;
+        let maker = Actor::principal("user", user);
+        invitations::revoke_beyond(&mut call.tx, organization, maker.as_str(), Some(role)).await?;
         call.note("role", role.to_string());
         emit(&mut call.tx, Some(organization), user, &MemberChanged { user_id: user, role: role.into() });
         member.role = role.into();
@@ -45,7 +47,7 @@ impl Handle<RemoveMember> for App {
         let member = managed(call, organization, user).await?;
         keeps_an_owner(call, organization, &member).await?;
         store::remove(&mut call.tx, organization, user).await?;
-        emit(&mut call.tx, Some(organization), user, &MemberRemoved { user_id: user });
+        super::gone(&mut call.tx, organization, user).await?;
         Ok(Nothing {})
     }
 }
@@ -61,12 +63,7 @@ async fn managed(call: &mut Call, organization: OrganizationId, user: UserId) ->
     Ok(member)
 }
 
-fn may_give(call: &Call, organization: OrganizationId, role: Role) -> bool {
-    let own = call.caller.role_in(organization);
-    own.is_some_and(|it| it.may_give(role))
-}
-
-async fn keeps_an_owner(call: &mut Call, organization: OrganizationId, member: &Member) -> Result<(), Failure> {
+pub async fn keeps_an_owner(call: &mut Call, organization: OrganizationId, member: &Member) -> Result<(), Failure> {
     if member.role == Role::Owner && store::owners(&mut call.tx, organization).await? == 1 {
         return Err(Failure::new(Code::LastOwner, "this is the only owner of the organization"));
     }

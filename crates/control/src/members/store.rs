@@ -58,6 +58,16 @@ pub async fn lock(tx: &mut Tx, organization: OrganizationId, user: UserId) -> sq
     row.map(member).transpose()
 }
 
+pub async fn role_of(tx: &mut Tx, organization: OrganizationId, user: UserId) -> sqlx::Result<Option<Role>> {
+    let role: Option<String> =
+        sqlx::query_scalar("SELECT role FROM memberships WHERE organization_id = $1 AND user_id = $2")
+            .bind(organization.uuid())
+            .bind(user.uuid())
+            .fetch_optional(tx.conn())
+            .await?;
+    role.map(|it| crate::rows::known(&it)).transpose()
+}
+
 pub async fn owners(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<i64> {
     sqlx::query_scalar("SELECT count(*) FROM memberships WHERE organization_id = $1 AND role = 'owner'")
         .bind(organization.uuid())

@@ -1,7 +1,10 @@
 //! Enrolment: a token is spent, a host becomes a node and gets its first
 //! certificate, all in one transaction or not at all.
 
+use std::net::IpAddr;
+
 use contract::id::NodeId;
+use gateway::peers::network;
 use kernel::{Access, Actor, Scope, Tx, audit, machine::Machine, secrets::hash_token, work};
 use protocol::{EnrollAnswer, EnrollRequest, PROTOCOL};
 use serde_json::json;
@@ -10,17 +13,18 @@ use super::{NodeApi, refusal::Refusal};
 use crate::{
     ca::{self, CsrError, Issued, Validity},
     enrolment_tokens::{self, Spent},
+    http::Refused,
     machines,
     nodes::{self, EnrolError},
     policies::keys,
     pools,
 };
 
-pub async fn enrol(api: &NodeApi, request: EnrollRequest) -> Result<EnrollAnswer, Refusal> {
+pub async fn enrol(api: &NodeApi, from: IpAddr, request: EnrollRequest) -> Result<EnrollAnswer, Refusal> {
     match try_enrol(api, &request).await {
         Ok(answer) => Ok(answer),
         Err(refusal) => {
-            note_refusal(api, &refusal).await;
+            note_refusal(api, from, &refusal).await;
             Err(refusal)
         }
     }
@@ -63,13 +67,14 @@ async fn try_enrol(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnswe
     };
     audit::record(&mut tx, entry);
     tx.commit().await?;
-    let authority = app.ca.authority();
+    let told = app.signer.told(&app.ca.authority());
     Ok(EnrollAnswer {
         protocol: PROTOCOL,
         node_id: enrolled.node.to_string(),
         certificate: issued.chain,
-        roots: authority.roots_pem().to_owned(),
-        task_keys: app.signer.keys(),
+        roots: told.roots,
+        task_keys: told.task_keys,
+        trust_version: told.version,
         epoch: i64::from(app.db.epoch()),
         now: app.db.clock.estimate(),
     })
@@ -86,8 +91,13 @@ pub fn issue(api: &NodeApi, key: &rcgen::PublicKey, node: NodeId) -> Result<Issu
     })
 }
 
-/// Refused attempts are kept in the audit log, in a transaction of their own.
-async fn note_refusal(api: &NodeApi, refusal: &Refusal) {
+/// Refused attempts are kept in the audit log, in a transaction of their own,
+/// unless there were many.
+async fn note_refusal(api: &NodeApi, from: IpAddr, refusal: &Refusal) {
+    let (app, who) = (&api.app, Refused::Network(Some(network(from))));
+    if !app.refusals.is_recorded(&app.policies, app.db.clock.estimate(), who) {
+        return;
+    }
     let noted = async {
         let mut tx = Tx::system(&api.app.db, "enrolment", Access::Write).await?;
         let entry = audit::NewEntry {

@@ -10,11 +10,9 @@ use std::{
     time::Duration,
 };
 
+use gateway::peers::Limits;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::Watcher,
-};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
@@ -27,7 +25,7 @@ use super::{
     tls::{Tls, TlsError},
 };
 use crate::{
-    accept::{Bounds, accept},
+    accept::{Accepted, Bounds, accept},
     ca::Peer,
 };
 
@@ -37,6 +35,8 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const HEADERS: Duration = Duration::from_secs(90);
 // bound: who shows no certificate enrols and goes
 const STRANGER: Duration = Duration::from_secs(30);
+// bound: connections of one peer that have not shown a certificate that works
+const STRANGERS_PER_PEER: usize = 512;
 // bound: after this long a stop no longer waits for requests
 const STOP: Duration = Duration::from_secs(10);
 // bound: room for headers in one connection's buffer
@@ -55,15 +55,16 @@ pub async fn serve(api: Arc<NodeApi>, listener: TcpListener, stop: CancellationT
     let tls = Tls::new(api.app.ca.clone(), api.app.config.node.names.clone())?;
     let acceptor = TlsAcceptor::from(tls.config()?);
     let counter = AtomicU64::new(1);
-    let max_connections = api.app.config.node.max_connections;
-    let bounds = Bounds { name: "nodes", max_connections, stop_patience: STOP };
-    accept(listener, bounds, stop, |stream, address, watcher| {
+    let most = api.app.config.node.max_connections;
+    let limits = Limits { most, per_peer: STRANGERS_PER_PEER.min(most), exempt: Vec::new() };
+    let bounds = Bounds { name: "nodes", limits, stop_patience: STOP };
+    accept(listener, bounds, stop, |accepted| {
         let connection = counter.fetch_add(1, Ordering::Relaxed);
         let (api, acceptor) = (api.clone(), acceptor.clone());
         async move {
             let open = metrics::gauge!("gpuaas_node_connections");
             open.increment(1.0);
-            talk(api, acceptor, stream, (address, connection), watcher).await;
+            talk(api, acceptor, accepted, connection).await;
             open.decrement(1.0);
         }
     })
@@ -71,16 +72,19 @@ pub async fn serve(api: Arc<NodeApi>, listener: TcpListener, stop: CancellationT
     Ok(())
 }
 
-async fn talk(api: Arc<NodeApi>, acceptor: TlsAcceptor, stream: TcpStream, from: (IpAddr, u64), watcher: Watcher) {
+async fn talk(api: Arc<NodeApi>, acceptor: TlsAcceptor, accepted: Accepted, connection: u64) {
+    let Accepted { stream, address, watcher, place } = accepted;
     let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await else {
         // Who cannot greet properly is its own business; foreign certificates were counted.
         return;
     };
-    let (address, connection) = from;
     let peer = match identify(&stream) {
         Ok(None) => None,
         Ok(Some(peer)) => {
             let held = api.app.standings.admit(&api.app.db, &peer, connection).await;
+            if held.is_ok() {
+                place.vouch();
+            }
             Some((peer, held))
         }
         Err(NotANode) => return refusal::count(Refusal::NotANode.code()),
@@ -94,7 +98,12 @@ async fn talk(api: Arc<NodeApi>, acceptor: TlsAcceptor, stream: TcpStream, from:
     let caller = Arc::new(Caller { address, connection, peer });
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (api, caller) = (api.clone(), caller.clone());
-        async move { Ok::<_, std::convert::Infallible>(requests::answer(&api, &caller, request).await) }
+        let busy = place.busy();
+        async move {
+            let _busy = busy;
+            let answer = kernel::one_connection(requests::answer(&api, &caller, request)).await;
+            Ok::<_, std::convert::Infallible>(answer)
+        }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(BUFFER_BYTES).keep_alive(true);

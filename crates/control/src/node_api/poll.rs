@@ -47,8 +47,16 @@ pub async fn poll(
     let want_inventory = request.inventory.is_none() && inventory_hash.as_ref() != Some(&request.inventory_hash);
     let is_urgent = said_something || !visit.is_told || (want_inventory && !visit.is_asked_for_inventory);
     let (tasks, retry_after_ms) = tasks(api, node, &visit, is_urgent, request.wait_ms).await;
-    api.sessions.answered(node, news, want_inventory);
+    // Keys that changed while the poll waited go out with the tasks that they sign.
+    let newest = (app.ca.version(), app.signer.version());
+    api.sessions.answered(node, newest, want_inventory);
     let now = app.db.clock.estimate();
+    let is_told = visit.is_told && newest == news;
+    let told = (!is_told).then(|| app.signer.told(&app.ca.authority()));
+    let (task_keys, roots, trust_version, endorsements) = match told {
+        Some(told) => (Some(told.task_keys), Some(told.roots), told.version, told.endorsements),
+        None => (None, None, Default::default(), Vec::new()),
+    };
     Ok(PollAnswer {
         protocol: PROTOCOL,
         now,
@@ -56,8 +64,10 @@ pub async fn poll(
         tasks,
         accepted,
         want_inventory,
-        task_keys: (!visit.is_told).then(|| app.signer.keys()),
-        roots: (!visit.is_told).then(|| app.ca.authority().roots_pem().to_owned()),
+        task_keys,
+        roots,
+        trust_version,
+        endorsements,
         renew: peer.is_ageing(now) || app.ca.authority().wants_renewal(peer.issued_at, now),
         retry_after_ms,
         gateways: app.gateways.of(region),

@@ -8,12 +8,12 @@ use std::{
 };
 
 use contract::{Timestamp, id::NodeId};
-use kernel::{Access, Db, Tx, machine::TransitionError};
+use kernel::{Access, Db, Tx};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::NodeApi;
-use crate::{nodes, nodes::Heartbeat, policies::keys};
+use crate::{allocations::LossError, nodes, nodes::Heartbeat, policies::keys};
 
 #[derive(Default)]
 pub struct Pulse(Mutex<HashMap<NodeId, Beat>>);
@@ -125,7 +125,7 @@ async fn judge(db: &Db, steady_since: Timestamp, patience: Duration) -> sqlx::Re
     Ok(())
 }
 
-async fn give_up(db: &Db, steady_since: Timestamp, patience: Duration) -> Result<(), TransitionError> {
+async fn give_up(db: &Db, steady_since: Timestamp, patience: Duration) -> Result<(), LossError> {
     if db.clock.estimate() < steady_since + patience {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use protocol::{Problem, codes, gateway::refusals};
 
 use super::requests::Body;
-use crate::nodes::Lie;
+use crate::{http::AWAY_RETRY, nodes::Lie};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -30,6 +30,7 @@ pub enum Refusal {
     Malformed(String),
     WrongProtocol(u16),
     TooLarge,
+    TooSlow,
     TooOften(Duration),
     NoSuchAgent,
     /// A gateway's token is unknown, used, expired or taken back.
@@ -114,6 +115,7 @@ impl Refusal {
             Self::Malformed(_) => kind(400, "malformed", "the request cannot be read", UPDATE),
             Self::WrongProtocol(_) => kind(400, "wrong_protocol", "that version is not spoken here", UPDATE),
             Self::TooLarge => kind(413, "too_large", "the request is too large", "send less at once"),
+            Self::TooSlow => kind(408, "too_slow", "the request did not arrive in time", "send it again"),
             Self::TooOften(_) => kind(429, "too_often", "too many requests", TRY_LATER),
             Self::NoSuchAgent => kind(
                 404,
@@ -140,7 +142,8 @@ impl Refusal {
                 401,
                 refusals::SSH_KEY,
                 "the key opens nothing here",
-                "use `gpuaas ssh`, or register it with `gpuaas ssh-keys add`",
+                "use `gpuaas ssh` or `gpuaas ssh-config --write`; registered keys alone need the policy \
+                 `access.ssh_certificates_only` to be off",
             ),
             Self::Access(_) => kind(403, refusals::ACCESS, "it is not allowed", "ask for a way in that policy allows"),
             Self::Gone(_) => kind(404, refusals::GONE, "it is not there any more", "look at the allocation's state"),
@@ -198,9 +201,14 @@ impl Refusal {
         let mut response = Response::new(Full::new(bytes).map_err(|never| match never {}).boxed_unsync());
         *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Self::TooOften(wait) = self {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(contract::PROBLEM_JSON));
+        let wait = match self {
+            Self::TooOften(wait) => Some(wait.as_secs() + 1),
+            Self::Unavailable | Self::RecordingWaits => Some(AWAY_RETRY.as_secs()),
+            _ => None,
+        };
+        if let Some(seconds) = wait {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
@@ -232,5 +240,22 @@ impl From<kernel::machine::TransitionError> for Refusal {
                 Self::Unavailable
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusal_that_passes_says_when_to_come_back() {
+        let wait =
+            |it: Refusal| it.answer().headers().get(header::RETRY_AFTER).map(|it| it.to_str().unwrap().to_owned());
+        for refusal in [Refusal::Unavailable, Refusal::RecordingWaits] {
+            assert_eq!(wait(refusal.clone()).as_deref(), Some("2"), "{refusal:?}");
+        }
+        assert_eq!(wait(Refusal::TooOften(Duration::from_millis(2_500))).as_deref(), Some("3"));
+        assert_eq!(wait(Refusal::NotANode), None);
+        assert_eq!(Refusal::TooSlow.answer().status(), StatusCode::REQUEST_TIMEOUT);
     }
 }

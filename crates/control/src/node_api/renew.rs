@@ -24,12 +24,14 @@ pub async fn renew(api: &NodeApi, node: NodeId, peer: &Peer, request: RenewReque
     nodes::renew_certificate(&mut tx, node, &issued).await?;
     tx.commit().await?;
     metrics::counter!("gpuaas_node_certificates_renewed_total").increment(1);
-    let authority = app.ca.authority();
+    let told = app.signer.told(&app.ca.authority());
     Ok(RenewAnswer {
         protocol: PROTOCOL,
         certificate: issued.chain,
-        roots: authority.roots_pem().to_owned(),
-        task_keys: app.signer.keys(),
+        roots: told.roots,
+        task_keys: told.task_keys,
+        trust_version: told.version,
+        endorsements: told.endorsements,
         epoch: i64::from(app.db.epoch()),
         now: app.db.clock.estimate(),
     })

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use contract::id::{GatewayId, NodeId};
+use gateway::peers::network;
 use http::{HeaderValue, Method, Request, Response, header};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::UnsyncBoxBody};
+use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use hyper::body::Incoming;
 use protocol::{gateway::paths as gateway_paths, limits::MAX_BODY_BYTES, paths};
 use serde::{Serialize, de::DeserializeOwned};
@@ -14,6 +15,7 @@ use super::{NodeApi, agents, enrol, listener::Caller, poll, refusal::Refusal, re
 use crate::{
     ca::{Peer, Who},
     gateway_api,
+    http::{Unread, collect},
     policies::keys,
 };
 
@@ -50,8 +52,8 @@ async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Re
     match (&parts.method, parts.uri.path()) {
         (&Method::POST, paths::ENROLL) => {
             let per_minute = api.app.policies.number(keys::RATE_ENROL);
-            admit(api, "enrol", &caller.address.to_string(), per_minute).await?;
-            json(&enrol::enrol(api, read(body).await?).await?)
+            admit(api, "enrol", &network(caller.address).to_string(), per_minute).await?;
+            json(&enrol::enrol(api, caller.address, read(body).await?).await?)
         }
         (&Method::POST, paths::RENEW) => {
             let (node, peer) = known_node(api, caller, true).await?;
@@ -63,7 +65,7 @@ async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Re
         }
         (&Method::POST, gateway_paths::JOIN) => {
             let per_minute = api.app.policies.number(keys::RATE_ENROL);
-            admit(api, "enrol", &caller.address.to_string(), per_minute).await?;
+            admit(api, "enrol", &network(caller.address).to_string(), per_minute).await?;
             json(&gateway_api::join(&api.app, read(body).await?).await?)
         }
         (&Method::POST, path) if path.starts_with(GATEWAYS) => of_gateway(api, caller, path, body).await,
@@ -142,14 +144,12 @@ struct Envelope {
 }
 
 async fn read<T: DeserializeOwned>(body: Incoming) -> Result<T, Refusal> {
-    let collected = tokio::time::timeout(BODY_PATIENCE, Limited::new(body, MAX_BODY_BYTES).collect()).await;
-    let collected = collected.map_err(|_| Refusal::Malformed("the body did not come in time".into()))?;
-    let bytes = match collected {
-        Ok(collected) => collected.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => return Err(Refusal::TooLarge),
-        Err(error) => return Err(Refusal::Malformed(error.to_string())),
-    };
-    parse(&bytes)
+    let collected = tokio::time::timeout(BODY_PATIENCE, collect(body, MAX_BODY_BYTES)).await;
+    match collected.map_err(|_| Refusal::TooSlow)? {
+        Ok(bytes) => parse(&bytes),
+        Err(Unread::TooLarge) => Err(Refusal::TooLarge),
+        Err(Unread::Cut) => Err(Refusal::Malformed("the body ended before it was complete".into())),
+    }
 }
 
 /// Reads a message. A null character is refused: no honest text has one, and

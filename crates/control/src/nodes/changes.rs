@@ -113,6 +113,11 @@ pub async fn revoke_certificates(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> 
 pub async fn first_word(tx: &mut Tx, known: &Known) -> Result<(), TransitionError> {
     if known.state == NodeState::Enrolling {
         transition::<Lifecycle>(tx, known.versioned(), Event::Enrolled, "").await?;
+        // Another host may be one that was retired with something on it; MAAS installs its own anew.
+        match store::get(tx, known.id).await? {
+            Some(node) if node.provider == Provider::Maas => slots::note_wiped(tx, known.id).await?,
+            _ => wipe_if_abandoned(tx, known.id).await?,
+        }
         allocations::capacity_changed(tx).await?;
     }
     Ok(())
@@ -133,9 +138,21 @@ pub async fn request_sanitizing(tx: &mut Tx, node: NodeId, reason: &str) -> Resu
     }
 }
 
+/// Wipes a node that takes work again, or is about to, where an operator gave up
+/// what its host never cleaned: the login may be open still. One that lies waits for
+/// a person, since its word that it is clean is worth nothing.
+pub(super) async fn wipe_if_abandoned(tx: &mut Tx, node: NodeId) -> Result<(), TransitionError> {
+    let Some(known) = store::lock(tx, node).await? else { return Ok(()) };
+    if known.health != NodeHealth::Lying && allocations::is_abandoned(tx, node).await? {
+        request_sanitizing(tx, node, "an allocation that its host never cleaned was given up").await?;
+    }
+    Ok(())
+}
+
 /// The host was wiped: it may serve anyone, and what was used is clean.
 pub(super) async fn sanitized(tx: &mut Tx, known: &Known, reason: &str) -> Result<(), TransitionError> {
     store::serve_anyone(tx, known.id).await?;
+    slots::note_wiped(tx, known.id).await?;
     let cleaned = slots::clean_used(tx, known.id).await?;
     tell(tx, known.id, cleaned);
     if known.health == NodeHealth::Lying {

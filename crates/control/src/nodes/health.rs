@@ -8,8 +8,8 @@ use contract::{
     nodes::{NodeHealth, NodeHealthChanged},
 };
 use kernel::{
-    Tx,
-    machine::{TransitionError, transition},
+    Tx, clock,
+    machine::{Machine, TransitionError, transition},
 };
 use protocol::{HealthEvent, HealthKind, Inventory, limits::bounded_text};
 
@@ -18,12 +18,15 @@ use super::{
     inventory::{self, Lie},
     lifecycle::{Event, Lifecycle},
     store::{
-        self,
+        self, Known,
         heartbeats::{self, Heartbeat},
         slots,
     },
 };
-use crate::{allocations, events::emit};
+use crate::{
+    allocations::{self, LossError},
+    events::emit,
+};
 
 /// What came of a reported inventory.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,6 +55,9 @@ pub async fn report_inventory(tx: &mut Tx, node: NodeId, reported: &Inventory) -
     if !is_sticky {
         let (health, reason) = from_trouble(known.trouble.as_deref());
         mark(tx, node, health, reason).await?;
+    }
+    if known.health == NodeHealth::Silent {
+        changes::wipe_if_abandoned(tx, node).await?;
     }
     changes::first_word(tx, &known).await?;
     Ok(Judged::Believed)
@@ -85,7 +91,11 @@ pub async fn report_health(tx: &mut Tx, node: NodeId, events: &[HealthEvent]) ->
         NodeHealth::Lying => Ok(()),
         NodeHealth::Unknown | NodeHealth::Ok | NodeHealth::Degraded | NodeHealth::Silent => {
             let (health, reason) = from_trouble(trouble.as_deref());
-            mark(tx, node, health, reason).await
+            mark(tx, node, health, reason).await?;
+            if known.health == NodeHealth::Silent {
+                changes::wipe_if_abandoned(tx, node).await.map_err(not_moved)?;
+            }
+            Ok(())
         }
     }
 }
@@ -111,14 +121,34 @@ pub async fn shut_out(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
     }
 }
 
-/// Writes that nodes were heard; who was silent no longer is.
+/// Writes that nodes were heard; who was silent no longer is. What they had not
+/// cleaned is asked for again, and what was given up on them is wiped.
 pub async fn heard(tx: &mut Tx, beats: &[Heartbeat]) -> sqlx::Result<()> {
+    // bound: a pause in which an order may have gone unanswered; asking once too often does no harm
+    const PAUSE: Duration = Duration::from_secs(60);
+    // One that lies is never marked as silent, and one that reported something no longer is.
+    let mut back = heartbeats::quiet(tx, beats, PAUSE).await?;
     heartbeats::write(tx, beats).await?;
-    let back = heartbeats::revive(tx, beats).await?;
+    let revived = heartbeats::revive(tx, beats).await?;
+    for (id, ..) in &revived {
+        changes::wipe_if_abandoned(tx, (*id).into()).await.map_err(not_moved)?;
+        back.push((*id).into());
+    }
     if !back.is_empty() {
+        allocations::hosts_are_back(tx, &back).await?;
+    }
+    if !revived.is_empty() {
         allocations::capacity_changed(tx).await?;
     }
-    tell(tx, back)
+    tell(tx, revived)
+}
+
+/// Nobody else moves a node that is locked.
+fn not_moved(error: TransitionError) -> sqlx::Error {
+    match error {
+        TransitionError::Database(error) => error,
+        error => sqlx::Error::Protocol(error.to_string()),
+    }
 }
 
 /// Marks the nodes that were not heard for too long; how many.
@@ -129,18 +159,30 @@ pub async fn judge_silence(tx: &mut Tx, after: Duration) -> sqlx::Result<usize> 
     Ok(count)
 }
 
-/// Gives up the nodes that have been silent for too long, and what is on them; how many.
-pub async fn give_up_lost(tx: &mut Tx, after: Duration) -> Result<usize, TransitionError> {
+/// Gives up the nodes that were not heard for too long, and what is on them; how many.
+pub async fn give_up_lost(tx: &mut Tx, after: Duration) -> Result<usize, LossError> {
     // bound: the rest is found at the next look
     const AT_ONCE: i64 = 16;
     let lost = heartbeats::lost(tx, after, AT_ONCE).await?;
     for node in &lost {
         let Some(known) = store::lock(tx, *node).await? else { continue };
-        let reason = "the node has been silent for too long";
-        transition::<Lifecycle>(tx, known.versioned(), Event::Failed, reason).await?;
-        allocations::node_lost(tx, known.id, reason).await?;
+        give_up(tx, &known, "the node has been silent for too long").await?;
     }
     Ok(lost.len())
+}
+
+/// Gives up one node: it has failed, and what is on it ended when it was last heard.
+/// The only way to `failed`.
+pub async fn give_up(tx: &mut Tx, known: &Known, reason: &str) -> Result<(), LossError> {
+    if Lifecycle::next(known.state, Event::Failed).is_some() {
+        transition::<Lifecycle>(tx, known.versioned(), Event::Failed, reason).await?;
+    }
+    // One that was never heard proved nothing; then the moment of its loss has to do.
+    let last_heard = match heartbeats::last(tx, known.id).await? {
+        Some(at) => at,
+        None => clock::now(tx).await?,
+    };
+    allocations::node_lost(tx, known.id, last_heard, reason).await
 }
 
 fn tell(tx: &mut Tx, changed: Vec<heartbeats::Changed>) -> sqlx::Result<()> {

@@ -146,6 +146,7 @@ mod tests {
             gpus,
             fabric_domain: None,
             wipe_script: false,
+            isolates_vms: false,
         }
     }
 

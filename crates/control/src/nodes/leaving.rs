@@ -8,10 +8,11 @@ use kernel::{
 };
 
 use super::{
-    changes,
+    changes, health,
     lifecycle::{Event, Lifecycle},
     store::{self, Known, slots},
 };
+use crate::allocations::LossError;
 
 /// Whether the host under a node may be taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,19 +83,11 @@ pub async fn reimaged(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), Tra
     }
 }
 
-/// Nothing works on the node until a person looks.
-pub async fn fail(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
-    let Some(known) = store::lock(tx, node).await? else { return Ok(()) };
-    match known.state {
-        NodeState::Failed | NodeState::Retired => Ok(()),
-        NodeState::Enrolling
-        | NodeState::Ready
-        | NodeState::Cordoned
-        | NodeState::Draining
-        | NodeState::Maintenance
-        | NodeState::Sanitizing => {
-            transition::<Lifecycle>(tx, known.versioned(), Event::Failed, reason).await.map(|_| ())
-        }
+/// Nothing works on the node until a person looks; what is on it ended when it was last heard.
+pub async fn fail(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), LossError> {
+    match store::lock(tx, node).await? {
+        Some(known) if known.state != NodeState::Retired => health::give_up(tx, &known, reason).await,
+        _ => Ok(()),
     }
 }
 

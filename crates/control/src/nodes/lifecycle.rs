@@ -5,7 +5,7 @@ use contract::{
     id::NodeId,
     nodes::NodeState::{self, Cordoned, Draining, Enrolling, Failed, Maintenance, Ready, Retired, Sanitizing},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -43,6 +43,7 @@ impl Machine for Lifecycle {
         Event::Retired,
     ];
     const INITIAL: NodeState = Enrolling;
+    const PARENT_END: ParentEnd = ParentEnd::Unowned;
 
     fn is_driven(state: NodeState) -> bool {
         match state {

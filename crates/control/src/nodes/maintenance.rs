@@ -8,6 +8,7 @@ use kernel::{
 };
 
 use super::{
+    changes,
     lifecycle::{Event, Lifecycle},
     store,
 };
@@ -51,11 +52,12 @@ pub async fn give_back(tx: &mut Tx, node: NodeId, was_cordoned: bool, reason: &s
     };
     store::set_deadline(tx, node, None).await?;
     transition::<Lifecycle>(tx, known.versioned(), event, reason).await?;
-    if !was_cordoned {
-        return Ok(allocations::capacity_changed(tx).await?);
-    }
-    if let Some(back) = store::lock(tx, node).await? {
+    if let Some(back) = store::lock(tx, node).await?.filter(|_| was_cordoned) {
         transition::<Lifecycle>(tx, back.versioned(), Event::Cordoned, "it was cordoned before").await?;
+    }
+    changes::wipe_if_abandoned(tx, node).await?;
+    if !was_cordoned {
+        allocations::capacity_changed(tx).await?;
     }
     Ok(())
 }

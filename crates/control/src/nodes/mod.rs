@@ -23,9 +23,10 @@ pub use reconcile::NodeReconciler;
 pub use store::{
     certificates::{
         Standing, count_certified, count_certified_before, cut_off_since, forget_old as forget_old_certificates,
-        revoked_since, standing, used as certificate_used, working,
+        revoke_every as revoke_every_certificate, revoked_since, standing, used as certificate_used, working,
     },
     count_failed, count_in, get,
-    heartbeats::Heartbeat,
+    heartbeats::{Heartbeat, Presence, presence},
     known, lock,
+    slots::WIPED,
 };

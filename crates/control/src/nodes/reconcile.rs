@@ -7,7 +7,7 @@ use contract::{Timestamp, id::MachineId, nodes::NodeState};
 use kernel::{
     Tx, clock,
     machine::{Machine, transition},
-    work::{self, Next, ReconcileError, Reconciler},
+    work::{self, Next, Reconciler},
 };
 use protocol::{Outcome, Verb};
 use uuid::Uuid;
@@ -18,9 +18,10 @@ use super::{
     store::{self, Known, slots},
 };
 use crate::{
-    allocations, machines,
+    allocations::{self, LossError},
+    machines,
     policies::{Policies, keys},
-    tasks::{self, Order, Ordered, TaskSigner},
+    tasks::{self, Evidence, NoEvidence, Order, Ordered, TaskSigner},
 };
 
 pub struct NodeReconciler {
@@ -60,12 +61,13 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 impl Reconciler for NodeReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = Seen;
     type Found = ();
     type Verdict = Verdict;
-    type Error = ReconcileError;
+    type Error = LossError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, LossError> {
         let Some(known) = store::known(tx, id.into()).await? else { return Ok(None) };
         let wiping = tasks::latest(tx, Lifecycle::NAME, id).await?.into_iter().find(|it| it.version >= known.version);
         let held = slots::held(tx, known.id).await?;
@@ -73,7 +75,7 @@ impl Reconciler for NodeReconciler {
         Ok(Some(Seen { held, machine, wiping, now: clock::now(tx).await?, known }))
     }
 
-    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+    async fn act(&self, _: &Seen) -> Result<(), LossError> {
         Ok(())
     }
 
@@ -91,7 +93,7 @@ impl Reconciler for NodeReconciler {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, LossError> {
         let known = &seen.known;
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
@@ -134,7 +136,7 @@ impl Reconciler for NodeReconciler {
                 Ok(Next::Done)
             }
             Verdict::Fail(why) => {
-                transition::<Lifecycle>(tx, known.versioned(), Event::Failed, &why).await?;
+                health::give_up(tx, known, &why).await?;
                 Ok(Next::Done)
             }
         }
@@ -174,7 +176,11 @@ fn sanitize(seen: &Seen, attempts: i64) -> Verdict {
         if used < attempts { Verdict::OrderWipe { version: last.version + 1 } } else { Verdict::Fail(why) }
     };
     match &last.outcome {
-        Some(Outcome::Done { .. }) => Verdict::Sanitized,
+        Some(Outcome::Done { result }) => match Evidence::Gone.in_report(result) {
+            Ok(()) => Verdict::Sanitized,
+            Err(NoEvidence { reason, retryable: true }) => again(format!("the host is not clean: {reason}")),
+            Err(NoEvidence { reason, .. }) => Verdict::Fail(format!("the host could not wipe itself: {reason}")),
+        },
         Some(Outcome::Failed { code, detail, retryable: false, .. }) => {
             Verdict::Fail(format!("the host could not wipe itself: {code}: {detail}"))
         }
@@ -215,6 +221,17 @@ mod tests {
         Some(Ordered { id: Uuid::nil(), node, version, is_expired: false, outcome })
     }
 
+    fn wiped(gpu_processes_left: u32, removed: bool) -> Option<Outcome> {
+        let result = Done::Evidence {
+            stages: Vec::new(),
+            processes_killed: 0,
+            home_removed: removed,
+            user_removed: removed,
+            gpu_processes_left,
+        };
+        Some(Outcome::Done { result })
+    }
+
     #[test]
     fn a_drain_waits_until_its_deadline_and_then_releases() {
         assert_eq!(drain(&seen(NodeState::Draining, 0)), Verdict::Drained);
@@ -237,8 +254,21 @@ mod tests {
         assert!(matches!(sanitize(&it, 2), Verdict::Fail(_)));
         it.wiping = told(8, Some(Outcome::Refused { reason: Refusal::Expired }));
         assert!(matches!(sanitize(&it, 2), Verdict::Fail(_)));
-        it.wiping = told(8, Some(Outcome::Done { result: Done::Keys { count: 0 } }));
+        it.wiping = told(8, wiped(0, true));
         assert_eq!(sanitize(&it, 2), Verdict::Sanitized);
+    }
+
+    #[test]
+    fn a_host_is_wiped_on_evidence_and_fails_without() {
+        let mut it = seen(NodeState::Sanitizing, 0);
+        for left in [wiped(1, true), wiped(0, false)] {
+            it.wiping = told(7, left.clone());
+            assert_eq!(sanitize(&it, 2), Verdict::OrderWipe { version: 8 }, "{left:?}");
+            it.wiping = told(8, left);
+            assert!(matches!(sanitize(&it, 2), Verdict::Fail(_)));
+        }
+        it.wiping = told(7, Some(Outcome::Done { result: Done::Keys { count: 0 } }));
+        assert!(matches!(sanitize(&it, 2), Verdict::Fail(_)), "another kind of report is no evidence");
     }
 
     #[test]

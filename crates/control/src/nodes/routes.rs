@@ -15,14 +15,15 @@ use kernel::{
 };
 
 use super::{
-    changes,
+    changes, health,
     lifecycle::{Event, Lifecycle},
     store::{self, Known, certificates, slots},
 };
 use crate::{
-    allocations,
+    allocations::{self, LossError},
     app::App,
     http::{Call, Failure, Handle, Request},
+    ledger::LedgerError,
     policies::keys,
     rows, tasks,
 };
@@ -113,8 +114,16 @@ impl Handle<AttestNode> for App {
 
 impl Handle<RetireNode> for App {
     async fn handle(&self, call: &mut Call, request: Request<RetireNode>) -> Result<Node, Failure> {
-        let known = lock(call, request.path.node_id).await?;
-        refuse_if_held(call, &known, "retire it").await?;
+        let mut known = lock(call, request.path.node_id).await?;
+        let reason = request.body.reason.as_str();
+        if request.body.lost {
+            call.note("lost", true);
+            health::give_up(&mut call.tx, &known, reason).await.map_err(not_given_up)?;
+            allocations::abandon_on_node(&mut call.tx, known.id, reason).await?;
+            known = lock(call, known.id).await?;
+        }
+        let how = "retire it; or, where the host will not come back, retire it as lost (`--lost`)";
+        refuse_if_held(call, &known, how).await?;
         changes::revoke_certificates(&mut call.tx, known.id).await?;
         move_known(call, &known, Event::Retired, &request.body.reason).await
     }
@@ -138,6 +147,14 @@ impl Handle<AttestSlot> for App {
         allocations::capacity_changed(&mut call.tx).await?;
         let cleaned = slots::lock(&mut call.tx, node, id).await?;
         cleaned.ok_or_else(|| Failure::not_found("slot"))
+    }
+}
+
+fn not_given_up(error: LossError) -> Failure {
+    match error {
+        LossError::Transition(error) => error.into(),
+        LossError::Database(error) | LossError::Refund(LedgerError::Database(error)) => error.into(),
+        error @ LossError::Refund(_) => Failure::Internal(Box::new(error)),
     }
 }
 
@@ -168,6 +185,7 @@ async fn move_known(call: &mut Call, known: &Known, event: Event, reason: &Reaso
     call.note("reason", reason.as_str());
     let moved = transition::<Lifecycle>(&mut call.tx, known.versioned(), event, reason.as_str()).await?;
     if moved.state == NodeState::Ready {
+        changes::wipe_if_abandoned(&mut call.tx, known.id).await?;
         allocations::capacity_changed(&mut call.tx).await?;
     }
     read(call, known.id).await

@@ -3,7 +3,7 @@
 
 use contract::{
     Role,
-    id::{InvitationId, UserId},
+    id::{AccountTokenId, InvitationId, UserId},
     notification_kinds::{Audience, NotificationKind},
 };
 use kernel::{Tx, outbox::Message};
@@ -23,6 +23,8 @@ pub struct Told {
     pub people: Vec<Person>,
     /// Somebody without an account, who can be told by mail alone.
     pub invited: Option<InvitationId>,
+    /// An address that a token is mailed to.
+    pub token: Option<AccountTokenId>,
 }
 
 const STEWARDS: &[Role] = &[Role::Owner, Role::Admin];
@@ -42,7 +44,8 @@ pub async fn of(tx: &mut Tx, kind: NotificationKind, message: &Message, facts: &
             }
             account.into_iter().collect()
         }
-        (_, None) => Vec::new(),
+        (Audience::AccountOwner, _) => requesters(&facts.asked_by),
+        (Audience::Address, _) | (_, None) => Vec::new(),
         (Audience::Stewards, Some(organization)) => store::members(tx, organization, STEWARDS).await?,
         (Audience::Payers, Some(organization)) => store::members(tx, organization, PAYERS).await?,
         (Audience::Requester | Audience::RequesterAndOperators, Some(organization)) => {
@@ -73,7 +76,7 @@ pub async fn of(tx: &mut Tx, kind: NotificationKind, message: &Message, facts: &
             by_mail: chosen(wish.and_then(|it| it.2), info.by_mail),
         }
     };
-    Ok(Told { people: ids.into_iter().map(person).collect(), invited })
+    Ok(Told { people: ids.into_iter().map(person).collect(), invited, token: facts.token })
 }
 
 /// The people among those who asked; programs ask too.

@@ -75,6 +75,7 @@ impl Tell {
             let wants = |it: &&Person| it.by_mail;
             let mut recipients: Vec<_> = told.people.iter().filter(wants).map(|it| Recipient::Person(it.id)).collect();
             recipients.extend(told.invited.map(Recipient::Invited));
+            recipients.extend(told.token.map(Recipient::Token));
             let new = NewMail {
                 organization: message.organization,
                 kind,

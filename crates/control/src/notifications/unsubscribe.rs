@@ -2,7 +2,7 @@
 //! it stops. Mail programs send one request to it (RFC 8058); people get a page
 //! that asks first, because programs open links too.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -18,7 +18,7 @@ use contract::{
     notification_kinds::NotificationKind,
     notifications::{NotificationPreferenceSet, NotificationPreferenceSpec},
 };
-use http::{StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use kernel::{
     Access, Actor, Scope, Tx, audit,
     secrets::{Keyring, Sealed},
@@ -26,7 +26,13 @@ use kernel::{
 use uuid::Uuid;
 
 use super::store;
-use crate::{app::App, events::emit, http::Arrival, mails::escape, policies::keys};
+use crate::{
+    app::App,
+    events::emit,
+    http::{AWAY_RETRY, Arrival},
+    mails::escape,
+    policies::keys,
+};
 
 const CONTEXT: &str = "unsubscribe";
 const PATH: &str = "/unsubscribe/{token}";
@@ -80,7 +86,8 @@ async fn stop(app: Arc<App>, token: RawPathParams, request: http::Request<Body>)
         ),
         Err(error) => {
             tracing::warn!(%error, "stopping mails failed");
-            page(StatusCode::SERVICE_UNAVAILABLE, "This did not work", "<p>Try again in a minute.</p>")
+            let refused = page(StatusCode::SERVICE_UNAVAILABLE, "This did not work", "<p>Try again in a minute.</p>");
+            later(refused, AWAY_RETRY)
         }
     }
 }
@@ -110,8 +117,9 @@ async fn admitted(
     let (parts, _) = request.into_parts();
     let arrival = Arrival::new(app, &parts);
     let most = app.policies.number(keys::RATE_ADDRESS);
-    if app.limiter.admit("address", &arrival.address_text(), most).await.is_err() {
-        return Err(page(StatusCode::TOO_MANY_REQUESTS, "Too many requests", "<p>Try again in a minute.</p>"));
+    if let Err(wait) = app.limiter.admit("address", &arrival.network_text(), most).await {
+        let refused = page(StatusCode::TOO_MANY_REQUESTS, "Too many requests", "<p>Try again in a minute.</p>");
+        return Err(later(refused, wait));
     }
     let token = token.iter().next().map(|(_, value)| value).unwrap_or_default();
     let found = opened(&app.keyring, token).map(|(user, kind)| (arrival, user, kind));
@@ -119,6 +127,12 @@ async fn admitted(
         let advice = "<p>The link is not whole, or is no longer valid. Copy it whole, or sign in and use <code>gpuaas notifications preferences</code>.</p>";
         page(StatusCode::NOT_FOUND, "This link leads nowhere", advice)
     })
+}
+
+/// Tells mail programs when to send it again.
+fn later(mut refused: Response, wait: Duration) -> Response {
+    refused.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
+    refused
 }
 
 fn page(status: StatusCode, title: &str, inner: &str) -> Response {

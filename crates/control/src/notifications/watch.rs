@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::{routes::with_mails, store};
 use crate::{
     app::App,
-    http::channel::{Converse, Talk},
+    http::channel::{Converse, Talk, UNAVAILABLE},
     policies::keys,
 };
 
@@ -48,7 +48,7 @@ impl Converse<WatchNotifications> for App {
         };
         let mut look_again = tokio::time::interval(LOOK_AGAIN);
         let Ok(unread) = unread(self, &reader, user).await else {
-            let _ = talk.socket.send(&closing("the database does not answer; connect again".into())).await;
+            let _ = talk.socket.send(&closing(UNAVAILABLE.into())).await;
             return;
         };
         if !talk.socket.send(&NotificationFrame::Ready { unread }).await {
@@ -61,10 +61,8 @@ impl Converse<WatchNotifications> for App {
                     return;
                 }
                 _ = look_again.tick() => {
-                    if talk.standing.holds(self).await {
-                        continue;
-                    }
-                    let _ = talk.socket.send(&closing("the access ended".into())).await;
+                    let Err(why) = talk.standing.caller(self).await else { continue };
+                    let _ = talk.socket.send(&closing(why.into())).await;
                     return;
                 }
                 heard = feed.told.recv() => match heard {
@@ -82,7 +80,7 @@ impl Converse<WatchNotifications> for App {
             };
             // What cannot be read now is not lost: whoever connects again lists it.
             let Ok(frame) = frame(self, &reader, user, news).await else {
-                let _ = talk.socket.send(&closing("the database does not answer; connect again".into())).await;
+                let _ = talk.socket.send(&closing(UNAVAILABLE.into())).await;
                 return;
             };
             if let Some(frame) = frame
@@ -112,13 +110,14 @@ fn concerns(message: &Message, user: UserId) -> Option<News> {
 }
 
 async fn frame(app: &App, reader: &Reader, user: UserId, news: News) -> sqlx::Result<Option<NotificationFrame>> {
-    let unread = unread(app, reader, user).await?;
     let id = match news {
         News::Told(id) => id,
-        News::Read => return Ok(Some(NotificationFrame::Read { unread })),
-        News::Missed => return Ok(Some(NotificationFrame::Gap { unread })),
+        News::Read => return Ok(Some(NotificationFrame::Read { unread: unread(app, reader, user).await? })),
+        News::Missed => return Ok(Some(NotificationFrame::Gap { unread: unread(app, reader, user).await? })),
+        // Asks the database nothing: clients send it as often as they like.
         News::Pinged => return Ok(Some(NotificationFrame::Pong)),
     };
+    let unread = unread(app, reader, user).await?;
     let mut tx = begin(app, reader).await?;
     let found = store::get(&mut tx, user, id).await?;
     let mut found = with_mails(&mut tx, user, found.into_iter().collect()).await?;

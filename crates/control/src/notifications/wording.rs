@@ -29,6 +29,20 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
                     .into(),
             ],
         ),
+        K::AddressChange => (
+            "Confirm your new address".into(),
+            vec![
+                "Somebody wants to use this address for their account. If that was you, sign in and confirm it.".into(),
+                "If it was not you, do nothing: without this mail the address stays as it is.".into(),
+            ],
+        ),
+        K::AddressChanged => (
+            "The address of your account was changed".into(),
+            vec![
+                "Your account has another address now, which was confirmed there. Every session was signed out.".into(),
+                "If that was not you, tell the operators of the platform at once.".into(),
+            ],
+        ),
         K::AllocationFailed => (
             format!("Allocation {what} failed"),
             vec![format!("{what} {place} could not be placed or prepared."), reason, why],
@@ -55,11 +69,36 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
         ),
         K::AllocationNodeLost => (
             format!("Allocation {what} ended: its host is lost"),
-            vec![format!("{what} {place} ended, because a host that it was on no longer answers."), reason, why],
+            vec![
+                format!("{what} {place} ended. A host that it was on no longer answers."),
+                facts
+                    .amount
+                    .as_deref()
+                    .map(|it| format!("{it} that were charged after the host was last heard are refunded."))
+                    .unwrap_or_default(),
+                reason,
+                why,
+            ],
         ),
         K::AllocationOutOfFunds => (
             format!("Allocation {what} ended: the money ran out"),
             vec![format!("{what} {place} was released, because the balance of {} is used up.", facts.organization())],
+        ),
+        K::AllocationProjectEnded => (
+            format!("Allocation {what} ended with its project"),
+            vec![format!(
+                "{what} {place} was released, because its project was deleted or its organization was closed."
+            )],
+        ),
+        K::AllocationStopEnding => (
+            format!("The stopped allocation {what} ends {}", moment(facts.at)),
+            vec![
+                format!(
+                    "{what} {place} has been stopped for long. It is released {}, and what is on its disks is erased then.",
+                    moment(facts.at)
+                ),
+                format!("Start it before that to keep it: `gpuaas allocations start {resource}`."),
+            ],
         ),
         K::AllocationTakenBack => (
             format!("Allocation {what} was ended by an operator"),
@@ -86,7 +125,8 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
                     facts.role.as_deref().unwrap_or("member"),
                     moment(facts.until)
                 ),
-                "Whoever invited you has the token that it takes: `gpuaas invitations accept` asks for it.".into(),
+                "If you have an account, `gpuaas invitations accept` asks for the token that whoever invited you has."
+                    .into(),
             ],
         ),
         K::InvoiceIssued => issued(facts),
@@ -100,6 +140,34 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
                     moment(facts.until)
                 ),
                 reason,
+            ],
+        ),
+        K::MfaChanged => second_factors(facts),
+        K::PasswordReset if facts.is_issuers => (
+            "Your account has no password".into(),
+            vec![
+                "Somebody asked for a new password for the account of this address. It has none: sign in through your organization's issuer, with `gpuaas login --oidc` or single sign-on in the console."
+                    .into(),
+                "If it was not you, do nothing. If the issuer is gone, ask the operators of the platform.".into(),
+            ],
+        ),
+        K::PasswordReset => (
+            "Set a new password".into(),
+            vec![
+                "Somebody asked for a new password for the account of this address. It is set with this mail, once and soon."
+                    .into(),
+                "If it was not you, do nothing: your password stays as it is.".into(),
+            ],
+        ),
+        K::OrganizationSuspended => (
+            format!("{} is suspended", facts.organization()),
+            vec![
+                format!(
+                    "Operators of the platform suspended {}. What it runs is being stopped, and nothing is placed or started.",
+                    facts.organization()
+                ),
+                "Members can still read, stop and release. Files stay; once it is resumed, start what you need again."
+                    .into(),
             ],
         ),
         K::PaymentDisputed => disputed(facts),
@@ -123,6 +191,14 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
             ],
         ),
         K::RefundSettled => refunded(facts, reason),
+        K::SignUpConfirmation => (
+            "Confirm your address".into(),
+            vec![
+                "Somebody asked for an account with this address. If that was you, confirm it and choose a name and a password: there is an account from then on."
+                    .into(),
+                "If it was not you, do nothing: there is no account.".into(),
+            ],
+        ),
         K::WalletDepleted => (
             format!("The balance of {} is used up", facts.organization()),
             vec![
@@ -187,6 +263,33 @@ fn issued(facts: &Facts) -> (String, Vec<String>) {
             format!("`gpuaas invoices download {resource}` saves it."),
         ],
     )
+}
+
+fn second_factors(facts: &Facts) -> (String, Vec<String>) {
+    let named = facts.reason.as_deref().unwrap_or("a device");
+    let (title, happened) = match facts.what.as_str() {
+        "mfa_factor.added" => {
+            ("A second factor was added to your account", format!("`{named}` now confirms that it is you."))
+        }
+        "mfa_factor.removed" => {
+            ("A second factor was removed from your account", format!("`{named}` no longer confirms that it is you."))
+        }
+        "recovery_code.replaced" => {
+            ("Your recovery codes were replaced", "The recovery codes that you had before no longer work.".into())
+        }
+        "recovery_code.used" => (
+            "A recovery code of yours was used",
+            format!("A recovery code was used in place of your second factor; {named} are left."),
+        ),
+        _ => (
+            "The second factors of your account were reset",
+            "An operator of the platform removed them and ended your sessions. Add a new one: `gpuaas me mfa enroll`."
+                .into(),
+        ),
+    };
+    let advice = "If this was not you, change your password, run `gpuaas sessions revoke-all` and tell the \
+        platform's operators.";
+    (title.into(), vec![happened, advice.into()])
 }
 
 fn disputed(facts: &Facts) -> (String, Vec<String>) {

@@ -5,7 +5,7 @@ use contract::{
     id::OrganizationId,
     organizations::OrganizationState::{self, Active, Closed, Suspended},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -25,6 +25,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [OrganizationState] = OrganizationState::ALL;
     const EVENTS: &'static [Event] = &[Event::Suspended, Event::Resumed, Event::Closed];
     const INITIAL: OrganizationState = Active;
+    const PARENT_END: ParentEnd = ParentEnd::Unowned;
 
     fn is_driven(state: OrganizationState) -> bool {
         match state {

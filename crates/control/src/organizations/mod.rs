@@ -4,4 +4,4 @@ pub mod lifecycle;
 mod routes;
 pub(crate) mod store;
 
-pub use store::{insert as add, lock};
+pub use store::{insert as add, lock, share_state};

@@ -5,9 +5,10 @@ use contract::{
     id::OrganizationId,
     organizations::{
         CloseOrganization, CreateOrganization, GetOrganization, ListAllOrganizations, ListOrganizations, Organization,
-        OrganizationCreated, OrganizationRenamed, OrganizationState, RenameOrganization, ResumeOrganization,
-        SuspendOrganization,
+        OrganizationCreated, OrganizationRenamed, OrganizationState, PreviewOrganizationClosing, RenameOrganization,
+        ResumeOrganization, SuspendOrganization,
     },
+    projects::EndingPreview,
 };
 use kernel::{Scope, machine::transition};
 
@@ -21,7 +22,7 @@ use crate::{
     http::{Call, Failure, Handle, Request},
     members,
     policies::keys,
-    users,
+    projects, users,
 };
 
 impl Handle<CreateOrganization> for App {
@@ -78,6 +79,16 @@ impl Handle<RenameOrganization> for App {
         organization.role = call.caller.role_in(id).map(Into::into);
         emit(&mut call.tx, Some(id), id, &OrganizationRenamed { id, name: request.body.name });
         Ok(organization)
+    }
+}
+
+impl Handle<PreviewOrganizationClosing> for App {
+    async fn handle(
+        &self,
+        call: &mut Call,
+        request: Request<PreviewOrganizationClosing>,
+    ) -> Result<EndingPreview, Failure> {
+        Ok(projects::preview(&mut call.tx, request.path.organization_id, None).await?)
     }
 }
 

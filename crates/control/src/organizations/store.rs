@@ -72,6 +72,15 @@ pub async fn lock(tx: &mut Tx, id: OrganizationId) -> sqlx::Result<Option<Organi
     state.as_deref().map(crate::rows::known).transpose()
 }
 
+/// In which state it is; it stays so until the commit, and others may ask the same meanwhile.
+pub async fn share_state(tx: &mut Tx, id: OrganizationId) -> sqlx::Result<Option<OrganizationState>> {
+    let state: Option<String> = sqlx::query_scalar("SELECT state FROM organizations WHERE id = $1 FOR SHARE")
+        .bind(id.uuid())
+        .fetch_optional(tx.conn())
+        .await?;
+    state.as_deref().map(crate::rows::known).transpose()
+}
+
 /// How many organizations the person owns that are not closed.
 pub async fn owned_by(tx: &mut Tx, user: UserId) -> sqlx::Result<i64> {
     sqlx::query_scalar(

@@ -55,6 +55,7 @@ const SLACK: SignedDuration = SignedDuration::from_hours(1);
 
 impl Reconciler for PaymentComparison {
     const KIND: &'static str = KIND;
+    const LANE: kernel::work::Lane = crate::lanes::MONEY;
     type Seen = Timestamp;
     type Found = Heard;
     type Verdict = Heard;

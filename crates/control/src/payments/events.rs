@@ -42,6 +42,7 @@ pub enum Verdict {
 
 impl Reconciler for PaymentEventReconciler {
     const KIND: &'static str = KIND;
+    const LANE: kernel::work::Lane = crate::lanes::MONEY;
     type Seen = Seen;
     type Found = Verdict;
     type Verdict = Verdict;

@@ -12,7 +12,6 @@ use axum::{
 };
 use contract::Code;
 use http::{HeaderMap, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kernel::{Access, Tx, work};
 
 use super::{
@@ -22,7 +21,7 @@ use super::{
 };
 use crate::{
     app::App,
-    http::{Arrival, Failure, Trouble, render},
+    http::{Arrival, Failure, Trouble, Unread, collect, render},
     policies::keys,
     ports::payments::{EventError, ProviderEvent},
 };
@@ -59,17 +58,21 @@ async fn receive(app: Arc<App>, request: http::Request<Body>) -> Response {
 
 async fn take(app: &App, arrival: &Arrival, headers: &HeaderMap, body: Body) -> Result<ProviderEvent, Failure> {
     let most = app.policies.number(keys::RATE_ADDRESS);
-    if let Err(wait) = app.limiter.admit("address", &arrival.address_text(), most).await {
+    if let Err(wait) = app.limiter.admit("address", &arrival.network_text(), most).await {
         return Err(Trouble::new(Code::TooManyRequests, "too many requests from this address").after(wait).into());
     }
     let patience = keys::seconds(app.policies.number(keys::REQUEST_SECONDS));
-    let body = match tokio::time::timeout(patience, Limited::new(body, MAX_BODY_BYTES).collect()).await {
-        Ok(Ok(whole)) => whole.to_bytes(),
-        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+    let body = match tokio::time::timeout(patience, collect(body, MAX_BODY_BYTES)).await {
+        Ok(Ok(whole)) => whole,
+        Ok(Err(Unread::TooLarge)) => {
             let detail = format!("an event may have at most {MAX_BODY_BYTES} bytes");
             return Err(Failure::new(Code::PayloadTooLarge, detail));
         }
-        Ok(Err(_)) | Err(_) => return Err(Failure::new(Code::InvalidBody, "the body ended before it was complete")),
+        Ok(Err(Unread::Cut)) => return Err(Failure::new(Code::InvalidBody, "the body ended before it was complete")),
+        Err(_) => {
+            let detail = format!("the body did not arrive within {} s", patience.as_secs());
+            return Err(Failure::new(Code::RequestTimeout, detail));
+        }
     };
     let provider = provider(&app.payments)?;
     let signature = headers.get(SIGNATURE).and_then(|it| it.to_str().ok()).unwrap_or_default();

@@ -6,7 +6,7 @@ use contract::{
     id::PaymentId,
     payments::PaymentState::{self, Cancelled, ChargedBack, Created, Disputed, Failed, Pending, Succeeded},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -38,6 +38,7 @@ impl Machine for Lifecycle {
         Event::DisputeLost,
     ];
     const INITIAL: PaymentState = Created;
+    const PARENT_END: ParentEnd = ParentEnd::Stays("the record of money");
 
     fn is_driven(state: PaymentState) -> bool {
         match state {

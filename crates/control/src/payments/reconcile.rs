@@ -49,6 +49,7 @@ const NAMES_HOLD: Duration = Duration::from_secs(20 * 3600);
 
 impl Reconciler for PaymentReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::MONEY;
     type Seen = Seen;
     type Found = Found;
     type Verdict = Found;

@@ -161,10 +161,10 @@ async fn arrived(
 }
 
 /// What a bank took, by how a dispute stands.
-fn taken(standing: Option<DisputeStanding>, amount: i64) -> i64 {
+fn taken(standing: DisputeStanding, amount: i64) -> i64 {
     match standing {
-        Some(DisputeStanding::Open | DisputeStanding::Lost) => amount,
-        None | Some(DisputeStanding::Warned | DisputeStanding::Won) => 0,
+        DisputeStanding::Open | DisputeStanding::Lost => amount,
+        DisputeStanding::Warned | DisputeStanding::Won => 0,
     }
 }
 
@@ -182,15 +182,19 @@ async fn settle_disputes(
             store::trouble(tx, payment.id, Some(why)).await?;
             continue;
         }
-        let known = store::standing(tx, &payment.provider, &dispute.id).await?;
-        let (amount, word) = (dispute.amount.micros(), store::word(dispute.standing));
-        let moves = taken(known, amount) - taken(Some(dispute.standing), amount);
-        store::dispute(tx, payment, &dispute.id, dispute.amount, dispute.standing).await?;
-        if moves != 0 {
-            let money = Money::from_micros(moves, dispute.amount.currency());
+        // Against what the books say, not against what the provider said last:
+        // amounts change while a dispute is open, and one that was won may open again.
+        let booked = store::taken(tx, &payment.provider, &dispute.id).await?;
+        let word = store::word(dispute.standing);
+        let now = taken(dispute.standing, dispute.amount.micros());
+        let moves = booked.moves + i32::from(now != booked.taken);
+        let after = store::Taken { taken: now, moves };
+        store::dispute(tx, payment, &dispute.id, dispute.amount, dispute.standing, after).await?;
+        if now != booked.taken {
+            let money = Money::from_micros(booked.taken - now, dispute.amount.currency());
             let journal = Journal::between(payment.organization_id, "dispute", AccountKind::Disputes, "", money)?
                 .by(tx.actor.as_str(), format!("{}: {word}", payment.id))
-                .once(format!("{}:{}:{word}", payment.provider, dispute.id));
+                .once(format!("{}:{}:{moves}", payment.provider, dispute.id));
             ledger::post(tx, journal).await?;
         }
     }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use contract::id::AllocationId;
-use kernel::{Access, Db, Tx};
+use kernel::Tx;
 use planner::{AllocationKey, Fleet, NodeKey};
 pub use planner::{Ask, Denial, Explanation};
 use uuid::Uuid;
@@ -56,10 +56,17 @@ pub struct Chosen {
     picture: Arc<Mutex<Picture>>,
 }
 
+/// The turn to read changes, with what was seen so far.
+type Reading<'a> = tokio::sync::MutexGuard<'a, Option<store::Seen>>;
+
 impl Placement {
     /// Reads what changed since the last time.
     pub async fn refresh(&self, tx: &mut Tx) -> sqlx::Result<()> {
-        let mut seen = self.reading.lock().await;
+        let seen = self.reading.lock().await;
+        self.read_changes(tx, seen).await
+    }
+
+    async fn read_changes(&self, tx: &mut Tx, mut seen: Reading<'_>) -> sqlx::Result<()> {
         let (unwritten, again) = self.picture().unwritten();
         let (now, nodes) = store::changes(tx, seen.as_ref(), &again).await?;
         let mut picture = self.picture();
@@ -77,16 +84,11 @@ impl Placement {
         Ok(())
     }
 
-    /// Reads what changed for who only wants to look. The picture is the process's own
-    /// and not the caller's, so this is a transaction beside theirs.
-    pub async fn catch_up(&self, db: &Db) -> sqlx::Result<()> {
-        let reading = async {
-            let mut tx = Tx::system(db, "placement", Access::Read).await?;
-            self.refresh(&mut tx).await?;
-            tx.commit().await
-        };
-        match tokio::time::timeout(PATIENCE, reading).await {
-            Ok(read) => read,
+    /// Reads what changed for who only wants to look, and who waits no longer for
+    /// others that read than an older picture is worth.
+    pub async fn catch_up(&self, tx: &mut Tx) -> sqlx::Result<()> {
+        match tokio::time::timeout(PATIENCE, self.reading.lock()).await {
+            Ok(seen) => self.read_changes(tx, seen).await,
             Err(_) if !self.picture().fleet.is_empty() => Ok(()),
             Err(_) => Err(sqlx::Error::PoolTimedOut),
         }

@@ -56,7 +56,8 @@ pub async fn changes(tx: &mut Tx, since: Option<&Seen>, besides: &[Uuid]) -> sql
         return Ok((Seen(xmin), Vec::new()));
     }
     let rows: Vec<Row> = sqlx::query_as(
-        "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, n.reserved_for, p.isolates_vms,
+        "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, n.reserved_for,
+           p.isolates_vms AND coalesce(n.inventory @> '{\"isolates_vms\": true}', false) AS isolates_vms,
            n.state = 'sanitizing' AND NOT n.has_wipe_script AND n.inventory->>'driver' IS DISTINCT FROM 'sim'
              AND NOT EXISTS (SELECT FROM machines m WHERE m.node_id = n.id AND m.state <> 'retired') AS awaits_person,
            (SELECT coalesce(json_agg(json_build_object('id', s.id, 'kind', s.kind, 'model', s.model, 'memory_bytes', s.memory_bytes,

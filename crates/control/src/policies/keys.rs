@@ -52,7 +52,9 @@ pub enum Guardrail {
     None,
     /// Lower it only: limits and lifetimes.
     LowerOnly,
-    /// Be stricter only: choices and sets.
+    /// Raise it only: how long evidence is retained.
+    RaiseOnly,
+    /// Be stricter only: choices and sets; of flags, turn it on only.
     StricterOnly,
 }
 
@@ -131,6 +133,12 @@ policy_keys! {
     PASSWORD_MIN_LENGTH = "identity.password_min_length": number(12, 8, 128) "characters", Platform, None;
     /// Whether people may create accounts and organizations without an invitation.
     SELF_SERVICE = "identity.self_service": flag(false) "flag", Platform, None;
+    /// How long a token can be used that was mailed to prove an address or to reset a password.
+    ACCOUNT_TOKEN_MINUTES = "identity.account_token_minutes": number(60, 5, 1440) "minutes", Platform, None;
+    /// How many mails with such tokens one address is sent in an hour.
+    ACCOUNT_MAILS_PER_HOUR = "identity.account_mails_per_hour": number(5, 1, 100) "count", Platform, None;
+    /// For how long a place counts as known that somebody signed in from.
+    KNOWN_PLACE_DAYS = "identity.known_place_days": number(90, 1, 365) "days", Platform, None;
     /// How long signing in through an external issuer may take.
     OIDC_START_SECONDS = "identity.oidc_start_seconds": number(600, 60, 3600) "seconds", Platform, None;
     /// How often the external issuer's keys are fetched again.
@@ -139,6 +147,17 @@ policy_keys! {
     OIDC_STALE_SECONDS = "identity.oidc_stale_seconds": number(86400, 60, 604800) "seconds", Platform, None;
     /// How old an identity token of the external issuer may be that is exchanged for a session.
     OIDC_TOKEN_SECONDS = "identity.oidc_token_seconds": number(600, 30, 3600) "seconds", Platform, None;
+    /// Who must have a second factor: nobody, staff (people with a platform role; owners, administrators and billing of organizations), or everyone.
+    MFA_REQUIRED = "identity.mfa_required": choice("none", "staff", "everyone") "word", Organization, StricterOnly;
+    /// Whether signing in through the external issuer asks for the second factor too.
+    MFA_WITH_OIDC = "identity.mfa_with_oidc": flag(false) "flag", Platform, None;
+    /// How long a second factor counts as recent, for what moves money, break-glass access, policies and ways into
+    /// an account; and how long a sign-in does, where an account has neither a factor nor a password.
+    MFA_STEP_UP_SECONDS = "identity.mfa_step_up_seconds": number(900, 30, 86400) "seconds", Platform, None;
+    /// How long a challenge for a second factor can be answered.
+    MFA_CHALLENGE_SECONDS = "identity.mfa_challenge_seconds": number(300, 30, 3600) "seconds", Platform, None;
+    /// The most second factors that an account may have.
+    MFA_FACTORS_MAX = "identity.mfa_factors_max": number(10, 1, 100) "count", Platform, None;
     /// The longest lifetime of a key.
     KEY_MAX_DAYS = "keys.max_days": number(365, 1, 3650) "days", Organization, LowerOnly;
     /// The most keys that a person or a service account may hold.
@@ -155,6 +174,8 @@ policy_keys! {
     SSH_KEYS_MAX = "ssh_keys.max": number(32, 1, 256) "count", Platform, None;
     /// The most GPUs that an organization, or a project of its own, may hold at once.
     ALLOCATIONS_MAX_GPUS = "allocations.max_gpus": number(64, 0, 1000000) "count", Project, LowerOnly;
+    /// How long a stopped allocation keeps its GPUs; then it is released.
+    STOPPED_HOURS = "allocations.stopped_hours": number(168, 1, 8760) "hours", Project, LowerOnly;
     /// The most organizations that one person may own.
     ORGANIZATIONS_MAX = "organizations.max_owned": number(10, 1, 10000) "count", Platform, None;
     /// How long a host may take for what it is asked to do for an allocation.
@@ -181,7 +202,7 @@ policy_keys! {
     BILLING_INVOICE_TAG = "billing.invoice_tag": tag("") "tag", Organization, None;
     /// How often usage is posted to the ledger.
     BILLING_WINDOW_SECONDS = "billing.window_seconds": number(60, 10, 3600) "seconds", Platform, None;
-    /// Whether credit, adjustments and reversals by staff need a second person.
+    /// Whether credit, adjustments, reversals, refunds and prices need a second person, and switching this off.
     BILLING_FOUR_EYES = "billing.four_eyes": flag(false) "flag", Platform, None;
     /// How long a correction waits for a second person.
     BILLING_CORRECTION_HOURS = "billing.correction_hours": number(72, 1, 720) "hours", Platform, None;
@@ -239,6 +260,8 @@ policy_keys! {
     REQUEST_SECONDS = "http.request_seconds": number(30, 1, 300) "seconds", Platform, None;
     /// How long the answer to an idempotency key is kept.
     IDEMPOTENCY_HOURS = "idempotency.keep_hours": number(24, 1, 720) "hours", Platform, None;
+    /// How long a refusal under an idempotency key is repeated to copies of the request.
+    IDEMPOTENCY_REFUSAL_SECONDS = "idempotency.refusal_seconds": number(60, 1, 86400) "seconds", Platform, None;
     /// How many repetitions of a running request may wait for its answer.
     IDEMPOTENCY_WAITERS = "idempotency.max_waiters": number(256, 1, 10000) "count", Platform, None;
     /// Requests from one address.
@@ -249,7 +272,7 @@ policy_keys! {
     RATE_FINANCIAL = "rate_limit.financial_per_minute": number(120, 10, 10000000) "per_minute", Platform, None;
     /// Requests of one caller in the administrative lane.
     RATE_ADMIN = "rate_limit.admin_per_minute": number(1200, 10, 10000000) "per_minute", Platform, None;
-    /// Attempts to sign in from one address, and for one account.
+    /// Attempts to sign in from one address, and failed ones for one account.
     RATE_LOGIN = "rate_limit.login_per_minute": number(30, 3, 10000000) "per_minute", Platform, None;
     /// Requests of one caller in the terminal lane.
     RATE_TERMINAL = "rate_limit.terminal_per_minute": number(60, 1, 10000000) "per_minute", Platform, None;
@@ -265,6 +288,10 @@ policy_keys! {
     EVENTS_DAYS = "events.keep_days": number(30, 1, 3650) "days", Platform, None;
     /// How long audit entries are kept; their seals stay.
     AUDIT_DAYS = "audit.keep_days": number(730, 1, 36500) "days", Platform, None;
+    /// Refusals of one address or caller that get an audit entry of their own in a minute; the rest are summed up.
+    AUDIT_REFUSALS = "audit.refusals_per_minute": number(20, 1, 10000) "per_minute", Platform, None;
+    /// The same for all addresses and callers together, in one process.
+    AUDIT_REFUSALS_ALL = "audit.all_refusals_per_minute": number(1000, 1, 1000000) "per_minute", Platform, None;
     /// How often finished audit entries are sealed.
     SEAL_MS = "audit.seal_ms": number(1000, 100, 5000) "milliseconds", Platform, None;
     /// How often a consumer tries a message before it becomes a dead letter.
@@ -308,9 +335,9 @@ policy_keys! {
     /// Whether what is shown on terminals is recorded; `required` refuses every way in that cannot be.
     ACCESS_RECORDING = "access.recording": choice("off", "on", "required") "word", Project, StricterOnly;
     /// Whether recordings keep what is typed as well, passwords included.
-    ACCESS_RECORD_INPUT = "access.record_input": flag(false) "flag", Project, None;
+    ACCESS_RECORD_INPUT = "access.record_input": flag(false) "flag", Project, StricterOnly;
     /// How long recordings are kept.
-    ACCESS_RECORDING_DAYS = "access.recording_days": number(90, 1, 3650) "days", Project, None;
+    ACCESS_RECORDING_DAYS = "access.recording_days": number(90, 1, 3650) "days", Project, RaiseOnly;
     /// The longest that a session lasts.
     ACCESS_SESSION_HOURS = "access.session_hours": number(24, 1, 720) "hours", Project, LowerOnly;
     /// How long a shell waits for somebody to come back.
@@ -329,6 +356,8 @@ policy_keys! {
     ACCESS_SEAL_HOURS = "access.seal_hours": number(24, 1, 720) "hours", Platform, None;
     /// How long a certificate lets somebody log in with SSH.
     ACCESS_SSH_CERTIFICATE_MINUTES = "access.ssh_certificate_minutes": number(10, 1, 1440) "minutes", Project, LowerOnly;
+    /// Whether only certificates log in with SSH at gateways. Registered keys do so on a gateway's word alone that their holder is there.
+    ACCESS_SSH_CERTIFICATES_ONLY = "access.ssh_certificates_only": flag(true) "flag", Project, StricterOnly;
     /// Tickets that one caller gets.
     RATE_TICKET = "rate_limit.terminal_ticket_per_minute": number(10, 1, 10000000) "per_minute", Platform, None;
     /// Logins with SSH from one address.
@@ -428,8 +457,9 @@ impl KeyInfo {
     pub fn is_within(&self, value: &str, above: &str) -> bool {
         match (self.guardrail, value.parse::<u64>(), above.parse::<u64>()) {
             (Guardrail::LowerOnly, Ok(value), Ok(above)) => value <= above,
+            (Guardrail::RaiseOnly, Ok(value), Ok(above)) => value >= above,
             (Guardrail::StricterOnly, ..) => self.is_stricter(value, above),
-            (Guardrail::None, ..) | (Guardrail::LowerOnly, ..) => true,
+            (Guardrail::None, ..) | (Guardrail::LowerOnly, ..) | (Guardrail::RaiseOnly, ..) => true,
         }
     }
 
@@ -443,7 +473,8 @@ impl KeyInfo {
                 (Ok(value), Ok(above)) => above.holds_all(&value),
                 _ => false,
             },
-            Kind::Number { .. } | Kind::Flag { .. } | Kind::Currency { .. } | Kind::Tag { .. } => true,
+            Kind::Flag { .. } => value == "true" || above == "false",
+            Kind::Number { .. } | Kind::Currency { .. } | Kind::Tag { .. } => true,
         }
     }
 }

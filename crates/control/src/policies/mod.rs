@@ -10,6 +10,7 @@ mod routes;
 mod store;
 
 pub use resolve::{Levels, Resolved, resolve};
+pub use routes::change;
 
 use std::{
     collections::HashMap,
@@ -17,7 +18,11 @@ use std::{
     time::Duration,
 };
 
-use contract::{Label, id::OrganizationId};
+use contract::{
+    Label,
+    id::OrganizationId,
+    policies::{PolicyLevel, PolicySet},
+};
 use kernel::{Db, Tx, money::Currency};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -26,10 +31,14 @@ use uuid::Uuid;
 use keys::{ChoiceKey, CurrencyKey, FlagKey, KeyInfo, NumberKey, PortsKey, TagKey};
 pub use ports::Ports;
 
+use crate::{events::emit, wallets};
+
 /// The platform's own values as last read.
 #[derive(Clone, Default)]
 pub struct Policies {
     platform: Arc<RwLock<Arc<HashMap<String, String>>>>,
+    /// Readings take turns, so that an older one never replaces a newer one.
+    reading: Arc<tokio::sync::Mutex<()>>,
     changed: Arc<Notify>,
 }
 
@@ -42,6 +51,10 @@ impl Policies {
     }
 
     pub fn flag(&self, key: FlagKey) -> bool {
+        key.read(self.snapshot().get(key.0.name).map(String::as_str))
+    }
+
+    pub fn choice(&self, key: ChoiceKey) -> &'static str {
         key.read(self.snapshot().get(key.0.name).map(String::as_str))
     }
 
@@ -59,6 +72,7 @@ impl Policies {
     }
 
     pub async fn refresh(&self, db: &Db) -> sqlx::Result<()> {
+        let _turn = self.reading.lock().await;
         let values = store::platform(db).await?;
         *self.platform.write().expect("no code panics while it holds this lock") = Arc::new(values);
         Ok(())
@@ -100,6 +114,24 @@ pub async fn number_in(
 ) -> sqlx::Result<u64> {
     let levels = store::levels(tx, key.0.name, organization, project).await?;
     Ok(key.read(Some(&resolve(key.0, &levels).value)))
+}
+
+/// Whether somebody chose a value for the platform.
+pub async fn is_chosen(tx: &mut Tx, key: FlagKey) -> sqlx::Result<bool> {
+    Ok(store::levels(tx, key.0.name, None, None).await?.platform.is_some())
+}
+
+/// Chooses a value for the platform unless somebody did; whether nobody had.
+pub async fn choose_once(tx: &mut Tx, key: FlagKey, value: bool) -> sqlx::Result<bool> {
+    let value = value.to_string();
+    if !store::set_if_unset(tx, key.0.name, &value).await? {
+        return Ok(false);
+    }
+    let level = PolicyLevel::Platform.into();
+    let event = PolicySet { key: key.0.name.into(), level, project_id: None, value };
+    emit(tx, None, key.0.name, &event);
+    wallets::look_again(tx).await?;
+    Ok(true)
 }
 
 /// Where a policy applies.

@@ -58,6 +58,14 @@ mod tests {
         let value = |it| resolve(recording, &it).value;
         assert_eq!(value(levels(None, Some("required"), Some("off"))), "required", "a project may not loosen it");
         assert_eq!(value(levels(Some("on"), None, Some("required"))), "required");
+        let days = keys::ACCESS_RECORDING_DAYS.0;
+        let value = |it| resolve(days, &it).value;
+        assert_eq!(value(levels(Some("365"), Some("1"), Some("2"))), "365", "what is evidence may only last longer");
+        assert_eq!(value(levels(Some("30"), Some("60"), Some("90"))), "90");
+        let input = keys::ACCESS_RECORD_INPUT.0;
+        let value = |it| resolve(input, &it).value;
+        assert_eq!(value(levels(Some("true"), Some("false"), None)), "true", "a flag may only be turned on");
+        assert_eq!(value(levels(None, Some("true"), Some("false"))), "true");
         let free = keys::EVENTS_DAYS.0;
         assert_eq!(resolve(free, &levels(Some("5"), Some("50"), None)).value, "50");
     }

@@ -17,8 +17,8 @@ use super::{
     store::{self, Setting},
 };
 use crate::{
-    allocations,
     app::App,
+    corrections::{Asked, Proposal, second_person},
     events::emit,
     http::{Call, Failure, Handle, Request},
     wallets,
@@ -72,14 +72,14 @@ macro_rules! level {
             async fn handle(&self, $call: &mut Call, request: Request<$set>) -> Result<Policy, Failure> {
                 let $path = request.path;
                 let place = $place;
-                set($call, place, key(&$path.key)?, &request.body.value).await
+                set(self, $call, place, key(&$path.key)?, &request.body.value).await
             }
         }
         impl Handle<$unset> for App {
             async fn handle(&self, $call: &mut Call, request: Request<$unset>) -> Result<Policy, Failure> {
                 let $path = request.path;
                 let place = $place;
-                unset($call, place, key(&$path.key)?).await
+                unset(self, $call, place, key(&$path.key)?).await
             }
         }
     };
@@ -120,7 +120,53 @@ async fn explain(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result
     Ok(describe(key, place, &settings))
 }
 
-async fn set(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) -> Result<Policy, Failure> {
+async fn set(app: &App, call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) -> Result<Policy, Failure> {
+    let value = accept(call, place, key, value).await?;
+    by_two(app, call, place, key, Some(&value)).await?;
+    write(call, place, key, value).await
+}
+
+async fn unset(app: &App, call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<Policy, Failure> {
+    by_two(app, call, place, key, None).await?;
+    remove(call, place, key).await
+}
+
+/// Sets or unsets a policy of the platform, as two agreed.
+pub async fn change(call: &mut Call, name: &str, value: Option<&str>) -> Result<Policy, Failure> {
+    let key = key(name)?;
+    match value {
+        None => remove(call, PLATFORM, key).await,
+        Some(value) => {
+            let value = accept(call, PLATFORM, key, value).await?;
+            write(call, PLATFORM, key, value).await
+        }
+    }
+}
+
+/// Four eyes guard their own switch: whoever could turn them off alone would
+/// need no second person for anything.
+async fn by_two(
+    app: &App,
+    call: &mut Call,
+    place: Place,
+    key: &'static KeyInfo,
+    value: Option<&str>,
+) -> Result<(), Failure> {
+    let guarded = keys::BILLING_FOUR_EYES;
+    if place.level() != PolicyLevel::Platform || key.name != guarded.0.name || guarded.read(value) {
+        return Ok(());
+    }
+    call.about(key.name);
+    let summary = match value {
+        Some(value) => format!("set the policy `{}` to {value} for the platform", key.name),
+        None => format!("unset the policy `{}` for the platform", key.name),
+    };
+    let proposal = Proposal::Policy { key: key.name.to_owned(), value: value.map(str::to_owned) };
+    second_person(app, call, Asked { proposal, organization: None, summary, reason: "" }).await
+}
+
+/// The value as it is stored, if it may be set there.
+async fn accept(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) -> Result<String, Failure> {
     let level = place.level();
     if level > key.deepest {
         let detail = format!("`{}` is set for the {} at the lowest", key.name, key.deepest);
@@ -134,11 +180,20 @@ async fn set(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) 
         }
         let above = resolve(key, &above);
         if !key.is_within(&value, &above.value) {
-            let how = if key.guardrail == Guardrail::LowerOnly { "be lowered" } else { "become stricter" };
+            let how = match key.guardrail {
+                Guardrail::LowerOnly => "be lowered",
+                Guardrail::RaiseOnly => "be raised",
+                Guardrail::StricterOnly | Guardrail::None => "become stricter",
+            };
             let detail = format!("the {} sets {}, which may only {how} here", above.source, above.value);
             return Err(Failure::new(Code::InvalidValue, detail));
         }
     }
+    Ok(value)
+}
+
+async fn write(call: &mut Call, place: Place, key: &'static KeyInfo, value: String) -> Result<Policy, Failure> {
+    let level = place.level();
     store::set(
         &mut call.tx,
         key.name,
@@ -148,7 +203,6 @@ async fn set(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) 
     )
     .await?;
     money_changed(call, place, key).await?;
-    recording_changed(call, place, key).await?;
     call.about(key.name);
     call.note("value", value.clone());
     call.note("level", level.as_str());
@@ -157,14 +211,13 @@ async fn set(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) 
     explain(call, place, key).await
 }
 
-async fn unset(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<Policy, Failure> {
+async fn remove(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<Policy, Failure> {
     let level = place.level();
     let (organization, project) = (place.organization.map(|it| it.uuid()), place.project.map(|it| it.uuid()));
     call.about(key.name);
     call.note("level", level.as_str());
     if store::unset(&mut call.tx, key.name, organization, project).await? {
         money_changed(call, place, key).await?;
-        recording_changed(call, place, key).await?;
         let event = PolicyUnset { key: key.name.into(), level: level.into(), project_id: place.project };
         emit(&mut call.tx, place.organization, key.name, &event);
     }
@@ -175,14 +228,6 @@ async fn unset(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<P
 async fn money_changed(call: &mut Call, place: Place, key: &KeyInfo) -> Result<(), Failure> {
     if place.level() == PolicyLevel::Platform && key.name.starts_with("billing.") {
         wallets::look_again(&mut call.tx).await?;
-    }
-    Ok(())
-}
-
-/// Whom hosts let in by themselves follows from it.
-async fn recording_changed(call: &mut Call, place: Place, key: &KeyInfo) -> Result<(), Failure> {
-    if key.name == keys::ACCESS_RECORDING.0.name {
-        allocations::keys_again(&mut call.tx, place.organization, place.project).await?;
     }
     Ok(())
 }

@@ -107,6 +107,18 @@ pub async fn set(
     Ok(())
 }
 
+/// Sets a value of the platform unless one is set; whether none was.
+pub async fn set_if_unset(tx: &mut Tx, key: &str, value: &str) -> sqlx::Result<bool> {
+    let added = sqlx::query(
+        "INSERT INTO policies (key, value) VALUES ($1, $2) ON CONFLICT (key, organization_id, project_id) DO NOTHING",
+    )
+    .bind(key)
+    .bind(value)
+    .execute(tx.conn())
+    .await?;
+    Ok(added.rows_affected() == 1)
+}
+
 /// Says whether a value was set there.
 pub async fn unset(tx: &mut Tx, key: &str, organization: Option<Uuid>, project: Option<Uuid>) -> sqlx::Result<bool> {
     let gone = sqlx::query(

@@ -4,4 +4,5 @@
 mod routes;
 mod store;
 
-pub use store::{in_force, insert as add, is_used, only_in};
+pub use routes::set_late;
+pub use store::{currencies, in_force, insert as add, is_used};

@@ -21,11 +21,32 @@ struct Row {
 
 const COLUMNS: &str = "id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at, created_at";
 
+/// The smallest step of the database's clock.
+const CLOCK_STEP_S: f64 = 1e-6; // bound: PostgreSQL's own
+
+/// The first moment at which a price that is set in this transaction can take
+/// effect. Until the commit nothing of the SKU starts, and whatever started
+/// before did so earlier than this, also where the clock was set back.
+pub async fn first_moment(tx: &mut Tx, sku: SkuId) -> sqlx::Result<Timestamp> {
+    sqlx::query("SELECT pg_advisory_xact_lock(price_key($1))").bind(sku.uuid()).execute(tx.conn()).await?;
+    // As `mark_usage` finds its moment: by the last mark too, which may not be posted yet.
+    let moment: jiff_sqlx::Timestamp = sqlx::query_scalar(
+        "SELECT greatest(app_clock(), (SELECT max(posted_to) FROM books),
+           (SELECT max(last.at) FROM books CROSS JOIN LATERAL (SELECT max(usage.at) AS at FROM usage
+              WHERE usage.organization_id = books.organization_id) AS last) + make_interval(secs => $1))",
+    )
+    .bind(CLOCK_STEP_S)
+    .fetch_one(tx.conn())
+    .await?;
+    Ok(moment.to_jiff())
+}
+
 /// Adds the next version. The SKU is locked: versions of one must not meet.
 pub async fn insert(tx: &mut Tx, sku: SkuId, spec: &PriceSpec) -> sqlx::Result<Price> {
+    let now = first_moment(tx, sku).await?;
     let statement = format!(
         "INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
-         SELECT $1, $2, coalesce(max(version), 0) + 1, $3, $4, coalesce($5, app_now())
+         SELECT $1, $2, coalesce(max(version), 0) + 1, $3, $4, $5
          FROM prices WHERE sku_id = $2 AND currency = $3
          RETURNING {COLUMNS}"
     );
@@ -34,7 +55,7 @@ pub async fn insert(tx: &mut Tx, sku: SkuId, spec: &PriceSpec) -> sqlx::Result<P
         .bind(sku.uuid())
         .bind(spec.currency.as_str())
         .bind(spec.price_micros_per_gpu_hour)
-        .bind(spec.effective_at.map(kernel::clock::bind))
+        .bind(kernel::clock::bind(spec.effective_at.unwrap_or(now)))
         .fetch_one(tx.conn())
         .await?;
     price(row)
@@ -71,16 +92,13 @@ pub async fn in_force(tx: &mut Tx, sku: SkuId, currency: &CurrencyCode, at: Time
     row.map(price).transpose()
 }
 
-/// In which currencies a SKU costs something now, when this one is not among
-/// them. What has no price at all is free; what has one elsewhere is not.
-pub async fn only_in(tx: &mut Tx, sku: SkuId, currency: Currency) -> sqlx::Result<Option<String>> {
+/// In which currencies a SKU has a price now; one that begins later does not count.
+pub async fn currencies(tx: &mut Tx, sku: SkuId) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar(
-        "SELECT string_agg(DISTINCT currency, ', ') FROM prices WHERE sku_id = $1 AND effective_at <= app_now()
-         HAVING NOT bool_or(currency = $2)",
+        "SELECT DISTINCT currency FROM prices WHERE sku_id = $1 AND effective_at <= app_now() ORDER BY currency",
     )
     .bind(sku.uuid())
-    .bind(currency.as_str())
-    .fetch_optional(tx.conn())
+    .fetch_all(tx.conn())
     .await
 }
 

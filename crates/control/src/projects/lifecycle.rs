@@ -5,7 +5,7 @@ use contract::{
     id::ProjectId,
     projects::ProjectState::{self, Active, Deleted, Deleting},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -24,6 +24,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [ProjectState] = ProjectState::ALL;
     const EVENTS: &'static [Event] = &[Event::DeleteRequested, Event::Deleted];
     const INITIAL: ProjectState = Active;
+    const PARENT_END: ParentEnd = ParentEnd::EndsToo("`projects/consume.rs`, when its organization is closed");
 
     fn is_driven(state: ProjectState) -> bool {
         match state {

@@ -2,14 +2,16 @@
 //! every project of an organization to be deleted.
 
 mod consume;
+mod contents;
 pub mod lifecycle;
 mod reconcile;
 mod routes;
 mod store;
 
 pub use consume::DeleteWithOrganization;
+pub use contents::{Resident, preview};
 pub use reconcile::ProjectReconciler;
-pub use store::lock_active;
+pub use store::{lock_active, share_state};
 
 use contract::{
     Name,

@@ -3,13 +3,14 @@
 use contract::{
     Code, Page,
     projects::{
-        CreateProject, DeleteProject, GetProject, ListProjects, Project, ProjectCreated, ProjectRenamed, ProjectState,
-        RenameProject,
+        CreateProject, DeleteProject, EndingPreview, GetProject, ListProjects, PreviewProjectDeletion, Project,
+        ProjectCreated, ProjectRenamed, ProjectState, RenameProject,
     },
 };
 use kernel::machine::transition;
 
 use super::{
+    contents,
     lifecycle::{Event, Lifecycle},
     store::{self, Inserted, Renamed},
 };
@@ -71,10 +72,23 @@ impl Handle<RenameProject> for App {
     }
 }
 
+impl Handle<PreviewProjectDeletion> for App {
+    async fn handle(
+        &self,
+        call: &mut Call,
+        request: Request<PreviewProjectDeletion>,
+    ) -> Result<EndingPreview, Failure> {
+        let (organization, id) = (call.organization(), request.path.project_id);
+        store::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("project"))?;
+        Ok(contents::preview(&mut call.tx, organization, Some(id)).await?)
+    }
+}
+
 impl Handle<DeleteProject> for App {
     async fn handle(&self, call: &mut Call, request: Request<DeleteProject>) -> Result<Project, Failure> {
         let id = request.path.project_id;
-        let mut project = store::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("project"))?;
+        // Who asks at the same time waits, and then finds it done.
+        let mut project = store::get_still(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("project"))?;
         // Asking again for what is under way or done changes nothing.
         if project.state == ProjectState::Active {
             let row = store::versioned(&project)?;

@@ -78,6 +78,23 @@ pub async fn get(tx: &mut Tx, id: ProjectId) -> sqlx::Result<Option<Project>> {
     row.map(project).transpose()
 }
 
+/// The same, and nobody moves it before this transaction ends.
+pub async fn get_still(tx: &mut Tx, id: ProjectId) -> sqlx::Result<Option<Project>> {
+    let statement = format!("SELECT {COLUMNS} FROM projects WHERE id = $1 FOR NO KEY UPDATE");
+    let row: Option<Row> =
+        sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id.uuid()).fetch_optional(tx.conn()).await?;
+    row.map(project).transpose()
+}
+
+/// In which state a project is; it stays so until the commit, and others may ask the same meanwhile.
+pub async fn share_state(tx: &mut Tx, id: ProjectId) -> sqlx::Result<Option<ProjectState>> {
+    let state: Option<String> = sqlx::query_scalar("SELECT state FROM projects WHERE id = $1 FOR SHARE")
+        .bind(id.uuid())
+        .fetch_optional(tx.conn())
+        .await?;
+    state.as_deref().map(crate::rows::known).transpose()
+}
+
 /// Whether the organization has that project and it is active; then it stays so until the commit.
 pub async fn lock_active(tx: &mut Tx, organization: OrganizationId, id: ProjectId) -> sqlx::Result<bool> {
     let statement =

@@ -5,7 +5,7 @@ use contract::{
     id::ProviderId,
     providers::ProviderState::{self, Active, Removed, Removing},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -24,6 +24,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [ProviderState] = ProviderState::ALL;
     const EVENTS: &'static [Event] = &[Event::RemoveRequested, Event::Removed];
     const INITIAL: ProviderState = Active;
+    const PARENT_END: ParentEnd = ParentEnd::Unowned;
 
     fn is_driven(state: ProviderState) -> bool {
         match state {

@@ -44,6 +44,7 @@ enum AskError {
 
 impl Reconciler for ProviderReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::MACHINES;
     type Seen = Supply;
     type Found = Heard;
     type Verdict = Heard;

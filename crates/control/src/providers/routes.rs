@@ -60,10 +60,14 @@ impl Handle<GetProvider> for App {
 impl Handle<ChangeProvider> for App {
     async fn handle(&self, call: &mut Call, request: Request<ChangeProvider>) -> Result<MetalProvider, Failure> {
         let (id, change) = (request.path.provider_id, &request.body);
-        read(call, id).await?;
+        let known = read(call, id).await?;
         if let Some(key) = &change.api_key {
             check_key(key.expose())?;
             call.note("api_key", "replaced");
+        } else if change.url.as_ref().is_some_and(|it| *it != known.url) {
+            // Whoever answers at the new address would be sent the key.
+            let detail = "another address needs the API key again: the one in use was given for the old address";
+            return Err(Trouble::new(Code::InvalidValue, detail).at("api_key").into());
         }
         let api_key = change.api_key.as_ref().map(|it| store::seal(&self.keyring, id, it.expose()));
         let changed = store::change(&mut call.tx, id, change, api_key).await?;

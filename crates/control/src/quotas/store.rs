@@ -19,11 +19,12 @@ struct Row {
     set_at: jiff_sqlx::Timestamp,
 }
 
-/// What is released or failed holds nothing; everything else counts as it was asked for.
+/// Counted as admission counts it: what is over and what a lost host held is left out.
 const SELECT: &str = "
     SELECT q.id, q.organization_id, q.sku_id, s.name AS sku, q.gpus, q.set_at,
       (SELECT coalesce(sum(a.gpus * a.nodes), 0) FROM allocations a
-       WHERE a.organization_id = q.organization_id AND a.sku_id = q.sku_id AND a.state NOT IN ('released', 'failed')) AS used
+       WHERE a.organization_id = q.organization_id AND a.sku_id = q.sku_id
+         AND counts_against_limits(a.state, a.alive_until)) AS used
     FROM quotas q JOIN skus s ON s.id = q.sku_id";
 
 pub async fn set(tx: &mut Tx, organization: OrganizationId, sku: SkuId, gpus: u32) -> sqlx::Result<Option<Quota>> {

@@ -1,15 +1,17 @@
 //! One asciicast out of a recording's pieces: one header, times that run on, and
-//! a marker where something is missing. Pure.
+//! a marker where something is missing. Pure, and in constant memory: a piece is
+//! read a few lines at a time.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Cursor, Read};
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 /// A piece as it was stored: asciicast lines, compressed.
 #[derive(Clone)]
 pub struct Piece {
     pub segment: u32,
-    pub bytes: bytes::Bytes,
+    pub bytes: Bytes,
     /// Offsets of the output in it.
     pub from: u64,
     pub to: u64,
@@ -17,44 +19,121 @@ pub struct Piece {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AssembleError {
-    #[error("it is larger than {0} bytes")]
-    TooLarge(usize),
-    #[error("piece {number} of segment {segment} cannot be read")]
-    Unreadable { segment: u32, number: usize },
+    #[error("a piece of segment {segment} cannot be read")]
+    Unreadable { segment: u32 },
 }
 
-/// When a segment began, in seconds since the recording did, by its number.
-pub type Starts<'a> = &'a dyn Fn(u32) -> f64;
+// bound: the longest line of a piece; gateways write far shorter ones
+const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
+// bound: what decompressing may keep, as a power of two; gateways use less
+const WINDOW_LOG: u32 = 23;
 
-/// Puts the pieces together, up to `most` bytes.
-pub fn assemble(pieces: &[Piece], starts: Starts<'_>, most: usize) -> Result<Vec<u8>, AssembleError> {
-    let mut cast =
-        Cast { text: Vec::new(), has_header: false, shift: 0.0, reached_s: 0.0, again: Again::default(), most };
-    let (mut segment, mut reached) = (None, None::<u64>);
-    for (number, piece) in pieces.iter().enumerate() {
-        let lines =
-            decompress(&piece.bytes, most).ok_or(AssembleError::Unreadable { segment: piece.segment, number })?;
-        let is_new = segment != Some(piece.segment);
-        segment = Some(piece.segment);
-        let gap = reached.filter(|to| piece.from > *to).map(|to| piece.from - to);
-        cast.again = Again::of(piece, &lines, reached.unwrap_or(0));
-        reached = Some(reached.unwrap_or(0).max(piece.to));
-        cast.add(&lines, is_new.then(|| starts(piece.segment)), gap)?;
-    }
-    if !cast.has_header {
-        cast.push(&json!({ "version": 2, "width": 80, "height": 24 }))?;
-    }
-    Ok(cast.text)
-}
-
-struct Cast {
-    text: Vec<u8>,
+/// What was assembled so far.
+pub struct Assembler {
     has_header: bool,
     /// Added to the times of the present segment.
     shift: f64,
     reached_s: f64,
+    segment: Option<u32>,
+    /// The offset up to which output was shown.
+    reached: Option<u64>,
+}
+
+/// A piece that is being read.
+pub struct Reading {
+    segment: u32,
+    lines: Lines,
     again: Again,
-    most: usize,
+    /// When its segment began, if this is the first piece of it.
+    began_s: Option<f64>,
+    /// Bytes of output that are missing before it.
+    gap: Option<u64>,
+    is_first: bool,
+}
+
+impl Assembler {
+    pub fn new() -> Self {
+        Self { has_header: false, shift: 0.0, reached_s: 0.0, segment: None, reached: None }
+    }
+
+    /// Begins with the next piece, whose segment began so many seconds after the recording.
+    pub fn begin(&mut self, piece: &Piece, start_s: f64) -> Result<Reading, AssembleError> {
+        let is_new = self.segment != Some(piece.segment);
+        self.segment = Some(piece.segment);
+        let gap = self.reached.filter(|to| piece.from > *to).map(|to| piece.from - to);
+        let again = Again::of(piece, self.reached.unwrap_or(0))?;
+        self.reached = Some(self.reached.unwrap_or(0).max(piece.to));
+        let lines = Lines::of(piece)?;
+        Ok(Reading { segment: piece.segment, lines, again, began_s: is_new.then_some(start_s), gap, is_first: true })
+    }
+
+    /// Adds lines of the piece to `text` until it has `enough` bytes; whether
+    /// there may be more.
+    pub fn read(&mut self, reading: &mut Reading, text: &mut Vec<u8>, enough: usize) -> Result<bool, AssembleError> {
+        while text.len() < enough {
+            let unreadable = AssembleError::Unreadable { segment: reading.segment };
+            match reading.lines.next().map_err(|_| unreadable)? {
+                None => return Ok(false),
+                Some(line) => self.add(&line, reading, text),
+            }
+        }
+        Ok(true)
+    }
+
+    /// What comes after the last piece.
+    pub fn end(&mut self, text: &mut Vec<u8>) {
+        if !self.has_header {
+            self.has_header = true;
+            push(text, &json!({ "version": 2, "width": 80, "height": 24 }));
+        }
+    }
+
+    fn add(&mut self, line: &str, reading: &mut Reading, text: &mut Vec<u8>) {
+        match serde_json::from_str::<Value>(line) {
+            Ok(Value::Object(header)) => {
+                if !self.has_header {
+                    self.has_header = true;
+                    push(text, &Value::Object(header));
+                }
+            }
+            Ok(Value::Array(mut event)) if event.len() == 3 && event[0].is_number() => {
+                let at = event[0].as_f64().unwrap_or_default();
+                if std::mem::take(&mut reading.is_first) {
+                    if let Some(began_s) = reading.began_s {
+                        // Times of a segment count from its own start.
+                        self.shift = began_s.max(self.reached_s - at);
+                    }
+                    if let Some(gap) = reading.gap {
+                        let said = format!("{gap} bytes of output are missing here");
+                        self.event(at + self.shift, json!("m"), json!(said), text);
+                    }
+                }
+                let (kind, mut data) = (event[1].take(), event[2].take());
+                if kind == "o"
+                    && let Some(shown) = data.as_str()
+                {
+                    match reading.again.cut(shown) {
+                        Some(rest) => data = json!(rest),
+                        None => return,
+                    }
+                }
+                self.event(at + self.shift, kind, data, text);
+            }
+            // What a gateway did not write as it should is left out; its hash still counts.
+            Ok(_) | Err(_) => (),
+        }
+    }
+
+    fn event(&mut self, at: f64, kind: Value, data: Value, text: &mut Vec<u8>) {
+        // Players want times that never go back.
+        self.reached_s = self.reached_s.max((at * 1e6).round() / 1e6);
+        push(text, &json!([self.reached_s, kind, data]));
+    }
+}
+
+fn push(text: &mut Vec<u8>, line: &Value) {
+    text.extend_from_slice(line.to_string().as_bytes());
+    text.push(b'\n');
 }
 
 /// Output at the beginning of a piece that an earlier piece holds already: the
@@ -67,16 +146,20 @@ struct Again {
 }
 
 impl Again {
-    fn of(piece: &Piece, lines: &str, reached: u64) -> Self {
+    fn of(piece: &Piece, reached: u64) -> Result<Self, AssembleError> {
         let overlap = reached.min(piece.to).saturating_sub(piece.from);
         if overlap == 0 {
-            return Self::default();
+            return Ok(Self::default());
         }
-        let text: u64 = lines.lines().filter_map(output).map(|it| it.len() as u64).sum();
+        let mut lines = Lines::of(piece)?;
+        let mut text: u64 = 0;
+        while let Some(line) = lines.next().map_err(|_| AssembleError::Unreadable { segment: piece.segment })? {
+            text += output(&line).map_or(0, |it| it.len() as u64);
+        }
         // Where not all of it was text, or a screen is among it, offsets are not
         // those of the text: as much of it goes as of the output.
         let left = u128::from(text) * u128::from(overlap) / u128::from((piece.to - piece.from).max(1));
-        Self { left: usize::try_from(left).unwrap_or(usize::MAX) }
+        Ok(Self { left: usize::try_from(left).unwrap_or(usize::MAX) })
     }
 
     /// What is left of a text, if anything is.
@@ -93,75 +176,26 @@ fn output(line: &str) -> Option<String> {
     (code == "o").then_some(text)
 }
 
-impl Cast {
-    fn add(&mut self, lines: &str, began_s: Option<f64>, gap: Option<u64>) -> Result<(), AssembleError> {
-        let mut is_first = true;
-        for line in lines.lines().filter(|it| !it.is_empty()) {
-            match serde_json::from_str::<Value>(line) {
-                Ok(Value::Object(header)) => {
-                    if !self.has_header {
-                        self.has_header = true;
-                        self.push(&Value::Object(header))?;
-                    }
-                }
-                Ok(Value::Array(mut event)) if event.len() == 3 && event[0].is_number() => {
-                    let at = event[0].as_f64().unwrap_or_default();
-                    if is_first {
-                        is_first = false;
-                        if let Some(began_s) = began_s {
-                            self.begin(at, began_s);
-                        }
-                        if let Some(gap) = gap {
-                            let said = format!("{gap} bytes of output are missing here");
-                            self.event(at + self.shift, json!("m"), json!(said))?;
-                        }
-                    }
-                    let (kind, mut data) = (event[1].take(), event[2].take());
-                    if kind == "o"
-                        && let Some(text) = data.as_str()
-                    {
-                        match self.again.cut(text) {
-                            Some(rest) => data = json!(rest),
-                            None => continue,
-                        }
-                    }
-                    self.event(at + self.shift, kind, data)?;
-                }
-                // What a gateway did not write as it should is left out; its hash still counts.
-                Ok(_) | Err(_) => (),
-            }
+/// The lines of a piece, one at a time.
+struct Lines(BufReader<zstd::stream::read::Decoder<'static, Cursor<Bytes>>>);
+
+impl Lines {
+    fn of(piece: &Piece) -> Result<Self, AssembleError> {
+        let unreadable = |_| AssembleError::Unreadable { segment: piece.segment };
+        let mut decoder =
+            zstd::stream::read::Decoder::with_buffer(Cursor::new(piece.bytes.clone())).map_err(unreadable)?;
+        decoder.window_log_max(WINDOW_LOG).map_err(unreadable)?;
+        Ok(Self(BufReader::new(decoder)))
+    }
+
+    fn next(&mut self) -> std::io::Result<Option<String>> {
+        let mut line = String::new();
+        let read = self.0.by_ref().take(MAX_LINE_BYTES).read_line(&mut line)?;
+        if read as u64 == MAX_LINE_BYTES && !line.ends_with('\n') {
+            return Err(std::io::Error::other("a line is too long"));
         }
-        Ok(())
+        Ok((read > 0).then_some(line))
     }
-
-    /// Times of a segment count from its own start.
-    fn begin(&mut self, first: f64, began_s: f64) {
-        self.shift = began_s.max(self.reached_s - first);
-    }
-
-    fn event(&mut self, at: f64, kind: Value, data: Value) -> Result<(), AssembleError> {
-        // Players want times that never go back.
-        self.reached_s = self.reached_s.max((at * 1e6).round() / 1e6);
-        self.push(&json!([self.reached_s, kind, data]))
-    }
-
-    fn push(&mut self, line: &Value) -> Result<(), AssembleError> {
-        let text = line.to_string();
-        if self.text.len() + text.len() >= self.most {
-            return Err(AssembleError::TooLarge(self.most));
-        }
-        self.text.extend_from_slice(text.as_bytes());
-        self.text.push(b'\n');
-        Ok(())
-    }
-}
-
-/// The text of a piece, if it is one and not larger than it may be.
-fn decompress(bytes: &[u8], most: usize) -> Option<String> {
-    let limit = u64::try_from(most).ok()?;
-    let mut text = String::new();
-    zstd::stream::Decoder::new(bytes).ok()?.take(limit).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 #[cfg(test)]
@@ -175,8 +209,24 @@ mod tests {
         Piece { segment, bytes, from, to }
     }
 
-    fn lines(pieces: &[Piece], starts: Starts<'_>) -> Vec<String> {
-        let whole = assemble(pieces, starts, 1 << 20).unwrap();
+    /// A few bytes at a time, as slow readers ask for them.
+    fn assemble(pieces: &[Piece], starts: &dyn Fn(u32) -> f64) -> Result<Vec<u8>, AssembleError> {
+        let (mut assembler, mut whole) = (Assembler::new(), Vec::new());
+        for piece in pieces {
+            let mut reading = assembler.begin(piece, starts(piece.segment))?;
+            let mut is_more = true;
+            while is_more {
+                let mut text = Vec::new();
+                is_more = assembler.read(&mut reading, &mut text, 1)?;
+                whole.extend(text);
+            }
+        }
+        assembler.end(&mut whole);
+        Ok(whole)
+    }
+
+    fn lines(pieces: &[Piece], starts: &dyn Fn(u32) -> f64) -> Vec<String> {
+        let whole = assemble(pieces, starts).unwrap();
         String::from_utf8(whole).unwrap().lines().map(str::to_owned).collect()
     }
 
@@ -231,11 +281,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_or_too_large_is_refused() {
-        let broken = Piece { segment: 0, bytes: bytes::Bytes::from_static(b"nonsense"), from: 0, to: 1 };
-        assert_eq!(assemble(&[broken], &|_| 0.0, 100), Err(AssembleError::Unreadable { segment: 0, number: 0 }));
-        let large = piece(0, (0, 1), &format!("{HEADER}\n[0.1,\"o\",\"{}\"]\n", "x".repeat(300)));
-        let many: Vec<Piece> = (0..3).map(|at| Piece { from: at, to: at + 1, ..large.clone() }).collect();
-        assert_eq!(assemble(&many, &|_| 0.0, 500), Err(AssembleError::TooLarge(500)));
+    fn what_is_broken_is_refused() {
+        let broken = Piece { segment: 0, bytes: Bytes::from_static(b"nonsense"), from: 0, to: 1 };
+        assert_eq!(assemble(&[broken], &|_| 0.0), Err(AssembleError::Unreadable { segment: 0 }));
+        let endless = piece(0, (0, 1), &"x".repeat(MAX_LINE_BYTES as usize + 1));
+        assert_eq!(assemble(&[endless], &|_| 0.0), Err(AssembleError::Unreadable { segment: 0 }));
+        assert_eq!(lines(&[], &|_| 0.0), [r#"{"height":24,"version":2,"width":80}"#]);
     }
 }

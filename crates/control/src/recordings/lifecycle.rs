@@ -5,7 +5,7 @@ use contract::{
     id::RecordingId,
     recordings::RecordingState::{self, Deleted, Recording, Sealed},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -24,6 +24,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [RecordingState] = RecordingState::ALL;
     const EVENTS: &'static [Event] = &[Event::Sealed, Event::Deleted];
     const INITIAL: RecordingState = Recording;
+    const PARENT_END: ParentEnd = ParentEnd::Stays("evidence, for as long as `access.recording_days` says");
 
     fn is_driven(state: RecordingState) -> bool {
         match state {

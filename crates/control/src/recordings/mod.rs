@@ -3,14 +3,19 @@
 //! over them all goes into the audit log. Only retention deletes them.
 
 mod assemble;
+mod at_rest;
+mod download;
 pub mod lifecycle;
 mod reconcile;
 mod routes;
 mod seal;
 mod store;
+mod turns;
 
+pub use at_rest::{NAME as KEY_NAME, sealed};
 pub use reconcile::RecordingReconciler;
 pub use store::{NewChunk, Segment, add_chunk, of_session, ordered, segment};
+pub use turns::Downloads;
 
 use contract::{
     Timestamp,

@@ -59,6 +59,7 @@ const MOST_CHUNKS: i64 = 4_000_000;
 
 impl Reconciler for RecordingReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::RECORDINGS;
     /// With the pieces that are to be deleted.
     type Seen = (Visit, Vec<Chunk>);
     type Found = ();

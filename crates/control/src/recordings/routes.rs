@@ -14,9 +14,10 @@ use contract::{
 };
 
 use super::{
-    assemble::{AssembleError, Piece, assemble},
+    download::{self, Download},
     key, seal,
     store::{self, Chunk},
+    turns::Turn,
 };
 use crate::{
     app::App,
@@ -24,8 +25,6 @@ use crate::{
     ports::recording_store::{RecordingStore, StoreError},
 };
 
-// bound: what one answer holds in memory
-const MAX_CAST_BYTES: usize = 64 * 1024 * 1024;
 // bound: pieces that one request reads; a day at one a second
 const MAX_PIECES: usize = 86_400;
 // bound: named in one answer
@@ -84,49 +83,32 @@ impl Handle<VerifyAnyRecording> for App {
 
 impl App {
     async fn download(&self, call: &mut Call, id: RecordingId, part: &RecordingPart) -> Result<Raw, Failure> {
+        let turn = self.turn(call)?;
         let recording = kept(call, id).await?;
         let store = self.recording_store()?;
         let starts = store::segments(&mut call.tx, id).await?;
+        let starts = starts.into_iter().map(|(number, _, after)| (number, after.as_secs_f64())).collect();
         let mut chunks = store::chunks(&mut call.tx, id, MAX_PIECES as i64 + 1).await?;
         chunks.retain(|it| is_within(it, part));
-        let stored: u64 = chunks.iter().map(|it| it.size_bytes).sum();
-        if chunks.len() > MAX_PIECES || stored > MAX_CAST_BYTES as u64 {
-            return Err(too_large());
+        if chunks.len() > MAX_PIECES {
+            return Err(too_long());
         }
-        let mut pieces = Vec::with_capacity(chunks.len());
-        for chunk in &chunks {
-            let bytes = read(&*store, id, chunk).await?.ok_or_else(|| {
-                let detail = format!("piece {} of segment {} is not in the store", chunk.number, chunk.segment);
-                Failure::new(Code::Conflict, detail)
-            })?;
-            pieces.push(Piece { segment: chunk.segment, bytes, from: chunk.from, to: chunk.to });
-        }
-        let start = |segment: u32| {
-            starts.iter().find(|(number, ..)| *number == segment).map_or(0.0, |(.., after)| after.as_secs_f64())
-        };
-        let bytes = assemble(&pieces, &start, MAX_CAST_BYTES).map_err(|error| match error {
-            AssembleError::TooLarge(_) => too_large(),
-            AssembleError::Unreadable { .. } => Failure::new(Code::Conflict, error),
-        })?;
         call.note("session", recording.session_id.to_string());
-        Ok(Raw { bytes, file_name: format!("{id}.cast") })
+        let mut download = Download::new(store, id, starts, &chunks);
+        drop(chunks);
+        // The store is asked without a connection; what is wrong with the beginning is still a problem.
+        let first = call.tx.aside(download.next()).await?.map_err(of_download)?;
+        call.stream(download.into_body(first, turn));
+        Ok(Raw { bytes: Vec::new(), file_name: format!("{id}.cast") })
     }
 
     async fn verify(&self, call: &mut Call, id: RecordingId) -> Result<RecordingProof, Failure> {
+        let _turn = self.turn(call)?;
         let recording = kept(call, id).await?;
         let store = self.recording_store()?;
         let chunks = store::chunks(&mut call.tx, id, MAX_PIECES as i64).await?;
-        let mut problems = Vec::new();
-        for chunk in &chunks {
-            let wrong = match read(&*store, id, chunk).await? {
-                None => "is not in the store",
-                Some(bytes) if digest(&SHA256, &bytes).as_ref() != chunk.sha256 => "was altered",
-                Some(_) => continue,
-            };
-            if problems.len() < MAX_PROBLEMS {
-                problems.push(format!("piece {} of segment {} {wrong}", chunk.number, chunk.segment));
-            }
-        }
+        // The store is asked without a connection.
+        let mut problems = call.tx.aside(differences(&*store, id, &chunks)).await??;
         let root = seal::root(id, &chunks);
         if recording.root.as_ref().is_some_and(|it| *it != root) {
             problems.push("the registered hashes are not those that were sealed".into());
@@ -134,6 +116,10 @@ impl App {
         call.note("is_intact", problems.is_empty());
         let pieces = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         Ok(RecordingProof { recording_id: id, is_intact: problems.is_empty(), pieces, root, problems })
+    }
+
+    fn turn(&self, call: &Call) -> Result<Turn, Failure> {
+        Ok(self.downloads.take(call.caller.actor().as_str(), call.organization_if_any())?)
     }
 
     fn recording_store(&self) -> Result<Arc<dyn RecordingStore>, Failure> {
@@ -156,18 +142,43 @@ async fn kept(call: &mut Call, id: RecordingId) -> Result<Recording, Failure> {
     Ok(recording)
 }
 
+/// The pieces that are missing or are not what was registered.
+async fn differences(store: &dyn RecordingStore, id: RecordingId, chunks: &[Chunk]) -> Result<Vec<String>, Failure> {
+    let mut problems = Vec::new();
+    for chunk in chunks {
+        let wrong = match read(store, id, chunk).await? {
+            None => "is not in the store",
+            Some(bytes) if digest(&SHA256, &bytes).as_ref() != chunk.sha256 => "was altered",
+            Some(_) => continue,
+        };
+        if problems.len() < MAX_PROBLEMS {
+            problems.push(format!("piece {} of segment {} {wrong}", chunk.number, chunk.segment));
+        }
+    }
+    Ok(problems)
+}
+
 async fn read(store: &dyn RecordingStore, id: RecordingId, chunk: &Chunk) -> Result<Option<bytes::Bytes>, Failure> {
     let read = store.get(&key(id, chunk.segment, chunk.number)).await;
-    read.map_err(|error| {
-        tracing::warn!(%error, recording = %id, "the store of recordings failed");
-        unavailable(match error {
-            StoreError::Away(_) => "the store of recordings does not answer",
-            StoreError::Refused(_) => {
-                "the store of recordings refuses this server; an operator has to look at its keys"
-            }
-        })
-        .into()
-    })
+    read.map_err(|error| of_store(id, error))
+}
+
+fn of_store(id: RecordingId, error: StoreError) -> Failure {
+    tracing::warn!(%error, recording = %id, "the store of recordings failed");
+    let detail = match error {
+        StoreError::Away(_) => "the store of recordings does not answer",
+        StoreError::Refused(_) => "the store of recordings refuses this server; an operator has to look at its keys",
+    };
+    unavailable(detail).into()
+}
+
+fn of_download(error: download::DownloadError) -> Failure {
+    match error {
+        download::DownloadError::Store { recording, source } => of_store(recording, source),
+        error @ (download::DownloadError::Missing { .. } | download::DownloadError::Assemble(_)) => {
+            Failure::new(Code::Conflict, error)
+        }
+    }
 }
 
 fn is_within(chunk: &Chunk, part: &RecordingPart) -> bool {
@@ -176,7 +187,7 @@ fn is_within(chunk: &Chunk, part: &RecordingPart) -> bool {
     from && to
 }
 
-fn too_large() -> Failure {
-    let detail = format!("it is larger than {} MiB; ask for parts with `from_s` and `to_s`", MAX_CAST_BYTES >> 20);
+fn too_long() -> Failure {
+    let detail = format!("it has more than {MAX_PIECES} pieces; ask for parts with `from_s` and `to_s`");
     Failure::new(Code::LimitReached, detail)
 }

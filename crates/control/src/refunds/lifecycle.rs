@@ -6,7 +6,7 @@ use contract::{
     id::RefundId,
     refunds::RefundState::{self, Failed, Pending, Requested, Succeeded},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -26,6 +26,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [RefundState] = RefundState::ALL;
     const EVENTS: &'static [Event] = &[Event::Accepted, Event::Succeeded, Event::Failed];
     const INITIAL: RefundState = Requested;
+    const PARENT_END: ParentEnd = ParentEnd::Stays("the record of money");
 
     fn is_driven(state: RefundState) -> bool {
         match state {

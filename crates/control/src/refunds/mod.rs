@@ -9,4 +9,5 @@ mod settle;
 mod store;
 
 pub use reconcile::RefundReconciler;
+pub use routes::{By, create};
 pub use settle::settle;

@@ -39,6 +39,7 @@ pub enum Found {
 
 impl Reconciler for RefundReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::MONEY;
     type Seen = Seen;
     type Found = Found;
     type Verdict = Found;

@@ -2,6 +2,7 @@
 
 use contract::{
     Code, Page,
+    id::PaymentId,
     refunds::{CreateRefund, ListRefunds, Refund, RefundCreated},
 };
 use kernel::{machine::Machine, money::Money, work};
@@ -12,6 +13,7 @@ use super::{
 };
 use crate::{
     app::App,
+    corrections::{Asked, Proposal, second_person},
     events::emit,
     http::{Call, Failure, Handle, Request, Trouble},
     payments,
@@ -19,44 +21,90 @@ use crate::{
 
 impl Handle<CreateRefund> for App {
     async fn handle(&self, call: &mut Call, request: Request<CreateRefund>) -> Result<Refund, Failure> {
-        let provider = payments::provider(&self.payments)?;
-        // Of several at once each sees what the others take: they take turns.
-        let held = payments::lock(&mut call.tx, request.path.payment_id.uuid()).await?;
-        let held = held.ok_or_else(|| Failure::not_found("payment"))?;
-        let (payment, left) = (&held.payment, held.refundable());
-        call.about_organization(payment.organization_id);
-        if payment.received_micros == 0 {
-            return Err(Failure::new(Code::Conflict, "nothing was paid that could be given back"));
-        }
-        let micros = request.body.amount_micros.unwrap_or(left);
-        let shown = |micros| Money::from_micros(micros, held.amount.currency());
-        if micros > left || micros <= 0 {
-            let detail = format!(
-                "at most {} of it can be given back: {} arrived, less what was given back, is on its way back, or is disputed",
-                shown(left.max(0)),
-                shown(payment.received_micros)
-            );
-            return Err(Trouble::new(Code::InvalidValue, detail).at("amount_micros").into());
-        }
-        if let Err(error) = provider.accepts(shown(micros)) {
-            return Err(Trouble::new(Code::InvalidValue, error).at("amount_micros").into());
-        }
-        let actor = call.caller.actor();
-        let new = New { payment, micros, reason: request.body.reason.as_str(), actor: actor.as_str() };
-        let refund = store::insert(&mut call.tx, new).await?.refund;
-        call.note("refund", refund.id.to_string());
-        call.note("amount_micros", micros);
-        call.note("reason", refund.reason.as_str());
-        let event = RefundCreated {
-            id: refund.id,
-            payment_id: payment.id,
-            currency: refund.currency.clone(),
-            amount_micros: micros,
+        let payment_id = request.path.payment_id;
+        let (held, amount) = locked(self, call, payment_id, request.body.amount_micros).await?;
+        let reason = request.body.reason.as_str();
+        call.note("amount_micros", amount.micros());
+        call.note("reason", reason);
+        let asked = Asked {
+            proposal: Proposal::Refund { payment_id, amount_micros: amount.micros() },
+            organization: Some(held.payment.organization_id),
+            summary: format!("refund {amount} of {payment_id}"),
+            reason,
         };
-        emit(&mut call.tx, Some(payment.organization_id), refund.id, &event);
-        work::wake(&mut call.tx, Lifecycle::NAME, refund.id.uuid());
-        Ok(refund)
+        second_person(self, call, asked).await?;
+        let actor = call.caller.actor();
+        add(call, &held, amount, By { actor: actor.as_str(), reason }).await
     }
+}
+
+/// Who asked for a refund, and why.
+#[derive(Debug, Clone, Copy)]
+pub struct By<'a> {
+    pub actor: &'a str,
+    pub reason: &'a str,
+}
+
+/// Gives so much of a payment back, if that is left of it.
+pub async fn create(
+    app: &App,
+    call: &mut Call,
+    payment: PaymentId,
+    micros: i64,
+    by: By<'_>,
+) -> Result<Refund, Failure> {
+    let (held, amount) = locked(app, call, payment, Some(micros)).await?;
+    add(call, &held, amount, by).await
+}
+
+/// A payment that nobody else gives back meanwhile, and how much of it goes
+/// back: all that is left where nothing is said.
+async fn locked(
+    app: &App,
+    call: &mut Call,
+    id: PaymentId,
+    micros: Option<i64>,
+) -> Result<(payments::Held, Money), Failure> {
+    let provider = payments::provider(&app.payments)?;
+    // Of several at once each sees what the others take: they take turns.
+    let held = payments::lock(&mut call.tx, id.uuid()).await?;
+    let held = held.ok_or_else(|| Failure::not_found("payment"))?;
+    let (payment, left) = (&held.payment, held.refundable());
+    call.about_organization(payment.organization_id);
+    if payment.received_micros == 0 {
+        return Err(Failure::new(Code::Conflict, "nothing was paid that could be given back"));
+    }
+    let micros = micros.unwrap_or(left);
+    let shown = |micros| Money::from_micros(micros, held.amount.currency());
+    if micros > left || micros <= 0 {
+        let detail = format!(
+            "at most {} of it can be given back: {} arrived, less what was given back, is on its way back, or is disputed",
+            shown(left.max(0)),
+            shown(payment.received_micros)
+        );
+        return Err(Trouble::new(Code::InvalidValue, detail).at("amount_micros").into());
+    }
+    if let Err(error) = provider.accepts(shown(micros)) {
+        return Err(Trouble::new(Code::InvalidValue, error).at("amount_micros").into());
+    }
+    let amount = shown(micros);
+    Ok((held, amount))
+}
+
+async fn add(call: &mut Call, held: &payments::Held, amount: Money, by: By<'_>) -> Result<Refund, Failure> {
+    let payment = &held.payment;
+    let new = New { payment, micros: amount.micros(), reason: by.reason, actor: by.actor };
+    let refund = store::insert(&mut call.tx, new).await?.refund;
+    call.note("refund", refund.id.to_string());
+    let event = RefundCreated {
+        id: refund.id,
+        payment_id: payment.id,
+        currency: refund.currency.clone(),
+        amount_micros: amount.micros(),
+    };
+    emit(&mut call.tx, Some(payment.organization_id), refund.id, &event);
+    work::wake(&mut call.tx, Lifecycle::NAME, refund.id.uuid());
+    Ok(refund)
 }
 
 impl Handle<ListRefunds> for App {

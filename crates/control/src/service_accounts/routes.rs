@@ -15,6 +15,7 @@ use crate::{
     app::App,
     events::emit,
     http::{Call, Failure, Handle, Request},
+    invitations,
     keys::{self, Owner},
     organizations,
     policies::{self, keys as policy},
@@ -24,9 +25,7 @@ impl Handle<CreateServiceAccount> for App {
     async fn handle(&self, call: &mut Call, request: Request<CreateServiceAccount>) -> Result<ServiceAccount, Failure> {
         let organization = call.organization();
         let role = request.body.role;
-        if !may_give(call, role) {
-            return Err(Failure::new(Code::ScopeExceeded, format!("your role cannot give `{role}`")));
-        }
+        call.caller.check_gives(organization, role)?;
         organizations::lock(&mut call.tx, organization).await?;
         let most =
             policies::number_in(&mut call.tx, policy::SERVICE_ACCOUNTS_MAX, Some(organization.uuid()), None).await?;
@@ -70,6 +69,8 @@ impl Handle<DeleteServiceAccount> for App {
         let account = managed(call, request.path.service_account_id).await?;
         store::delete(&mut call.tx, account.id).await?;
         keys::revoke_all(&mut call.tx, Owner::ServiceAccount { organization, id: account.id }).await?;
+        let maker = kernel::Actor::principal("service_account", account.id);
+        invitations::revoke_beyond(&mut call.tx, organization, maker.as_str(), None).await?;
         emit(&mut call.tx, Some(organization), account.id, &ServiceAccountDeleted { id: account.id });
         Ok(Nothing {})
     }
@@ -108,13 +109,9 @@ async fn read(call: &mut Call, id: ServiceAccountId) -> Result<ServiceAccount, F
 async fn managed(call: &mut Call, id: ServiceAccountId) -> Result<ServiceAccount, Failure> {
     let account = read(call, id).await?;
     let role: Role = crate::rows::known(account.role.as_str())?;
-    if !may_give(call, role) {
+    let own = call.caller.role_in(call.organization());
+    if !own.is_some_and(|it| it.may_give(role)) {
         return Err(Failure::new(Code::ScopeExceeded, format!("your role cannot act for an `{role}`")));
     }
     Ok(account)
-}
-
-fn may_give(call: &Call, role: Role) -> bool {
-    let own = call.caller.role_in(call.organization());
-    own.is_some_and(|it| it.may_give(role))
 }

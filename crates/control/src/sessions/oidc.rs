@@ -4,7 +4,7 @@
 use contract::{
     Code, ShownSecret,
     id::UserId,
-    sessions::{ExchangeOidcToken, FinishOidc, OidcStarted, SessionsRevoked, StartOidc, TokenSet},
+    sessions::{ExchangeOidcToken, FinishOidc, OidcStarted, StartOidc, TokenSet},
 };
 use kernel::{
     Scope, clock,
@@ -17,14 +17,12 @@ use super::{
 };
 use crate::{
     app::App,
-    events::emit,
     http::{Call, Failure, Handle, Request, Trouble, unavailable},
     identity::{
         Oidc,
         oidc::{Identity, OidcError, Redeem},
     },
     invitations,
-    keys::{self, Owner},
     policies::keys as policy,
     users::{self, Subject},
 };
@@ -76,6 +74,11 @@ impl Handle<ExchangeOidcToken> for App {
         let oidc = configured(self)?;
         let identity = oidc.recognise(request.body.id_token.expose()).await.map_err(failed)?;
         call.tx.enter(Scope::Identity).await?;
+        // Without the signature, of which one token may have several.
+        let said = request.body.id_token.expose().rsplit_once('.').map_or("", |it| it.0);
+        if !store::use_id_token(&mut call.tx, &hash_token(said), identity.believed_until).await? {
+            return Err(refused("the identity token was used before: get a new one from the issuer"));
+        }
         sign_in(self, call, oidc, &identity).await
     }
 }
@@ -92,7 +95,11 @@ async fn sign_in(app: &App, call: &mut Call, oidc: &Oidc, identity: &Identity) -
         }
     };
     call.about(user);
-    tokens::open(app, &mut call.tx, user).await
+    // The issuer asks for more than a password itself, unless policy says otherwise.
+    match app.policies.flag(policy::MFA_WITH_OIDC) {
+        true => tokens::open(app, &mut call.tx, user).await,
+        false => tokens::open_verified(app, &mut call.tx, user).await,
+    }
 }
 
 /// The account that a subject not seen before gets: the one with the address
@@ -114,9 +121,10 @@ async fn account_at_first_sight(
                 "the account with your email address is somebody else's at the issuer: ask an operator",
             ));
         }
-        // Anybody could have signed up with this address; its owner is here now.
-        if self_service && known.password_hash.is_some() {
-            evict(call, known.id).await?;
+        // Anybody could have made the account; the owner of its address is here now.
+        if !known.is_proven {
+            users::evict(&mut call.tx, known.id).await?;
+            call.note("earlier_credentials_ended", true);
         }
         return Ok(known.id);
     }
@@ -130,16 +138,6 @@ async fn account_at_first_sight(
     // The same person came twice at once, and the other request was first.
     let known = users::credentials(&mut call.tx, &email).await?;
     known.map(|it| it.id).ok_or_else(|| Failure::Internal("an account is neither there nor can be made".into()))
-}
-
-/// Ends every credential that was made before the address was proven.
-async fn evict(call: &mut Call, user: UserId) -> Result<(), Failure> {
-    users::unset_password(&mut call.tx, user).await?;
-    store::revoke_all(&mut call.tx, user, None).await?;
-    keys::revoke_all(&mut call.tx, Owner::Person(user)).await?;
-    emit(&mut call.tx, None, user, &SessionsRevoked { user_id: user, session_id: None });
-    call.note("earlier_credentials_ended", true);
-    Ok(())
 }
 
 fn configured(app: &App) -> Result<&Oidc, Failure> {

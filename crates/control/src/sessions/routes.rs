@@ -8,9 +8,13 @@ use contract::{
         SignOutEverywhere, TokenSet,
     },
 };
-use kernel::{Scope, secrets::hash_token};
+use kernel::{
+    Scope,
+    secrets::{Sealed, SecretsError, hash_token},
+};
 
 use super::{
+    places::Attempt,
     store,
     tokens::{self, Opened},
 };
@@ -26,21 +30,25 @@ use crate::{
 impl Handle<CreateSession> for App {
     async fn handle(&self, call: &mut Call, request: Request<CreateSession>) -> Result<TokenSet, Failure> {
         let email = request.body.email.folded();
-        // Counted per account too, so that many addresses cannot share the guessing.
-        let account = hash_token(&email);
-        let account: String = account.as_bytes().iter().take(8).map(|it| format!("{it:02x}")).collect();
-        let per_minute = self.policies.number(keys::RATE_LOGIN);
-        if let Err(wait) = self.limiter.admit("login_account", &account, per_minute).await {
-            return Err(Trouble::new(Code::TooManyRequests, "too many attempts for this account").after(wait).into());
-        }
+        // Failures are counted per account too, so that many addresses cannot share the guessing.
+        let attempt = Attempt::new(&email, call.address);
         call.tx.enter(Scope::Identity).await?;
         let known = users::credentials(&mut call.tx, &email).await?;
+        attempt.check(self, &mut call.tx, known.as_ref().map(|it| it.id)).await?;
         let hash = known.as_ref().and_then(|it| it.password_hash.clone());
         let fits = self.passwords.verify(request.body.password.expose(), hash).await?;
         let (Some(known), true) = (known, fits) else {
+            attempt.failed(self).await;
             call.note("failed", true);
             return Err(Failure::Refused(Trouble::new(Code::Unauthenticated, "email address or password is wrong")));
         };
+        // Checking takes a while: a password that was replaced meanwhile opens nothing.
+        users::lock(&mut call.tx, known.id).await?;
+        let now = users::credentials(&mut call.tx, &email).await?;
+        if now.is_none_or(|it| (it.id, it.password_hash) != (known.id, known.password_hash)) {
+            return Err(Failure::Refused(Trouble::new(Code::Unauthenticated, "the password was changed just now")));
+        }
+        attempt.succeeded(&mut call.tx, known.id).await?;
         call.about(known.id);
         tokens::open(self, &mut call.tx, known.id).await
     }
@@ -60,16 +68,26 @@ impl Handle<RefreshSession> for App {
             return Err(Failure::Refused(refused("the session has ended")));
         }
         let grace = self.policies.number(keys::REFRESH_GRACE_SECONDS) as f64;
-        if presented.used_seconds_ago.is_some_and(|it| it > grace) {
+        let is_reused = presented.used_seconds_ago.is_some_and(|it| it > grace || presented.is_overtaken);
+        if is_reused {
             // Somebody else has the token too: nobody may go on with it.
             store::revoke(&mut call.tx, user, session).await?;
             emit(&mut call.tx, None, session, &SessionsRevoked { user_id: user, session_id: Some(session) });
             call.note("reused", true);
             return Err(Failure::Refused(refused("the refresh token was used before, so the session was ended")));
         }
-        store::use_up(&mut call.tx, &hash).await?;
         let opened = Opened { user, session, now: presented.now(), expires_at: presented.expires_at() };
-        tokens::issue(self, &mut call.tx, opened).await
+        let context = tokens::context(&hash.as_bytes()[..]);
+        if let Some(sealed) = presented.successor.as_deref() {
+            // The answer was lost, or two tabs were as fast: both get the one successor.
+            let refresh = Sealed::from_bytes(sealed).and_then(|it| self.keyring.open(&context, &it));
+            let refresh = refresh.map_err(|error: SecretsError| Failure::Internal(Box::new(error)))?;
+            return tokens::shown(self, &opened, refresh.expose_text().expect("tokens are text").to_owned());
+        }
+        let issued = tokens::issue(self, &mut call.tx, opened).await?;
+        let successor = self.keyring.seal(&context, issued.refresh_token.expose().as_bytes()).to_bytes();
+        store::use_up(&mut call.tx, &hash, &successor).await?;
+        Ok(issued)
     }
 }
 

@@ -7,8 +7,14 @@ use contract::{
     id::{SessionId, UserId},
     sessions::{Session, SessionFilter},
 };
-use kernel::{Tx, clock, secrets::TokenHash};
+use kernel::{
+    Tx, clock,
+    secrets::{Keyring, Sealed, TokenHash},
+    vault::VaultError,
+};
 use uuid::Uuid;
+
+use super::tokens::context;
 
 pub async fn insert(tx: &mut Tx, id: SessionId, user: UserId, expires_at: Timestamp) -> sqlx::Result<()> {
     sqlx::query("INSERT INTO sessions (id, user_id, expires_at) VALUES ($1, $2, $3)")
@@ -45,6 +51,9 @@ pub struct Presented {
     pub is_live: bool,
     /// Seconds since it was used first, if it was.
     pub used_seconds_ago: Option<f64>,
+    /// The token that it was exchanged for, sealed, and whether that was used.
+    pub successor: Option<Vec<u8>>,
+    pub is_overtaken: bool,
     expires_at: jiff_sqlx::Timestamp,
     now: jiff_sqlx::Timestamp,
 }
@@ -62,7 +71,9 @@ impl Presented {
 pub async fn present(tx: &mut Tx, hash: &TokenHash) -> sqlx::Result<Option<Presented>> {
     sqlx::query_as(
         "SELECT t.user_id, t.session_id, s.revoked_at IS NULL AND s.expires_at > app_now() AND u.erased_at IS NULL AS is_live,
-                extract(epoch FROM app_now() - t.used_at)::float8 AS used_seconds_ago, s.expires_at, app_now() AS now
+                extract(epoch FROM app_now() - t.used_at)::float8 AS used_seconds_ago, s.expires_at, app_now() AS now,
+                t.successor, EXISTS (SELECT FROM refresh_tokens n WHERE n.session_id = t.session_id AND n.user_id = t.user_id
+                  AND n.used_at IS NOT NULL AND n.hash <> t.hash AND n.created_at >= t.used_at) AS is_overtaken
          FROM refresh_tokens t JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = t.user_id
          WHERE t.hash = $1 FOR UPDATE OF t",
     )
@@ -71,12 +82,43 @@ pub async fn present(tx: &mut Tx, hash: &TokenHash) -> sqlx::Result<Option<Prese
     .await
 }
 
-pub async fn use_up(tx: &mut Tx, hash: &TokenHash) -> sqlx::Result<()> {
-    sqlx::query("UPDATE refresh_tokens SET used_at = coalesce(used_at, app_now()) WHERE hash = $1")
+/// Notes that a token was used, and for which one it was exchanged.
+pub async fn use_up(tx: &mut Tx, hash: &TokenHash, successor: &[u8]) -> sqlx::Result<()> {
+    sqlx::query("UPDATE refresh_tokens SET used_at = app_now(), successor = $2 WHERE hash = $1")
         .bind(&hash.as_bytes()[..])
+        .bind(successor)
         .execute(tx.conn())
         .await?;
     Ok(())
+}
+
+/// Moves successors to the keyring's active key, and forgets those that nobody may ask
+/// for any more; returns how many moved.
+pub async fn rewrap_successors(tx: &mut Tx, keyring: &Keyring) -> Result<u64, VaultError> {
+    sqlx::query(
+        "UPDATE refresh_tokens SET successor = NULL
+         WHERE successor IS NOT NULL AND used_at < app_now() - interval '1 hour'", // bound: longer than any grace
+    )
+    .execute(tx.conn())
+    .await?;
+    let select = "SELECT hash, successor FROM refresh_tokens WHERE successor IS NOT NULL FOR UPDATE";
+    let rows: Vec<(Vec<u8>, Vec<u8>)> = sqlx::query_as(select).fetch_all(tx.conn()).await?;
+    let mut moved = 0;
+    for (hash, bytes) in rows {
+        let refused = |source| VaultError::Sealed { name: "refresh_tokens".to_owned(), source };
+        let sealed = Sealed::from_bytes(&bytes).map_err(refused)?;
+        if sealed.key_id() == keyring.active() {
+            continue;
+        }
+        let sealed = keyring.rewrap(&context(&hash), &sealed).map_err(refused)?;
+        sqlx::query("UPDATE refresh_tokens SET successor = $2 WHERE hash = $1")
+            .bind(hash)
+            .bind(sealed.to_bytes())
+            .execute(tx.conn())
+            .await?;
+        moved += 1;
+    }
+    Ok(moved)
 }
 
 pub async fn list(
@@ -118,6 +160,25 @@ pub async fn revoke(tx: &mut Tx, user: UserId, id: SessionId) -> sqlx::Result<bo
     Ok(gone.rows_affected() > 0)
 }
 
+/// Notes that the second factor was used in the session just now.
+pub async fn note_second_factor(tx: &mut Tx, user: UserId, id: SessionId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE sessions SET mfa_at = app_now() WHERE id = $1 AND user_id = $2")
+        .bind(id.uuid())
+        .bind(user.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Whether somebody signed in to the session at most that long ago.
+pub async fn is_younger(tx: &mut Tx, id: SessionId, than: Duration) -> sqlx::Result<bool> {
+    sqlx::query_scalar("SELECT created_at > app_now() - make_interval(secs => $2) FROM sessions WHERE id = $1")
+        .bind(id.uuid())
+        .bind(than.as_secs_f64())
+        .fetch_one(tx.conn())
+        .await
+}
+
 pub async fn exists(tx: &mut Tx, user: UserId, id: SessionId) -> sqlx::Result<bool> {
     sqlx::query_scalar("SELECT EXISTS (SELECT FROM sessions WHERE id = $1 AND user_id = $2)")
         .bind(id.uuid())
@@ -134,6 +195,54 @@ pub async fn revoke_all(tx: &mut Tx, user: UserId, except: Option<SessionId>) ->
         .execute(tx.conn())
         .await?;
     Ok(())
+}
+
+/// Whether somebody signed in from the place lately.
+pub async fn knows_place(tx: &mut Tx, user: UserId, hash: &TokenHash, within: Duration) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "SELECT EXISTS (SELECT FROM known_places WHERE user_id = $1 AND hash = $2
+           AND seen_at > app_now() - make_interval(secs => $3))",
+    )
+    .bind(user.uuid())
+    .bind(&hash.as_bytes()[..])
+    .bind(within.as_secs_f64())
+    .fetch_one(tx.conn())
+    .await
+}
+
+/// Remembers a place, and at most so many of a person.
+pub async fn remember_place(tx: &mut Tx, user: UserId, hash: &TokenHash, most: i64) -> sqlx::Result<()> {
+    sqlx::query(
+        "INSERT INTO known_places (user_id, hash) VALUES ($1, $2) ON CONFLICT (user_id, hash) DO UPDATE SET seen_at = app_now()",
+    )
+    .bind(user.uuid())
+    .bind(&hash.as_bytes()[..])
+    .execute(tx.conn())
+    .await?;
+    sqlx::query(
+        "DELETE FROM known_places WHERE user_id = $1 AND hash IN
+           (SELECT hash FROM known_places WHERE user_id = $1 ORDER BY seen_at DESC OFFSET $2)",
+    )
+    .bind(user.uuid())
+    .bind(most)
+    .execute(tx.conn())
+    .await?;
+    Ok(())
+}
+
+pub async fn forget_places(tx: &mut Tx, user: UserId) -> sqlx::Result<()> {
+    sqlx::query("DELETE FROM known_places WHERE user_id = $1").bind(user.uuid()).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Notes that an identity token was exchanged; says whether it is the first time.
+pub async fn use_id_token(tx: &mut Tx, hash: &TokenHash, expires_at: Timestamp) -> sqlx::Result<bool> {
+    let noted = sqlx::query("INSERT INTO used_id_tokens (hash, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING")
+        .bind(&hash.as_bytes()[..])
+        .bind(clock::bind(expires_at))
+        .execute(tx.conn())
+        .await?;
+    Ok(noted.rows_affected() == 1)
 }
 
 /// A sign-in through the external issuer that has begun.
@@ -173,7 +282,8 @@ pub async fn take_start(tx: &mut Tx, state: &TokenHash) -> sqlx::Result<Option<O
 }
 
 /// Deletes sessions with their tokens once they have been of no use for `keep`,
-/// and unfinished sign-ins that can no longer be finished.
+/// unfinished sign-ins that can no longer be finished, identity tokens that are
+/// believed no more, and places that nobody came from for as long.
 pub async fn forget_old(db: &kernel::Db, keep: Duration, bite: i64) -> sqlx::Result<u64> {
     let mut tx = Tx::system(db, "housekeeping", kernel::Access::Write).await?;
     let sessions = sqlx::query(
@@ -186,6 +296,9 @@ pub async fn forget_old(db: &kernel::Db, keep: Duration, bite: i64) -> sqlx::Res
     .await?
     .rows_affected();
     sqlx::query("DELETE FROM oidc_starts WHERE expires_at <= app_now()").execute(tx.conn()).await?;
+    sqlx::query("DELETE FROM used_id_tokens WHERE expires_at <= app_now()").execute(tx.conn()).await?;
+    // bound: the longest that policy can ask for
+    sqlx::query("DELETE FROM known_places WHERE seen_at <= app_now() - interval '365 days'").execute(tx.conn()).await?;
     tx.commit().await?;
     Ok(sessions)
 }

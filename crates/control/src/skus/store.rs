@@ -3,9 +3,10 @@
 use contract::{
     Label, Word,
     id::SkuId,
-    skus::{GpuModel, Sku, SkuFilter, SkuSpec},
+    skus::{GpuModel, Sku, SkuFilter, SkuLimits, SkuSpec},
 };
 use kernel::Tx;
+use sqlx::types::Json;
 use uuid::Uuid;
 
 #[derive(sqlx::FromRow)]
@@ -16,17 +17,18 @@ struct Row {
     gpu_model: Option<String>,
     gpu_counts: Vec<i32>,
     numa_bound: bool,
+    limits: Json<SkuLimits>,
     created_at: jiff_sqlx::Timestamp,
     retired_at: Option<jiff_sqlx::Timestamp>,
 }
 
-const COLUMNS: &str = "id, name, shape, gpu_model, gpu_counts, numa_bound, created_at, retired_at";
+const COLUMNS: &str = "id, name, shape, gpu_model, gpu_counts, numa_bound, limits, created_at, retired_at";
 
 /// `None` when another SKU has, or had, the name. The counts were checked.
 pub async fn insert(tx: &mut Tx, spec: &SkuSpec) -> sqlx::Result<Option<Sku>> {
     let counts: Vec<i32> = spec.gpu_counts.iter().map(|it| i32::from(*it)).collect();
     let statement = format!(
-        "INSERT INTO skus (id, name, shape, gpu_model, gpu_counts, numa_bound) VALUES ($1, $2, $3, $4, $5, $6)
+        "INSERT INTO skus (id, name, shape, gpu_model, gpu_counts, numa_bound, limits) VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (name) DO NOTHING RETURNING {COLUMNS}"
     );
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
@@ -36,6 +38,7 @@ pub async fn insert(tx: &mut Tx, spec: &SkuSpec) -> sqlx::Result<Option<Sku>> {
         .bind(spec.gpu_model.as_ref().map(GpuModel::as_str))
         .bind(counts)
         .bind(spec.numa_bound)
+        .bind(Json(spec.limits.unwrap_or_default()))
         .fetch_optional(tx.conn())
         .await?;
     row.map(sku).transpose()
@@ -101,6 +104,7 @@ fn sku(row: Row) -> sqlx::Result<Sku> {
         gpu_model: row.gpu_model.as_deref().map(crate::rows::text).transpose()?,
         gpu_counts: row.gpu_counts.into_iter().map(count).collect::<sqlx::Result<_>>()?,
         numa_bound: row.numa_bound,
+        limits: row.limits.0,
         created_at: row.created_at.to_jiff(),
         retired_at: row.retired_at.map(|it| it.to_jiff()),
     })

@@ -1,4 +1,5 @@
-//! The key that signs certificates, kept in the vault, and what it signs.
+//! The keys that sign certificates, kept in the vault, and what they sign: one for
+//! people who log in, another for the gateways that they log in to.
 
 use aws_lc_rs::rand;
 use contract::Timestamp;
@@ -13,8 +14,11 @@ use ssh_key::{
     private::Ed25519Keypair,
 };
 
-/// The vault's name for it.
-const NAME: &str = "ssh_user_ca";
+use crate::access_sessions::Credential;
+
+/// The vault's names for them.
+pub const USERS: &str = "ssh_user_ca";
+pub const HOSTS: &str = "ssh_host_ca";
 /// What every certificate is good for; `ssh` itself asks for nothing else.
 const EXTENSIONS: &[&str] = &["permit-port-forwarding", "permit-pty"];
 // bound: clocks of the control plane's machines differ by less
@@ -39,6 +43,8 @@ pub struct Bearer {
     pub actor: String,
     /// The only thing that it lets into.
     pub login: String,
+    /// What they showed to get it.
+    pub credential: Credential,
 }
 
 /// A certificate for a key, from a moment ago until then.
@@ -47,25 +53,43 @@ pub async fn issue(
     keyring: &Keyring,
     key: &PublicKey,
     bearer: &Bearer,
-    (now, until): (Timestamp, Timestamp),
+    span: (Timestamp, Timestamp),
 ) -> Result<String, AuthorityError> {
-    let authority = ensure(tx, keyring).await?;
-    let mut nonce = [0; NONCE_BYTES];
-    let mut serial = [0; 8];
-    for random in [&mut nonce[..], &mut serial[..]] {
-        rand::fill(random).expect("the operating system gives randomness");
-    }
-    let mut builder =
-        Builder::new(nonce.to_vec(), key.key_data().clone(), seconds(now).saturating_sub(SLACK_S), seconds(until))?;
-    builder.serial(u64::from_be_bytes(serial))?;
+    let authority = ensure(tx, keyring, USERS).await?;
+    let mut builder = begin(key, span)?;
     builder.cert_type(CertType::User)?;
-    builder.key_id(bearer.actor.clone())?;
+    builder.key_id(
+        [Some(bearer.actor.clone()), bearer.credential.text()].into_iter().flatten().collect::<Vec<_>>().join(" "),
+    )?;
     builder.valid_principal(bearer.login.clone())?;
     for extension in EXTENSIONS {
         builder.extension(*extension, "")?;
     }
-    builder.comment("gpuaas")?;
     Ok(builder.sign(&authority)?.to_openssh()?)
+}
+
+/// That a key is the one of the gateway with this id, which is reached under these names.
+pub async fn issue_to_host(
+    tx: &mut Tx,
+    keyring: &Keyring,
+    key: &PublicKey,
+    (gateway, names): (&str, &[String]),
+    span: (Timestamp, Timestamp),
+) -> Result<String, AuthorityError> {
+    let authority = ensure(tx, keyring, HOSTS).await?;
+    let mut builder = begin(key, span)?;
+    builder.cert_type(CertType::Host)?;
+    builder.key_id(gateway)?;
+    for name in names {
+        builder.valid_principal(name.clone())?;
+    }
+    Ok(builder.sign(&authority)?.to_openssh()?)
+}
+
+/// What people trust to name gateways, as `known_hosts` has it.
+pub async fn host_line(tx: &mut Tx, keyring: &Keyring) -> Result<String, AuthorityError> {
+    let authority = ensure(tx, keyring, HOSTS).await?;
+    Ok(PublicKey::new(authority.public_key().key_data().clone(), "").to_openssh()?)
 }
 
 /// Whose certificate it is; nothing unless this platform signed it, it is good now
@@ -76,31 +100,46 @@ pub async fn read(
     line: &str,
     now: Timestamp,
 ) -> Result<Option<Bearer>, AuthorityError> {
-    let authority = ensure(tx, keyring).await?.fingerprint(HashAlg::Sha256);
     let Ok(certificate) = Certificate::from_openssh(line) else { return Ok(None) };
+    let authority = ensure(tx, keyring, USERS).await?.public_key().fingerprint(HashAlg::Sha256);
     let is_sound = certificate.validate_at(seconds(now), [&authority]).is_ok()
         && certificate.cert_type() == CertType::User
         && certificate.critical_options().is_empty();
     let [login] = certificate.valid_principals() else { return Ok(None) };
-    let bearer = Bearer { actor: certificate.key_id().to_owned(), login: login.clone() };
+    let Some((actor, credential)) = certificate.key_id().split_once(' ') else { return Ok(None) };
+    let Some(credential) = Credential::parse(credential) else { return Ok(None) };
+    let bearer = Bearer { actor: actor.to_owned(), login: login.clone(), credential };
     Ok(is_sound.then_some(bearer))
 }
 
-/// The key; the first to ask makes it.
-async fn ensure(tx: &mut Tx, keyring: &Keyring) -> Result<PrivateKey, AuthorityError> {
-    if let Some(held) = vault::all(tx, keyring, NAME).await?.into_iter().next() {
+fn begin(key: &PublicKey, (now, until): (Timestamp, Timestamp)) -> Result<Builder, AuthorityError> {
+    let mut nonce = [0; NONCE_BYTES];
+    let mut serial = [0; 8];
+    for random in [&mut nonce[..], &mut serial[..]] {
+        rand::fill(random).expect("the operating system gives randomness");
+    }
+    let from = seconds(now).saturating_sub(SLACK_S);
+    let mut builder = Builder::new(nonce.to_vec(), key.key_data().clone(), from, seconds(until))?;
+    builder.serial(u64::from_be_bytes(serial))?;
+    builder.comment("gpuaas")?;
+    Ok(builder)
+}
+
+/// The key of that name; the first to ask makes it.
+pub async fn ensure(tx: &mut Tx, keyring: &Keyring, name: &str) -> Result<PrivateKey, AuthorityError> {
+    if let Some(held) = vault::all(tx, keyring, name).await?.into_iter().next() {
         return from_seed(held.secret.expose());
     }
-    vault::lock(tx, NAME).await?;
+    vault::lock(tx, name).await?;
     // Somebody else may have made it while this one waited.
-    if let Some(held) = vault::all(tx, keyring, NAME).await?.into_iter().next() {
+    if let Some(held) = vault::all(tx, keyring, name).await?.into_iter().next() {
         return from_seed(held.secret.expose());
     }
     let mut seed = [0; SEED_BYTES];
     rand::fill(&mut seed).expect("the operating system gives randomness");
     let key = from_seed(&seed)?;
     let public = key.public_key().to_openssh()?;
-    vault::put(tx, keyring, NAME, &Secret::new(seed.to_vec()), Some(&public)).await?;
+    vault::put(tx, keyring, name, &Secret::new(seed.to_vec()), Some(&public)).await?;
     Ok(key)
 }
 

@@ -3,9 +3,9 @@
 /// The port that `ssh` takes when none is said, and leaves out in such files.
 const USUAL_PORT: &str = "22";
 
-/// That the key is the one of the gateways at this address.
+/// That the key certifies the gateways at this address.
 pub fn line(address: &str, key: &str) -> String {
-    format!("{} {key}", name(address))
+    format!("@cert-authority {} {key}", name(address))
 }
 
 fn name(address: &str) -> String {
@@ -20,8 +20,8 @@ mod tests {
 
     #[test]
     fn addresses_are_written_as_openssh_writes_them() {
-        assert_eq!(line("gw.example.com:22", "k"), "gw.example.com k");
-        assert_eq!(line("127.0.0.1:2222", "k"), "[127.0.0.1]:2222 k");
-        assert_eq!(line("[::1]:2222", "k"), "[::1]:2222 k");
+        assert_eq!(line("gw.example.com:22", "k"), "@cert-authority gw.example.com k");
+        assert_eq!(line("127.0.0.1:2222", "k"), "@cert-authority [127.0.0.1]:2222 k");
+        assert_eq!(line("[::1]:2222", "k"), "@cert-authority [::1]:2222 k");
     }
 }

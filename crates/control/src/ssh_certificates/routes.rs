@@ -5,11 +5,12 @@ use contract::{
     allocations::AllocationState,
     ssh_certificates::{CreateSshCertificate, GetSshKnownHosts, SshCertificate},
 };
-use kernel::{Access, Tx, clock};
+use kernel::{Scope, clock};
 use ssh_key::PublicKey;
 
 use super::{authority, authority::Bearer, known_hosts};
 use crate::{
+    access_sessions::Credential,
     allocations,
     app::App,
     gateways,
@@ -47,13 +48,18 @@ impl Handle<CreateSshCertificate> for App {
         let life = keys::minutes(here.number(keys::ACCESS_SSH_CERTIFICATE_MINUTES).await?);
         let now = clock::now(&mut call.tx).await?;
         let expires_at = now + life;
-        let bearer = Bearer { actor: call.caller.actor().as_str().to_owned(), login: allocation.id.to_string() };
+        let bearer = Bearer {
+            actor: call.caller.actor().as_str().to_owned(),
+            login: allocation.id.to_string(),
+            credential: Credential::of(&call.caller),
+        };
         // The platform's own keys are nobody's rows.
-        let mut tx = Tx::system(&self.db, "ssh_certificates", Access::Write).await?;
-        let signed = authority::issue(&mut tx, &self.keyring, &key, &bearer, (now, expires_at)).await;
+        let scope = call.tx.scope();
+        call.tx.enter(Scope::System).await?;
+        let signed = authority::issue(&mut call.tx, &self.keyring, &key, &bearer, (now, expires_at)).await;
         let certificate = signed.map_err(internal)?;
-        let host_key = gateways::host_key_line(&mut tx, &self.keyring).await.map_err(internal)?;
-        tx.commit().await?;
+        let host_key = authority::host_line(&mut call.tx, &self.keyring).await.map_err(internal)?;
+        call.tx.enter(scope).await?;
         call.about(allocation.id);
         call.note("expires_at", expires_at.to_string());
         metrics::counter!("gpuaas_ssh_certificates_total").increment(1);
@@ -63,11 +69,10 @@ impl Handle<CreateSshCertificate> for App {
 }
 
 impl Handle<GetSshKnownHosts> for App {
-    async fn handle(&self, _: &mut Call, _: Request<GetSshKnownHosts>) -> Result<Raw, Failure> {
-        let mut tx = Tx::system(&self.db, "ssh_certificates", Access::Write).await?;
-        let key = gateways::host_key_line(&mut tx, &self.keyring).await.map_err(internal)?;
-        let addresses = gateways::ssh_addresses(&mut tx).await?;
-        tx.commit().await?;
+    async fn handle(&self, call: &mut Call, _: Request<GetSshKnownHosts>) -> Result<Raw, Failure> {
+        call.tx.enter(Scope::System).await?;
+        let key = authority::host_line(&mut call.tx, &self.keyring).await.map_err(internal)?;
+        let addresses = gateways::ssh_addresses(&mut call.tx).await?;
         let lines: String = addresses.iter().map(|it| known_hosts::line(it, &key) + "\n").collect();
         Ok(Raw { bytes: lines.into_bytes(), file_name: "known_hosts".into() })
     }

@@ -17,22 +17,32 @@ pub enum BadKey {
     OtherKind,
     #[error("its parts are not those of a key of its kind")]
     Malformed,
-    #[error("RSA keys need 2048 to 16384 bits; make a better one with `ssh-keygen -t ed25519`")]
+    #[error("RSA keys need 2048 to 8192 bits; make a better one with `ssh-keygen -t ed25519`")]
     RsaSize,
 }
 
-// bound: shorter RSA keys can be broken, longer ones OpenSSH does not take
-const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=16_384;
+// bound: shorter RSA keys can be broken, longer ones cannot be proven: no signature of theirs is verified
+const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 // bound: the size of an Ed25519 public key
 const ED25519_BYTES: usize = 32;
 
 /// Checks the line of a public key and tells its fingerprint.
 pub fn fingerprint(line: &str) -> Result<String, BadKey> {
+    Ok(fingerprint_of(&wire(line)?))
+}
+
+/// The fingerprint of a key on the wire.
+pub fn fingerprint_of(blob: &[u8]) -> String {
+    format!("SHA256:{}", STANDARD_NO_PAD.encode(digest(&SHA256, blob)))
+}
+
+/// Checks the line of a public key and gives the key as it goes over the wire.
+pub fn wire(line: &str) -> Result<Vec<u8>, BadKey> {
     let mut words = line.splitn(3, ' ');
     let (kind, text) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let blob = STANDARD.decode(text).map_err(|_| BadKey::NotBase64)?;
     check(kind, &blob)?;
-    Ok(format!("SHA256:{}", STANDARD_NO_PAD.encode(digest(&SHA256, &blob))))
+    Ok(blob)
 }
 
 fn check(kind: &str, blob: &[u8]) -> Result<(), BadKey> {
@@ -63,7 +73,7 @@ fn check(kind: &str, blob: &[u8]) -> Result<(), BadKey> {
 }
 
 /// Takes one part: four bytes of length, then as many bytes.
-fn part<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], BadKey> {
+pub(super) fn part<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], BadKey> {
     let (length, after) = rest.split_first_chunk::<4>().ok_or(BadKey::Cut)?;
     let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| BadKey::Cut)?;
     let (taken, after) = after.split_at_checked(length).ok_or(BadKey::Cut)?;
@@ -134,5 +144,13 @@ mod tests {
         assert_eq!(with(kind, &short), BadKey::Malformed);
         let (weak, _) = made("rsa", "1024");
         assert_eq!(fingerprint(&weak).unwrap_err(), BadKey::RsaSize);
+        // As long as a key of so many bits; whether it is the product of two primes is not asked.
+        let rsa = |bits: usize| {
+            let number = |bytes: &[u8]| [&u32::try_from(bytes.len()).unwrap().to_be_bytes()[..], bytes].concat();
+            let modulus = [&[0][..], &vec![0xff; bits / 8]].concat();
+            [number(b"ssh-rsa"), number(&[1, 0, 1]), number(&modulus)].concat()
+        };
+        assert_eq!(check("ssh-rsa", &rsa(8192)), Ok(()));
+        assert_eq!(check("ssh-rsa", &rsa(8200)), Err(BadKey::RsaSize), "no proof by it would be believed");
     }
 }

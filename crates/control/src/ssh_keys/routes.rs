@@ -3,11 +3,11 @@
 use contract::{
     Code, Nothing, Page,
     id::UserId,
-    ssh_keys::{AddSshKey, ListSshKeys, RemoveSshKey, SshKey, SshKeyAdded, SshKeyRemoved},
+    ssh_keys::{AddSshKey, ListSshKeys, PROOF_NAMESPACE, RemoveSshKey, SshKey, SshKeyAdded, SshKeyRemoved},
 };
 
 use super::{
-    blob,
+    blob, proof,
     store::{self, Inserted},
 };
 use crate::{
@@ -22,10 +22,18 @@ impl Handle<AddSshKey> for App {
     async fn handle(&self, call: &mut Call, request: Request<AddSshKey>) -> Result<SshKey, Failure> {
         let (user, spec) = (person(call), request.body);
         let unfit = |detail: String| Failure::from(Trouble::new(Code::InvalidValue, detail).at("public_key"));
-        let fingerprint = blob::fingerprint(spec.public_key.as_str())
+        let key = blob::wire(spec.public_key.as_str())
             .map_err(|error| unfit(format!("this is not a usable public key: {error}")))?;
+        proof::check(spec.proof.as_str(), &key, user).map_err(|error| {
+            let detail = format!(
+                "the signature does not prove that you hold this key: {error}; make it with \
+                 `printf %s {user} | ssh-keygen -Y sign -n {PROOF_NAMESPACE} -f <file of the private key>`"
+            );
+            Failure::from(Trouble::new(Code::InvalidValue, detail).at("proof"))
+        })?;
+        let fingerprint = blob::fingerprint_of(&key);
         // Additions of one person take turns, or two at once could pass the limit.
-        users::lock(&mut call.tx, user).await?;
+        users::lock_own(call).await?;
         let most = policies::number_in(&mut call.tx, keys::SSH_KEYS_MAX, None, None).await?;
         if store::count(&mut call.tx, user).await? as u64 >= most {
             let detail = format!("you have {most} keys, the limit; remove one first");
@@ -35,6 +43,11 @@ impl Handle<AddSshKey> for App {
             Inserted::Key(key) => key,
             Inserted::NameTaken => return Err(Failure::new(Code::NameTaken, "another of your keys has this name")),
             Inserted::Present(name) => return Err(unfit(format!("you have this key already, as `{name}`"))),
+            Inserted::Elsewhere => {
+                let detail = "another account has this key; remove it there, or add another one: \
+                              a key belongs to one account";
+                return Err(unfit(detail.into()));
+            }
         };
         call.about(key.id);
         emit(&mut call.tx, None, key.id, &SshKeyAdded { id: key.id });

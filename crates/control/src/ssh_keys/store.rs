@@ -4,10 +4,12 @@
 use contract::{
     Name,
     id::{SshKeyId, UserId},
-    ssh_keys::{SshKey, SshKeyFilter, SshKeySpec},
+    ssh_keys::{SshKey, SshKeyFilter, SshKeyRemoved, SshKeySpec},
 };
 use kernel::Tx;
 use uuid::Uuid;
+
+use crate::events::emit;
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -26,6 +28,8 @@ pub enum Inserted {
     NameTaken,
     /// The same key is there, under this name.
     Present(String),
+    /// Somebody else has it.
+    Elsewhere,
 }
 
 pub async fn insert(tx: &mut Tx, user: UserId, spec: &SshKeySpec, fingerprint: &str) -> sqlx::Result<Inserted> {
@@ -50,7 +54,16 @@ pub async fn insert(tx: &mut Tx, user: UserId, spec: &SshKeySpec, fingerprint: &
             .bind(fingerprint)
             .fetch_optional(tx.conn())
             .await?;
-    Ok(present.map_or(Inserted::NameTaken, Inserted::Present))
+    if let Some(name) = present {
+        return Ok(Inserted::Present(name));
+    }
+    let is_named: bool =
+        sqlx::query_scalar("SELECT EXISTS (SELECT FROM ssh_keys WHERE user_id = $1 AND lower(name) = lower($2))")
+            .bind(user.uuid())
+            .bind(spec.name.as_str())
+            .fetch_one(tx.conn())
+            .await?;
+    Ok(if is_named { Inserted::NameTaken } else { Inserted::Elsewhere })
 }
 
 pub async fn count(tx: &mut Tx, user: UserId) -> sqlx::Result<i64> {
@@ -82,54 +95,49 @@ pub async fn delete(tx: &mut Tx, user: UserId, id: SshKeyId) -> sqlx::Result<boo
     Ok(gone.rows_affected() > 0)
 }
 
-/// Removes every key of a person who goes.
+/// Removes every key of a person, and says so: hosts let them in no longer.
 pub async fn forget(tx: &mut Tx, user: UserId) -> sqlx::Result<()> {
-    sqlx::query("DELETE FROM ssh_keys WHERE user_id = $1").bind(user.uuid()).execute(tx.conn()).await?;
+    let gone: Vec<Uuid> = sqlx::query_scalar("DELETE FROM ssh_keys WHERE user_id = $1 RETURNING id")
+        .bind(user.uuid())
+        .fetch_all(tx.conn())
+        .await?;
+    for id in gone.into_iter().map(SshKeyId::from) {
+        emit(tx, None, id, &SshKeyRemoved { id });
+    }
     Ok(())
 }
 
-/// Who registered a key, the first to do so first.
-pub async fn holders(tx: &mut Tx, fingerprint: &str, most: i64) -> sqlx::Result<Vec<UserId>> {
-    let users: Vec<Uuid> =
-        sqlx::query_scalar("SELECT user_id FROM ssh_keys WHERE fingerprint = $1 ORDER BY id LIMIT $2")
-            .bind(fingerprint)
-            .bind(most)
-            .fetch_all(tx.conn())
-            .await?;
-    Ok(users.into_iter().map(Into::into).collect())
+/// Whose key it is: no two people have one.
+pub async fn holder(tx: &mut Tx, fingerprint: &str) -> sqlx::Result<Option<UserId>> {
+    let user: Option<Uuid> = sqlx::query_scalar("SELECT user_id FROM ssh_keys WHERE fingerprint = $1")
+        .bind(fingerprint)
+        .fetch_optional(tx.conn())
+        .await?;
+    Ok(user.map(Into::into))
 }
 
-/// The lines that let a person in: of the keys that are wanted, in that order,
-/// or of all. The first that is not theirs is told instead. Comments are left
-/// out: they may name a person, and the lines outlive the key.
-pub async fn lines(
+/// A person's keys that are wanted, in that order, or all. The first that is not
+/// theirs is told instead.
+pub async fn chosen(
     tx: &mut Tx,
     user: UserId,
     wanted: Option<&[SshKeyId]>,
-) -> sqlx::Result<Result<Vec<String>, SshKeyId>> {
-    let held: Vec<(Uuid, String)> =
-        sqlx::query_as("SELECT id, public_key FROM ssh_keys WHERE user_id = $1 ORDER BY id")
-            .bind(user.uuid())
-            .fetch_all(tx.conn())
-            .await?;
-    let Some(wanted) = wanted else {
-        return Ok(Ok(held.iter().map(|(_, line)| without_comment(line)).collect()));
-    };
-    let mut lines: Vec<String> = Vec::new();
+) -> sqlx::Result<Result<Vec<SshKeyId>, SshKeyId>> {
+    let held: Vec<Uuid> = sqlx::query_scalar("SELECT id FROM ssh_keys WHERE user_id = $1 ORDER BY id")
+        .bind(user.uuid())
+        .fetch_all(tx.conn())
+        .await?;
+    let Some(wanted) = wanted else { return Ok(Ok(held.into_iter().map(Into::into).collect())) };
+    let mut keys: Vec<SshKeyId> = Vec::new();
     for id in wanted {
-        let Some((_, line)) = held.iter().find(|(it, _)| *it == id.uuid()) else {
+        if !held.contains(&id.uuid()) {
             return Ok(Err(*id));
-        };
-        let line = without_comment(line);
-        if !lines.contains(&line) {
-            lines.push(line);
+        }
+        if !keys.contains(id) {
+            keys.push(*id);
         }
     }
-    Ok(Ok(lines))
-}
-
-fn without_comment(line: &str) -> String {
-    line.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ")
+    Ok(Ok(keys))
 }
 
 fn key(row: Row) -> sqlx::Result<SshKey> {

@@ -1,10 +1,12 @@
 //! Tasks: signed orders to hosts, and what hosts report about them. Who orders
 //! one is woken by its report; delivery is the node API's part.
 
+mod evidence;
 mod signing;
 mod store;
 
-pub use signing::{SignerError, TaskSigner};
+pub use evidence::{Evidence, NoEvidence};
+pub use signing::{KEY_NAME, SignerError, TaskSigner};
 pub use store::{
     Delivery, addressees, claim, forget_old, latest, mark_delivered, newest_of, open_for, record_reports, redeliver,
     undelivered,

@@ -18,18 +18,23 @@ use kernel::{
     vault::{self, VaultError},
 };
 use protocol::{
-    SignedTask, SigningKey, Task, TaskKey,
+    Endorsement, SignedTask, SigningKey, Task, TaskKey, TrustSet, TrustVersion,
     agent_binary::AgentBinary,
     stream::{Grant, SignedGrant},
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::policies::{Policies, keys};
+use crate::{
+    ca::Authority,
+    policies::{Policies, keys},
+};
 
 /// The vault's name for them.
-const KEY_NAME: &str = "task";
+pub const KEY_NAME: &str = "task";
 /// How many keys hosts are told to trust, the newest first.
 const TRUSTED: usize = 4;
+/// How many former keys vouch for those that are trusted now.
+const FORMER: usize = 8;
 // bound: how soon another replica's new key is noticed
 const REFRESH: Duration = Duration::from_secs(30);
 // bound: ten times what replicas and hosts need to learn a key
@@ -53,19 +58,34 @@ pub enum SignerError {
     Encode(#[from] protocol::canonical::EncodeError),
 }
 
-/// Keys with when they were made, newest first; never empty.
-struct Ring(Vec<(Timestamp, SigningKey)>);
+/// What the vault held when it was read.
+struct Ring {
+    /// With when they were made, newest first; never empty.
+    trusted: Vec<(Timestamp, SigningKey)>,
+    /// Those that are trusted no longer, with which hosts are told so.
+    former: Vec<SigningKey>,
+    /// How often the keys changed before.
+    changes: u64,
+}
+
+/// What a host is told to trust, and the word of former keys for it.
+pub struct Told {
+    pub task_keys: Vec<TaskKey>,
+    pub roots: String,
+    pub version: TrustVersion,
+    pub endorsements: Vec<Endorsement>,
+}
 
 impl Ring {
     /// The newest key that everybody knows by now.
     fn signing(&self, now: Timestamp) -> &SigningKey {
-        let learnt = self.0.iter().find(|(made_at, _)| *made_at + LEARNT_AFTER <= now);
-        let (_, key) = learnt.or(self.0.last()).expect("reading the keys makes one where there is none");
+        let learnt = self.trusted.iter().find(|(made_at, _)| *made_at + LEARNT_AFTER <= now);
+        let (_, key) = learnt.or(self.trusted.last()).expect("reading the keys makes one where there is none");
         key
     }
 
     fn public(&self) -> Vec<TaskKey> {
-        self.0.iter().map(|(_, key)| key.public()).collect()
+        self.trusted.iter().map(|(_, key)| key.public()).collect()
     }
 }
 
@@ -95,9 +115,21 @@ impl TaskSigner {
         self.ring().public()
     }
 
+    /// The same with the roots, signed by every key that a host may know.
+    pub fn told(&self, authority: &Authority) -> Told {
+        let (ring, roots) = (self.ring(), authority.roots_pem());
+        let task_keys = ring.public();
+        let version =
+            TrustVersion { epoch: i64::from(self.db.epoch()), keys: ring.changes, roots: authority.changes() };
+        let set = TrustSet { version, task_keys: &task_keys, roots };
+        let known = ring.trusted.iter().map(|(_, key)| key).chain(&ring.former);
+        let endorsements = known.map(|it| set.endorse(it)).collect();
+        Told { task_keys, roots: roots.to_owned(), version, endorsements }
+    }
+
     /// Changes whenever [`TaskSigner::keys`] does.
     pub fn version(&self) -> u64 {
-        self.version.load(Ordering::Relaxed)
+        self.version.load(Ordering::Acquire)
     }
 
     fn ring(&self) -> Arc<Ring> {
@@ -108,8 +140,10 @@ impl TaskSigner {
     pub async fn refresh(&self, keyring: &Keyring, rotate_after: Duration) -> Result<(), SignerError> {
         let fresh = read(&self.db, keyring, Some(rotate_after)).await?;
         if fresh.public() != self.keys() {
-            *self.ring.write().expect("no code panics while it holds this lock") = Arc::new(fresh);
-            self.version.fetch_add(1, Ordering::Relaxed);
+            let mut ring = self.ring.write().expect("no code panics while it holds this lock");
+            *ring = Arc::new(fresh);
+            // Before anybody can sign with it: hosts are told of keys by this number.
+            self.version.fetch_add(1, Ordering::Release);
         }
         Ok(())
     }
@@ -142,9 +176,14 @@ async fn read(db: &Db, keyring: &Keyring, rotate_after: Option<Duration>) -> Res
         vault::retire_others(&mut tx, KEY_NAME, id).await?;
         held = vault::all(&mut tx, keyring, KEY_NAME).await?;
     }
+    let revoked = vault::revoked(&mut tx, keyring, KEY_NAME).await?;
+    let changes = vault::changes(&mut tx, KEY_NAME).await?;
     tx.commit().await.map_err(VaultError::from)?;
     let key = |it: &vault::Held| Ok((it.created_at, SigningKey::from_seed(it.secret.expose())?));
-    Ok(Ring(held.iter().take(TRUSTED).map(key).collect::<Result<_, SignerError>>()?))
+    let trusted = held.iter().take(TRUSTED).map(key).collect::<Result<_, SignerError>>()?;
+    let former = held.iter().skip(TRUSTED).chain(&revoked).take(FORMER);
+    let former = former.map(|it| Ok(SigningKey::from_seed(it.secret.expose())?));
+    Ok(Ring { trusted, former: former.collect::<Result<_, SignerError>>()?, changes })
 }
 
 #[cfg(test)]
@@ -156,10 +195,10 @@ mod tests {
         let at = |second: i64| Timestamp::from_second(second).unwrap();
         let key = |byte: u8| SigningKey::from_seed(&[byte; 32]).unwrap();
         let (new, old) = (key(2).id().to_owned(), key(1).id().to_owned());
-        let ring = Ring(vec![(at(1_000), key(2)), (at(0), key(1))]);
+        let ring = Ring { trusted: vec![(at(1_000), key(2)), (at(0), key(1))], former: vec![], changes: 2 };
         assert_eq!(ring.signing(at(1_001)).id(), old);
         assert_eq!(ring.signing(at(1_000) + LEARNT_AFTER).id(), new);
-        let first = Ring(vec![(at(1_000), key(1))]);
+        let first = Ring { trusted: vec![(at(1_000), key(1))], former: vec![], changes: 1 };
         assert_eq!(first.signing(at(1_000)).id(), old, "the first key signs at once");
     }
 }

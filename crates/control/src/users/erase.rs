@@ -8,12 +8,13 @@ use kernel::Scope;
 
 use super::store;
 use crate::{
+    access_sessions, account_tokens,
     app::App,
     events::emit,
     http::{Call, Failure, Handle, Request},
     invitations,
     keys::{self, Owner},
-    members, notifications, sessions, ssh_keys,
+    members, mfa, notifications, sessions, ssh_keys,
 };
 
 impl Handle<EraseUser> for App {
@@ -30,7 +31,12 @@ impl Handle<EraseUser> for App {
         }
         sessions::revoke_all(&mut call.tx, id, None).await?;
         keys::revoke_all(&mut call.tx, Owner::Person(id)).await?;
+        mfa::erase(&mut call.tx, id).await?;
+        sessions::forget_places(&mut call.tx, id).await?;
         ssh_keys::forget(&mut call.tx, id).await?;
+        access_sessions::end_all_of(&mut call.tx, id, "credentials_ended").await?;
+        access_sessions::forget_addresses(&mut call.tx, id).await?;
+        account_tokens::forget(&mut call.tx, id, &user.email.folded()).await?;
         members::remove_everywhere(&mut call.tx, id).await?;
         notifications::forget(&mut call.tx, id, &user.email.folded()).await?;
         invitations::erase(&mut call.tx, &user.email.folded()).await?;

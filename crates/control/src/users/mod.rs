@@ -1,10 +1,13 @@
 //! People: their account, what they are to the platform, and their erasure.
 
 mod erase;
+mod proof;
 mod routes;
 mod store;
 
+pub use proof::{evict, evict_all, lock_own, settle};
+pub use routes::check_password;
 pub use store::{
-    Credentials, Subject, credentials, email, insert, is_of_another, link, linked, lock, set_password,
-    set_platform_role, unset_password,
+    Credentials, Subject, credentials, email, get, insert, is_linked, is_of_another, is_proven, link, linked, lock,
+    password_hash, set_address, set_password, set_platform_role,
 };

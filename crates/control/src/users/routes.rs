@@ -8,40 +8,32 @@ use contract::{
         ChangePassword, ChangeProfile, ListUsers, ServiceAccountSummary, SetPlatformRole, SignUp, User, WhoAmI, Whoami,
     },
 };
-use kernel::{Scope, secrets::hash_token};
+use kernel::Scope;
 
 use super::store;
 use crate::{
+    account_tokens::{self, Wanted},
     app::App,
     events::emit,
     http::{Call, Failure, Handle, Request},
     identity::Who,
-    invitations,
+    mfa,
     policies::keys,
     service_accounts, sessions,
 };
 
 impl Handle<SignUp> for App {
     async fn handle(&self, call: &mut Call, request: Request<SignUp>) -> Result<Nothing, Failure> {
-        let body = request.body;
-        call.tx.enter(Scope::Identity).await?;
-        let invited = match &body.invitation {
-            None => false,
-            Some(token) => {
-                let token = hash_token(token.expose());
-                invitations::is_open(&mut call.tx, &token, &body.email.folded()).await?
-            }
-        };
-        if !invited && !self.policies.flag(keys::SELF_SERVICE) {
-            let detail = "accounts are created by invitation on this platform; send its token for your address";
+        if !self.policies.flag(keys::SELF_SERVICE) {
+            let detail =
+                "accounts are created by invitation on this platform; confirm with the token that was mailed to you";
             return Err(Failure::new(Code::SelfServiceOff, detail));
         }
-        check_password(self, &body.password)?;
-        // Hashed before looking, so that a known address takes as long as a new one.
-        let hash = hash(self, &body.password).await?;
-        if let Some(id) = store::insert(&mut call.tx, &body.email, &body.name, Some(&hash)).await? {
-            call.about(id);
-        }
+        account_tokens::needs_mail(self)?;
+        call.tx.enter(Scope::Identity).await?;
+        // Whether there is an account is looked up when the mail is sent.
+        let wanted = Wanted::Account { address: &request.body.email.folded() };
+        account_tokens::request(self, &mut call.tx, wanted).await?;
         Ok(Nothing {})
     }
 }
@@ -86,7 +78,9 @@ impl Handle<ChangePassword> for App {
         }
         check_password(self, &request.body.new)?;
         let hash = hash(self, &request.body.new).await?;
+        super::lock_own(call).await?;
         store::set_password(&mut call.tx, user, &hash).await?;
+        mfa::forget_challenges(&mut call.tx, user).await?;
         let Who::Person { session, .. } = call.caller.who else { unreachable!("the gates let only people through") };
         sessions::revoke_all(&mut call.tx, user, session).await?;
         emit(&mut call.tx, None, user, &SessionsRevoked { user_id: user, session_id: None });
@@ -118,7 +112,7 @@ impl Handle<SetPlatformRole> for App {
     }
 }
 
-fn check_password(app: &App, password: &SecretText) -> Result<(), Failure> {
+pub fn check_password(app: &App, password: &SecretText) -> Result<(), Failure> {
     let least = app.policies.number(keys::PASSWORD_MIN_LENGTH) as usize;
     let length = password.expose().chars().count();
     if !(least..=1024).contains(&length) {

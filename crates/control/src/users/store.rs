@@ -24,9 +24,11 @@ const COLUMNS: &str = "id, email, name, platform_role, created_at";
 pub struct Credentials {
     pub id: UserId,
     pub password_hash: Option<String>,
+    /// Whether mail to the address is known to reach who holds the account.
+    pub is_proven: bool,
 }
 
-/// `None` when the address has an account already.
+/// An account whose address is proven. `None` when the address has one already.
 pub async fn insert(
     tx: &mut Tx,
     email: &Email,
@@ -34,7 +36,8 @@ pub async fn insert(
     password_hash: Option<&str>,
 ) -> sqlx::Result<Option<UserId>> {
     let id: Option<Uuid> = sqlx::query_scalar(
-        "INSERT INTO users (id, email, name, password_hash) VALUES ($1, $2, $3, $4) ON CONFLICT (email) DO NOTHING RETURNING id",
+        "INSERT INTO users (id, email, name, password_hash, address_proven_at) VALUES ($1, $2, $3, $4, app_now())
+         ON CONFLICT (email) DO NOTHING RETURNING id",
     )
     .bind(UserId::generate().uuid())
     .bind(email.folded())
@@ -46,12 +49,46 @@ pub async fn insert(
 }
 
 pub async fn credentials(tx: &mut Tx, email: &str) -> sqlx::Result<Option<Credentials>> {
-    let row: Option<(Uuid, Option<String>)> =
-        sqlx::query_as("SELECT id, password_hash FROM users WHERE email = $1 AND erased_at IS NULL")
-            .bind(email)
-            .fetch_optional(tx.conn())
-            .await?;
-    Ok(row.map(|(id, password_hash)| Credentials { id: id.into(), password_hash }))
+    let row: Option<(Uuid, Option<String>, bool)> = sqlx::query_as(
+        "SELECT id, password_hash, address_proven_at IS NOT NULL FROM users WHERE email = $1 AND erased_at IS NULL",
+    )
+    .bind(email)
+    .fetch_optional(tx.conn())
+    .await?;
+    Ok(row.map(|(id, password_hash, is_proven)| Credentials { id: id.into(), password_hash, is_proven }))
+}
+
+pub async fn is_proven(tx: &mut Tx, id: UserId) -> sqlx::Result<bool> {
+    sqlx::query_scalar("SELECT address_proven_at IS NOT NULL FROM users WHERE id = $1")
+        .bind(id.uuid())
+        .fetch_one(tx.conn())
+        .await
+}
+
+pub async fn prove(tx: &mut Tx, id: UserId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE users SET address_proven_at = app_now() WHERE id = $1")
+        .bind(id.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Gives an account another address, which was proven. Says whether it was free.
+pub async fn set_address(tx: &mut Tx, id: UserId, email: &str) -> sqlx::Result<bool> {
+    let changed = sqlx::query(
+        "UPDATE users SET email = $2, address_proven_at = app_now()
+         WHERE id = $1 AND NOT EXISTS (SELECT FROM users u WHERE u.email = $2)",
+    )
+    .bind(id.uuid())
+    .bind(email)
+    .execute(tx.conn())
+    .await;
+    match changed {
+        Ok(done) => Ok(done.rows_affected() == 1),
+        // Somebody else was faster.
+        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 pub async fn email(tx: &mut Tx, id: UserId) -> sqlx::Result<Option<String>> {
@@ -129,6 +166,14 @@ pub async fn linked(tx: &mut Tx, who: Subject<'_>) -> sqlx::Result<Option<UserId
     Ok(id.map(UserId::from))
 }
 
+/// Whether the account signs in through an external issuer.
+pub async fn is_linked(tx: &mut Tx, id: UserId) -> sqlx::Result<bool> {
+    sqlx::query_scalar("SELECT EXISTS (SELECT FROM identity_links WHERE user_id = $1)")
+        .bind(id.uuid())
+        .fetch_one(tx.conn())
+        .await
+}
+
 /// Whether the account is that of another subject of the same issuer.
 pub async fn is_of_another(tx: &mut Tx, id: UserId, who: Subject<'_>) -> sqlx::Result<bool> {
     sqlx::query_scalar(
@@ -178,7 +223,8 @@ pub async fn lock_operators(tx: &mut Tx) -> sqlx::Result<Vec<UserId>> {
 
 /// Empties the row and keeps the id, so that logs still name nobody.
 pub async fn empty(tx: &mut Tx, id: UserId) -> sqlx::Result<()> {
-    sqlx::query("UPDATE users SET email = NULL, name = NULL, password_hash = NULL, platform_role = NULL, erased_at = app_now() WHERE id = $1")
+    sqlx::query("UPDATE users SET email = NULL, name = NULL, password_hash = NULL, platform_role = NULL, address_proven_at = NULL,
+         erased_at = app_now() WHERE id = $1")
         .bind(id.uuid())
         .execute(tx.conn())
         .await?;

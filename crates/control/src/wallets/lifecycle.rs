@@ -5,7 +5,7 @@ use contract::{
     id::WalletId,
     wallets::WalletState::{self, Depleted, Funded, Grace, Low},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -30,6 +30,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [WalletState] = WalletState::ALL;
     const EVENTS: &'static [Event] = &[Event::BalanceLow, Event::GraceStarted, Event::Depleted, Event::Funded];
     const INITIAL: WalletState = Funded;
+    const PARENT_END: ParentEnd = ParentEnd::Stays("the record of money");
 
     fn is_driven(state: WalletState) -> bool {
         match state {

@@ -46,6 +46,7 @@ pub enum WalletError {
 
 impl Reconciler for WalletReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Seen = WalletId;
     type Found = ();
     type Verdict = ();

@@ -5,7 +5,7 @@ use contract::{
     id::WebhookDeliveryId,
     webhook_deliveries::WebhookDeliveryState::{self, Delivered, Exhausted, Pending},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -25,6 +25,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [WebhookDeliveryState] = WebhookDeliveryState::ALL;
     const EVENTS: &'static [Event] = &[Event::Delivered, Event::Exhausted, Event::ResendRequested];
     const INITIAL: WebhookDeliveryState = Pending;
+    const PARENT_END: ParentEnd = ParentEnd::EndsToo("with its webhook");
 
     fn is_driven(state: WebhookDeliveryState) -> bool {
         match state {

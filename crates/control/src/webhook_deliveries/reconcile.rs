@@ -74,6 +74,7 @@ const LINE_STEP: Duration = Duration::from_millis(10); // bound: as above
 
 impl Reconciler for DeliveryReconciler {
     const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = crate::lanes::WEBHOOKS;
     type Seen = Seen;
     type Found = Found;
     type Verdict = Verdict;
@@ -93,7 +94,9 @@ impl Reconciler for DeliveryReconciler {
         if obstacle(seen).is_some() {
             return Ok(Found::NotTried);
         }
-        let Some(_turn) = self.sender.turn(seen.held.delivery.webhook_id) else { return Ok(Found::Busy) };
+        let Some(_turn) = self.sender.turn(seen.held.organization, seen.held.delivery.webhook_id) else {
+            return Ok(Found::Busy);
+        };
         let outcome = self.sender.send(&seen.held, &seen.target.url, &seen.secrets, seen.now).await;
         let label = if outcome.is_ok() { "arrived" } else { "failed" };
         metrics::counter!("gpuaas_webhook_attempts_total", "outcome" => label).increment(1);
@@ -157,7 +160,7 @@ fn obstacle(seen: &Seen) -> Option<Verdict> {
     let left = delivery.next_attempt_at.map(|it| it.duration_since(seen.now));
     match left.and_then(|it| Duration::try_from(it).ok()) {
         Some(left) if !left.is_zero() => Some(Verdict::Wait(left)),
-        _ if seen.is_behind => Some(Verdict::Wait(WAIT)),
+        _ if seen.is_behind => Some(Verdict::Queue),
         _ => None,
     }
 }

@@ -3,17 +3,22 @@
 //! nor anything that the receiver said.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     error::Error,
+    hash::Hash,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use contract::{Timestamp, id::WebhookId};
+use contract::{
+    Timestamp,
+    id::{OrganizationId, WebhookId},
+};
 use reqwest::{Client, redirect};
 
 use super::store::Held;
 use crate::{
+    lanes,
     policies::{Policies, keys},
     webhooks::{
         Secrets,
@@ -58,17 +63,28 @@ pub struct Sender {
     encrypted: Option<Client>,
     plain: Option<Client>,
     policies: Policies,
-    busy: Arc<Mutex<HashMap<WebhookId, usize>>>,
+    busy: Arc<Mutex<UnderWay>>,
+}
+
+/// Calls that are under way in this process.
+#[derive(Default)]
+struct UnderWay {
+    all: usize,
+    webhooks: HashMap<WebhookId, usize>,
+    organizations: HashMap<OrganizationId, usize>,
 }
 
 /// A place among the calls to one webhook; given up when dropped.
 pub struct Turn {
-    busy: Arc<Mutex<HashMap<WebhookId, usize>>>,
+    busy: Arc<Mutex<UnderWay>>,
     webhook: WebhookId,
+    organization: OrganizationId,
 }
 
 // bound: calls to one webhook at once, so that a slow receiver leaves room for others
 const AT_ONCE: usize = 4;
+// bound: calls to the webhooks of one organization at once
+const ORGANIZATION_AT_ONCE: usize = 8;
 // bound: what is read of an answer, so that the receiver can finish a short one
 const ANSWER_BYTES: usize = 16 * 1024;
 // bound: how long a receiver may take to finish an answer whose status is known
@@ -87,15 +103,22 @@ impl Sender {
         Self { encrypted: client(false), plain: client(true), policies, busy: Arc::default() }
     }
 
-    /// A place for one more call to the webhook, unless it has its share.
-    pub fn turn(&self, webhook: WebhookId) -> Option<Turn> {
+    /// A place for one more call to the webhook, unless it or its organization
+    /// has its share. The share shrinks with the slots that are left, so that a
+    /// few organizations that hang leave some to everybody else.
+    pub fn turn(&self, organization: OrganizationId, webhook: WebhookId) -> Option<Turn> {
         let mut busy = self.busy.lock().expect("no code panics while it holds this lock");
-        let calls = busy.entry(webhook).or_default();
-        if *calls >= AT_ONCE {
+        let left = lanes::WEBHOOKS.slots.saturating_sub(busy.all);
+        let of_webhook = busy.webhooks.get(&webhook).copied().unwrap_or_default();
+        let of_organization = busy.organizations.get(&organization).copied().unwrap_or_default();
+        let has_share = of_organization < ORGANIZATION_AT_ONCE && of_organization * 2 < left;
+        if of_webhook >= AT_ONCE || !has_share {
             return None;
         }
-        *calls += 1;
-        Some(Turn { busy: self.busy.clone(), webhook })
+        busy.all += 1;
+        *busy.webhooks.entry(webhook).or_default() += 1;
+        *busy.organizations.entry(organization).or_default() += 1;
+        Some(Turn { busy: self.busy.clone(), webhook, organization })
     }
 
     /// Sends the event of a delivery, and returns the status of its success.
@@ -145,11 +168,17 @@ impl Sender {
 impl Drop for Turn {
     fn drop(&mut self) {
         let mut busy = self.busy.lock().expect("no code panics while it holds this lock");
-        if let Some(calls) = busy.get_mut(&self.webhook) {
-            *calls -= 1;
-            if *calls == 0 {
-                busy.remove(&self.webhook);
-            }
+        busy.all -= 1;
+        one_less(&mut busy.webhooks, self.webhook);
+        one_less(&mut busy.organizations, self.organization);
+    }
+}
+
+fn one_less<K: Eq + Hash>(calls: &mut HashMap<K, usize>, key: K) {
+    if let Entry::Occupied(mut entry) = calls.entry(key) {
+        *entry.get_mut() -= 1;
+        if *entry.get() == 0 {
+            entry.remove();
         }
     }
 }
@@ -193,12 +222,32 @@ mod tests {
     #[test]
     fn a_webhook_has_its_share_of_calls_and_no_more() {
         let sender = Sender::new(Policies::default());
+        let organization = OrganizationId::generate();
         let (slow, other) = (WebhookId::generate(), WebhookId::generate());
-        let mut turns: Vec<Turn> = (0..AT_ONCE).map(|_| sender.turn(slow).unwrap()).collect();
-        assert!(sender.turn(slow).is_none() && sender.turn(other).is_some());
+        let mut turns: Vec<Turn> = (0..AT_ONCE).map(|_| sender.turn(organization, slow).unwrap()).collect();
+        assert!(sender.turn(organization, slow).is_none() && sender.turn(organization, other).is_some());
         turns.pop();
-        assert!(sender.turn(slow).is_some());
+        assert!(sender.turn(organization, slow).is_some());
         drop(turns);
-        assert!(sender.busy.lock().unwrap().is_empty());
+        let busy = sender.busy.lock().unwrap();
+        assert!(busy.all == 0 && busy.webhooks.is_empty() && busy.organizations.is_empty());
+    }
+
+    #[test]
+    fn organizations_that_hang_leave_slots_to_others() {
+        let sender = Sender::new(Policies::default());
+        let mut turns = Vec::new();
+        let mut hang = |organization| {
+            let before = turns.len();
+            while let Some(turn) = sender.turn(organization, WebhookId::generate()) {
+                turns.push(turn);
+            }
+            turns.len() - before
+        };
+        assert_eq!(hang(OrganizationId::generate()), ORGANIZATION_AT_ONCE);
+        for nth in 0..10 {
+            assert!(hang(OrganizationId::generate()) > 0, "organization {nth} found no slot");
+        }
+        assert!(hang(OrganizationId::generate()) > 0, "there is still one for somebody who comes late");
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use contract::{
     Envelope, Word,
-    id::{EventId, WebhookDeliveryId, WebhookId},
+    id::{EventId, OrganizationId, WebhookDeliveryId, WebhookId},
     webhook_deliveries::{WebhookDelivery, WebhookDeliveryFilter, WebhookDeliveryState},
 };
 use kernel::{Access, Db, Tx, machine::Versioned, outbox::Message};
@@ -36,6 +36,7 @@ struct Row {
 /// A delivery with the event that it carries.
 #[derive(Debug, Clone)]
 pub struct Held {
+    pub organization: OrganizationId,
     pub delivery: WebhookDelivery,
     pub event: Envelope<Value>,
     version: i64,
@@ -239,5 +240,6 @@ fn held(row: Row) -> sqlx::Result<Held> {
         next_attempt_at: row.next_attempt_at.map(|it| it.to_jiff()),
         delivered_at: row.delivered_at.map(|it| it.to_jiff()),
     };
-    Ok(Held { delivery, event, version: row.version, resource: row.resource })
+    let organization = row.organization_id.into();
+    Ok(Held { organization, delivery, event, version: row.version, resource: row.resource })
 }

@@ -5,7 +5,7 @@ use contract::{
     id::WebhookId,
     webhooks::WebhookState::{self, Active, Deleted, Disabled},
 };
-use kernel::machine::Machine;
+use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -27,6 +27,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [WebhookState] = WebhookState::ALL;
     const EVENTS: &'static [Event] = &[Event::Disabled, Event::SwitchedOff, Event::Enabled, Event::Deleted];
     const INITIAL: WebhookState = Active;
+    const PARENT_END: ParentEnd = ParentEnd::EndsToo("`webhooks/consume.rs`, when its organization is closed");
 
     fn is_driven(state: WebhookState) -> bool {
         match state {

@@ -1,5 +1,5 @@
 //! The gateway's cookie: it is for the gateway alone, and the app behind it never
-//! sees it, nor can it set one of that name.
+//! sees it, nor can it set one of that name, nor any for more than its own host.
 
 use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue};
@@ -17,11 +17,15 @@ pub fn set(value: &str, is_secure: bool) -> String {
     }
 }
 
-/// The gateway's own cookie of a request.
+/// The gateway's own cookie of a request. Of two nobody can say whose is whose:
+/// somebody else put one there, and neither counts.
 pub fn find(headers: &HeaderMap, is_secure: bool) -> Option<String> {
     let wanted = if is_secure { SECURE } else { PLAIN };
     let mut found = pairs(headers).filter(|(name, _)| *name == wanted).map(|(_, value)| value);
-    found.find(|it| !it.is_empty() && it.len() <= MAX_COOKIE).map(str::to_owned)
+    match (found.next(), found.next()) {
+        (Some(only), None) if !only.is_empty() && only.len() <= MAX_COOKIE => Some(only.to_owned()),
+        _ => None,
+    }
 }
 
 /// Takes the gateway's cookies out of a request.
@@ -38,20 +42,36 @@ pub fn strip(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes attempts to set the gateway's cookies out of an answer.
+/// Takes attempts to set the gateway's cookies out of an answer, and the `Domain` out
+/// of all others: an app's cookies are for its own host, not for its neighbors' or for
+/// sites above it.
 pub fn strip_set(headers: &mut HeaderMap) {
     let all: Vec<HeaderValue> = headers.get_all(SET_COOKIE).iter().cloned().collect();
-    let is_foreign = |it: &&HeaderValue| {
-        let text = String::from_utf8_lossy(it.as_bytes());
-        !is_ours(text.split(['=', ';']).next().unwrap_or_default().trim())
-    };
-    if all.iter().all(|it| is_foreign(&it)) {
+    if all.is_empty() {
         return;
     }
     headers.remove(SET_COOKIE);
-    for value in all.iter().filter(is_foreign) {
-        headers.append(SET_COOKIE, value.clone());
+    for value in all {
+        let name = value.as_bytes().split(|it| matches!(it, b'=' | b';')).next().unwrap_or_default();
+        if is_ours(String::from_utf8_lossy(name).trim()) {
+            continue;
+        }
+        if let Ok(value) = HeaderValue::from_bytes(&without_domain(value.as_bytes())) {
+            headers.append(SET_COOKIE, value);
+        }
     }
+}
+
+fn without_domain(cookie: &[u8]) -> Vec<u8> {
+    let is_domain = |it: &[u8]| {
+        let name = it.split(|it| *it == b'=').next().unwrap_or_default();
+        name.trim_ascii().eq_ignore_ascii_case(b"domain")
+    };
+    let mut parts = cookie.split(|it| *it == b';');
+    // The first is the cookie itself, whatever its name.
+    let first = parts.next().unwrap_or_default();
+    let rest = parts.filter(|it| !is_domain(it));
+    std::iter::once(first).chain(rest).collect::<Vec<_>>().join(&b';')
 }
 
 fn is_ours(name: &str) -> bool {
@@ -96,6 +116,24 @@ mod tests {
         }
         strip_set(&mut headers);
         assert_eq!(headers.get_all(SET_COOKIE).iter().collect::<Vec<_>>(), ["theirs=1; Path=/", "x"]);
+    }
+
+    #[test]
+    fn app_cookies_are_for_their_own_host() {
+        let mut headers = HeaderMap::new();
+        for value in ["a=1; Domain=example.com; Path=/", "domain=2; DOMAIN = .example.com;Secure", "c=3; domain"] {
+            headers.append(SET_COOKIE, value.parse().unwrap());
+        }
+        strip_set(&mut headers);
+        let left: Vec<_> = headers.get_all(SET_COOKIE).iter().collect();
+        assert_eq!(left, ["a=1; Path=/", "domain=2;Secure", "c=3"]);
+    }
+
+    #[test]
+    fn two_of_ours_are_none() {
+        assert_eq!(find(&headers(&["gpuaas-app=one; gpuaas-app=two"]), false), None);
+        assert_eq!(find(&headers(&["gpuaas-app=one", "gpuaas-app=one"]), false), None);
+        assert_eq!(find(&headers(&["gpuaas-app=one"]), false).as_deref(), Some("one"));
     }
 
     #[test]

@@ -64,6 +64,7 @@ pub async fn answer(
             return pages::too_many();
         }
     };
+    visitor.vouch(&visit.vouched);
     proxy::pass(&gateway, &visitor, &app, &visit, request).await
 }
 

@@ -62,10 +62,14 @@ pub async fn pass(
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         let (Some(browser), Some(wanted)) = (browser, wanted) else { return pages::unreachable(app.port) };
         let host = hyper::upgrade::on(&mut answer);
-        let session = visit.session.clone();
+        let (session, connection) = (visit.session.clone(), visitor.place.clone());
         tokio::spawn(async move {
-            let _place = place;
-            carry(&session, browser, host).await;
+            // It stays among the listener's connections, and one of its visit's requests.
+            let (_place, _busy) = (place, connection.busy());
+            tokio::select! {
+                () = carry(&session, browser, host) => (),
+                () = connection.cut() => (),
+            }
         });
         let mut response = incoming(answer.map(|_| Empty::new().map_err(|never| match never {}).boxed_unsync()));
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("upgrade"));

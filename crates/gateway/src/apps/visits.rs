@@ -23,6 +23,7 @@ const MOST: usize = 10_000; // bound: browsers at apps of this gateway
 const MOST_IDLE: usize = 6; // bound: what a browser opens at once
 const IDLE_TIME: Duration = Duration::from_secs(20); // bound: below what servers usually keep
 const MOST_REQUESTS: usize = 64; // bound: at once, by one browser at one app
+const MOST_VOUCHED: usize = 64; // bound: as many connections as requests; more count against their address
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -35,6 +36,8 @@ pub enum Refused {
 pub struct Visit {
     pub session: Arc<Session>,
     pub places: Arc<Semaphore>,
+    /// Connections that its cookie vouches for.
+    pub vouched: Arc<Semaphore>,
     idle: Mutex<Vec<(SendRequest<UpBody>, Instant)>>,
 }
 
@@ -124,7 +127,8 @@ pub async fn find(gateway: &Arc<Gateway>, visitor: &Visitor, app: &AppName, hash
     }
     let session = Session::begin(gateway, Surface::App, &answer);
     let places = Arc::new(Semaphore::new(MOST_REQUESTS));
-    let visit = Arc::new(Visit { session, places, idle: Mutex::default() });
+    let vouched = Arc::new(Semaphore::new(MOST_VOUCHED));
+    let visit = Arc::new(Visit { session, places, vouched, idle: Mutex::default() });
     let replaced = known.insert(key, Known { visit: visit.clone(), asked: now, used: now });
     drop(known);
     drop(replaced);

@@ -2,6 +2,7 @@
 //! wait before the control plane is asked.
 
 use crate::locked;
+use crate::peers::network;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -18,7 +19,7 @@ impl Failures {
     /// Whether the address may try now.
     pub fn may_try(&self, address: IpAddr) -> bool {
         let failures = locked(&self.0);
-        !matches!(failures.get(&whose(address)), Some((count, since)) if *count >= MOST_FAILURES && since.elapsed() < WINDOW)
+        !matches!(failures.get(&network(address)), Some((count, since)) if *count >= MOST_FAILURES && since.elapsed() < WINDOW)
     }
 
     pub fn count(&self, address: IpAddr) {
@@ -30,22 +31,11 @@ impl Failures {
             let oldest = failures.iter().min_by_key(|(_, (_, since))| *since).map(|(address, _)| *address);
             oldest.map(|it| failures.remove(&it));
         }
-        let entry = failures.entry(whose(address)).or_insert((0, Instant::now()));
+        let entry = failures.entry(network(address)).or_insert((0, Instant::now()));
         if entry.1.elapsed() >= WINDOW {
             *entry = (0, Instant::now());
         }
         entry.0 += 1;
-    }
-}
-
-/// A network of version 6 is one customer.
-fn whose(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(it) => {
-            let [a, b, c, d, ..] = it.segments();
-            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
-        }
     }
 }
 

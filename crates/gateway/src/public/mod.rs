@@ -6,6 +6,7 @@ mod closing;
 mod failures;
 mod forward;
 mod offer;
+mod sending;
 mod terminal;
 mod tls;
 mod websocket;
@@ -17,16 +18,18 @@ pub use websocket::exchange_for_app;
 
 use crate::Gateway;
 use crate::apps::{self, Named, name};
+use crate::peers::{Place, Places, client_address, keep_alive};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use sending::sending;
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tls::PublicTls;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -46,22 +49,32 @@ const PAUSE: Duration = Duration::from_millis(50); // bound: a pause when file h
 pub struct Visitor {
     pub address: IpAddr,
     /// Held as long as anything of the connection lives.
-    _place: Arc<OwnedSemaphorePermit>,
+    pub(crate) place: Arc<Place>,
+    /// The share of a browser's visit that vouches for the connection, once one does.
+    vouched: Arc<OnceLock<OwnedSemaphorePermit>>,
+}
+
+impl Visitor {
+    /// A cookie or ticket of a visit works: the connection no longer counts against
+    /// its address, as long as the visit has a share left.
+    pub(crate) fn vouch(&self, shares: &Arc<Semaphore>) {
+        if self.vouched.get().is_none()
+            && let Ok(share) = shares.clone().try_acquire_owned()
+            && self.vouched.set(share).is_ok()
+        {
+            self.place.vouch();
+        }
+    }
 }
 
 /// Serves until stopped, and then until everybody has gone.
 pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, tls: Option<Arc<PublicTls>>) {
-    let most = gateway.settings.max_connections;
-    let places = Arc::new(Semaphore::new(most));
+    let places = Places::new(gateway.settings.limits());
     if let Some(tls) = &tls {
         tokio::spawn(tls.clone().follow(gateway.stop.clone()));
     }
     let acceptor = tls.map(|it| it.acceptor());
     loop {
-        let place = tokio::select! {
-            () = gateway.stop.cancelled() => break,
-            place = places.clone().acquire_owned() => place.expect("the semaphore is never closed"),
-        };
         let (stream, peer) = tokio::select! {
             () = gateway.stop.cancelled() => break,
             accepted = listener.accept() => match accepted {
@@ -73,23 +86,34 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, tls: Option<Arc
                 }
             },
         };
+        let Some(place) = places.take(peer.ip()) else {
+            refused("no_place");
+            continue;
+        };
         let _ = stream.set_nodelay(true);
-        let visitor = Visitor { address: peer.ip().to_canonical(), _place: Arc::new(place) };
+        keep_alive(&stream);
+        let place = Arc::new(place);
+        let visitor = Visitor { address: peer.ip().to_canonical(), place: place.clone(), vouched: Arc::default() };
         let (gateway, acceptor) = (gateway.clone(), acceptor.clone());
         tokio::spawn(async move {
-            match acceptor {
-                None => talk(gateway, stream, visitor).await,
-                Some(acceptor) => {
-                    if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                        talk::<tokio_rustls::server::TlsStream<TcpStream>>(gateway, stream, visitor).await;
+            let talking = async {
+                match acceptor {
+                    None => talk(gateway, stream, visitor).await,
+                    Some(acceptor) => {
+                        if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                            talk::<tokio_rustls::server::TlsStream<TcpStream>>(gateway, stream, visitor).await;
+                        }
                     }
                 }
+            };
+            tokio::select! {
+                () = talking => (),
+                () = place.cut() => refused("made_room"),
             }
         });
     }
     drop(listener);
-    let everybody = places.acquire_many(u32::try_from(most).unwrap_or(u32::MAX));
-    if tokio::time::timeout(STOP, everybody).await.is_err() {
+    if tokio::time::timeout(STOP, places.empty()).await.is_err() {
         tracing::warn!("some connections did not end in time and were cut off");
     }
 }
@@ -101,7 +125,11 @@ where
     let stop = gateway.stop.clone();
     let service = service_fn(move |request| {
         let (gateway, visitor) = (gateway.clone(), visitor.clone());
-        async move { Ok::<_, Infallible>(answer(gateway, visitor, request).await) }
+        async move {
+            let busy = visitor.place.busy();
+            let answer = answer(gateway, visitor, request).await;
+            Ok::<_, Infallible>(answer.map(|body| sending(body, busy)))
+        }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(BUFFER_BYTES);
@@ -119,7 +147,7 @@ where
 }
 
 async fn answer(gateway: Arc<Gateway>, mut visitor: Visitor, request: Request<Incoming>) -> Response<Body> {
-    visitor.address = address(&gateway.settings.trusted_proxies, visitor.address, request.headers());
+    visitor.address = client_address(&gateway.settings.trusted_proxies, visitor.address, request.headers());
     if let Some(domain) = &gateway.settings.app_domain {
         match host(&request).map_or(Named::Nobody, |it| name::read(it, domain)) {
             Named::App(app) => return apps::answer(gateway, visitor, app, request).await,
@@ -143,12 +171,6 @@ fn host(request: &Request<Incoming>) -> Option<&str> {
     (hosts.next().is_none() && is_same).then_some(host)
 }
 
-/// Only a proxy that the operator named may speak for others.
-fn address(trusted: &[IpAddr], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    let forwarded = || headers.get("x-forwarded-for")?.to_str().ok()?.rsplit(',').next()?.trim().parse().ok();
-    if trusted.contains(&peer) { forwarded().unwrap_or(peer) } else { peer }
-}
-
 pub fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(full(text));
     *response.status_mut() = status;
@@ -165,20 +187,4 @@ pub fn full(text: impl Into<Bytes>) -> Body {
 /// Counts somebody who was not let in.
 pub fn refused(reason: &'static str) {
     metrics::counter!("gpuaas_gateway_refusals_total", "reason" => reason).increment(1);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_named_proxy_speaks_for_others() {
-        let (proxy, client): (IpAddr, IpAddr) = ("10.0.0.1".parse().unwrap(), "192.0.2.7".parse().unwrap());
-        let mut headers = HeaderMap::new();
-        headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.9, 192.0.2.7"));
-        assert_eq!(address(&[proxy], proxy, &headers), client);
-        assert_eq!(address(&[], proxy, &headers), proxy);
-        headers.insert("x-forwarded-for", HeaderValue::from_static("rubbish"));
-        assert_eq!(address(&[proxy], proxy, &headers), proxy);
-    }
 }

@@ -135,7 +135,11 @@ async fn spend(gateway: &Gateway, visitor: &Visitor, request: ExchangeRequest) -
     if request.ticket.is_empty() {
         return Err(wrong());
     }
-    gateway.control.exchange(&request).await.map_err(|error| {
+    let answer = gateway.control.exchange(&request).await;
+    if answer.is_ok() {
+        visitor.place.vouch();
+    }
+    answer.map_err(|error| {
         tracing::info!(address = %visitor.address, %error, "a ticket was refused");
         match closing::of_control(&error) {
             closing::TICKET => wrong(),

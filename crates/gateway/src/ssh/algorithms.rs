@@ -1,10 +1,10 @@
 //! What is spoken: modern algorithms alone, and within which bounds.
 
-use russh::keys::{Algorithm, PrivateKey};
+use crate::identity::IdentityError;
+use russh::keys::{Algorithm, Certificate, PrivateKey};
 use russh::server::Config;
 use russh::{MethodKind, MethodSet, Preferred, SshId, cipher, compression, kex, mac};
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::Duration;
 
 const ATTEMPTS: usize = 10; // bound: keys that an agent offers one after the other
@@ -25,18 +25,24 @@ const CIPHERS: &[cipher::Name] = &[cipher::AES_256_GCM, cipher::AES_128_GCM, cip
 const MACS: &[mac::Name] = &[mac::HMAC_SHA256_ETM, mac::HMAC_SHA512_ETM];
 
 #[derive(Debug, thiserror::Error)]
-#[error("the SSH host key of this gateway cannot be read; join anew")]
-pub struct HostKeyError(#[source] russh::keys::ssh_key::Error);
+pub enum HostKeyError {
+    #[error("the SSH host key of this gateway, or its certificate, cannot be read; remove both and restart it")]
+    Form(#[source] russh::keys::ssh_key::Error),
+    #[error("the certificate is for another SSH host key")]
+    OtherKey,
+    #[error(transparent)]
+    Folder(#[from] IdentityError),
+}
 
-/// How every client is served. The key is the same at all gateways of a platform.
-pub fn config(host_key: &str) -> Result<Arc<Config>, HostKeyError> {
-    let key = PrivateKey::from_openssh(host_key).map_err(HostKeyError)?;
-    Ok(Arc::new(Config {
+/// How every client is served: with this gateway's own key, and what says so.
+pub fn config(key: PrivateKey, certificate: Certificate) -> Config {
+    Config {
         server_id: SshId::Standard(Cow::Borrowed("SSH-2.0-gpuaas")),
         methods: MethodSet::from(&[MethodKind::PublicKey][..]),
         auth_rejection_time: REJECTION,
         auth_rejection_time_initial: Some(Duration::ZERO),
         keys: vec![key],
+        certificates: vec![certificate],
         window_size: WINDOW,
         maximum_packet_size: PACKET,
         // Nothing waits there: see `feed`.
@@ -58,17 +64,12 @@ pub fn config(host_key: &str) -> Result<Arc<Config>, HostKeyError> {
         keepalive_interval: Some(KEEPALIVE),
         keepalive_max: 0,
         ..Config::default()
-    }))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_key_that_is_none_is_refused() {
-        assert!(config("rubbish").is_err());
-    }
 
     #[test]
     fn nothing_old_is_offered() {

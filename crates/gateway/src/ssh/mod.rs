@@ -6,6 +6,7 @@ mod algorithms;
 mod closing;
 mod feed;
 mod framed;
+mod host_key;
 mod line;
 mod person;
 mod raw;
@@ -13,9 +14,11 @@ mod reel;
 mod wishes;
 mod write;
 
-pub use algorithms::{HostKeyError, config};
+pub use algorithms::HostKeyError;
+pub use host_key::HostKey;
 
 use crate::Gateway;
+use crate::peers::{Place, Places, keep_alive};
 use crate::public::refused;
 use crate::sessions::Session;
 use feed::Gate;
@@ -28,7 +31,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 const GREETING: Duration = Duration::from_secs(10); // bound: a client says its version at once
@@ -38,14 +41,9 @@ const STOP: Duration = Duration::from_secs(10); // bound: then those who do not 
 const PAUSE: Duration = Duration::from_millis(50); // bound: a pause when file handles are short, not a limit
 
 /// Serves until stopped, and then until everybody has gone.
-pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, config: Arc<Config>) {
-    let most = gateway.settings.max_connections;
-    let places = Arc::new(Semaphore::new(most));
+pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, mut configs: watch::Receiver<Option<Arc<Config>>>) {
+    let places = Places::new(gateway.settings.limits());
     loop {
-        let place = tokio::select! {
-            () = gateway.stop.cancelled() => break,
-            place = places.clone().acquire_owned() => place.expect("the semaphore is never closed"),
-        };
         let (stream, peer) = tokio::select! {
             () = gateway.stop.cancelled() => break,
             accepted = listener.accept() => match accepted {
@@ -57,28 +55,32 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, config: Arc<Con
                 }
             },
         };
+        // Who comes before there is a certificate waits for it: nobody could know us.
+        let config = tokio::select! {
+            () = gateway.stop.cancelled() => break,
+            config = configs.wait_for(Option::is_some) => config.ok().and_then(|it| it.clone()),
+        };
+        let Some(config) = config else { break };
         let address = peer.ip().to_canonical();
         if !gateway.failures.may_try(address) {
             refused("ssh_address");
             continue;
         }
-        tokio::spawn(welcome(gateway.clone(), config.clone(), stream, address, place));
+        let Some(place) = places.take(address) else {
+            refused("ssh_no_place");
+            continue;
+        };
+        keep_alive(&stream);
+        tokio::spawn(welcome(gateway.clone(), config, stream, address, place));
     }
     drop(listener);
-    let everybody = places.acquire_many(u32::try_from(most).unwrap_or(u32::MAX));
-    if tokio::time::timeout(STOP, everybody).await.is_err() {
+    if tokio::time::timeout(STOP, places.empty()).await.is_err() {
         tracing::warn!("some SSH clients did not go in time and were cut off");
     }
 }
 
 /// One client, from its greeting to its end.
-async fn welcome(
-    gateway: Arc<Gateway>,
-    config: Arc<Config>,
-    stream: TcpStream,
-    address: IpAddr,
-    _place: OwnedSemaphorePermit,
-) {
+async fn welcome(gateway: Arc<Gateway>, config: Arc<Config>, stream: TcpStream, address: IpAddr, place: Place) {
     let (cut, gate) = (CancellationToken::new(), Arc::new(Gate::default()));
     // Whatever happens here, its line is cut at the end.
     let _guard = cut.clone().drop_guard();
@@ -88,11 +90,28 @@ async fn welcome(
     };
     let (login, logins) = watch::channel(None);
     let person = Person::new(gateway.clone(), address, gate, login);
-    let running = match tokio::time::timeout(GREETING, run_stream(config, line, person)).await {
+    let greeted = tokio::select! {
+        greeted = tokio::time::timeout(GREETING, run_stream(config, line, person)) => greeted,
+        () = place.cut() => return refused("ssh_made_room"),
+    };
+    let running = match greeted {
         Ok(Ok(running)) => running,
         Ok(Err(_)) | Err(_) => return refused("ssh_greeting"),
     };
-    attend(running, logins).await;
+    let mut known = logins.clone();
+    let vouched = async {
+        // Who logged in keeps the place; who has not may have to make room.
+        let is_known = known.wait_for(Option::is_some).await.is_ok();
+        if is_known {
+            place.vouch();
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = attend(running, logins) => (),
+        () = place.cut() => refused("ssh_made_room"),
+        () = vouched => (),
+    }
 }
 
 /// Waits until the client goes, does not log in, or its session must end.

@@ -5,7 +5,6 @@ use crate::stage::{Client, Stage, eventually};
 use bytes::Bytes;
 use futures_util::SinkExt;
 use protocol::stream::{Closing, Frame, Size, refusals};
-use std::time::Duration;
 use tokio_tungstenite::tungstenite::{self, Message};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,7 +144,7 @@ async fn what_the_host_refuses_is_told() {
         assert_eq!(stage.terminal(code).await.closed().await, close, "{code}");
     }
     drop(host);
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    eventually("the gateway misses it", || stage.plane.beats().last().is_some_and(|it| it.nodes == 0)).await;
     let session = stage.plane.terminal("late", "echo");
     assert_eq!(stage.terminal("late").await.closed().await, 4404);
     eventually("the control plane hears it", || stage.plane.left(session).is_some()).await;

@@ -36,9 +36,10 @@ pub struct Report {
 /// `retention` is the shortest time that policy can make entries last: a seal
 /// that lost them earlier was robbed, not expired.
 pub async fn verify(tx: &mut Tx, after: i64, limit: i64, retention: Duration) -> sqlx::Result<Report> {
-    let keys = public_keys(tx).await?;
     let mut previous = if after == 0 { None } else { list(tx, after - 1, 1).await?.pop() };
     let seals = list(tx, after, limit + 1).await?;
+    // After the seals: a key is there before what it signs, and each statement sees what is new.
+    let keys = public_keys(tx).await?;
     let more = seals.len() as i64 > limit;
     let mut report = Report::default();
     for seal in seals.into_iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {

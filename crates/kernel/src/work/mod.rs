@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use crate::{
     machine::TransitionError,
+    pool::one_connection,
     tx::{Access, Db, Tx},
 };
 
@@ -68,10 +69,21 @@ pub(crate) fn push(statement: &mut QueryBuilder<Postgres>, mut wakes: Vec<Wake>)
     );
 }
 
+/// Which visits share slots. A kind of work whose visits may wait for somebody
+/// outside has a lane that what must not wait for it does not use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lane {
+    pub name: &'static str,
+    /// Visits at once, in one process.
+    pub slots: usize,
+}
+
 /// One visit of one resource. The signatures keep the phases apart: `act` has
 /// no transaction in reach, `decide` has neither transaction nor network.
 pub trait Reconciler: Send + Sync + 'static {
     const KIND: &'static str;
+    /// There is no default: who writes a reconciler says what it may hold up.
+    const LANE: Lane;
     type Seen: Send + Sync;
     type Found: Send;
     type Verdict: Send;
@@ -112,6 +124,10 @@ pub enum VisitError<E> {
 
 /// Loads, acts, decides and applies; gives the lease back with the result.
 pub async fn visit<R: Reconciler>(db: &Db, reconciler: &R, claim: &Claim) -> Result<(), VisitError<R::Error>> {
+    one_connection(phases(db, reconciler, claim)).await
+}
+
+async fn phases<R: Reconciler>(db: &Db, reconciler: &R, claim: &Claim) -> Result<(), VisitError<R::Error>> {
     let mut tx = Tx::system(db, R::KIND, Access::Read).await?;
     let seen = reconciler.load(&mut tx, claim.id).await.map_err(VisitError::Reconciler)?;
     tx.commit().await?;

@@ -1,12 +1,13 @@
-//! Runs the reconcilers: claims what is due, visits with bounded concurrency,
-//! backs off from failures, sweeps, and hands leases back when it stops.
+//! Runs the reconcilers: claims what is due, visits with bounded concurrency in
+//! each lane, backs off from failures, sweeps, and hands leases back when it stops.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{any::Any, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
+use futures_util::FutureExt;
 use tokio::{sync::Semaphore, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, Reconciler, VisitError, claim, fail, hand_back, sweep, visit};
+use super::{Claim, Lane, Reconciler, VisitError, claim, fail, hand_back, sweep, visit};
 use crate::tx::{Access, Db, Tx};
 
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +16,6 @@ pub struct Settings {
     /// The longest time without looking when no bell rings.
     pub poll: Duration,
     pub sweep_every: Duration,
-    pub concurrency: usize,
     /// After so many failures in a row a person is asked to look.
     pub attempts: i32,
     pub first_retry: Duration,
@@ -27,6 +27,7 @@ type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 /// A reconciler with its types put away.
 trait AnyReconciler: Send + Sync {
     fn kind(&self) -> &'static str;
+    fn lane(&self) -> Lane;
     fn visit<'a>(&'a self, db: &'a Db, claim: &'a Claim) -> Future<'a, Result<(), String>>;
     fn sweep<'a>(&'a self, db: &'a Db, limit: i64) -> Future<'a, sqlx::Result<u64>>;
 }
@@ -34,6 +35,10 @@ trait AnyReconciler: Send + Sync {
 impl<R: Reconciler> AnyReconciler for R {
     fn kind(&self) -> &'static str {
         R::KIND
+    }
+
+    fn lane(&self) -> Lane {
+        R::LANE
     }
 
     fn visit<'a>(&'a self, db: &'a Db, claim: &'a Claim) -> Future<'a, Result<(), String>> {
@@ -72,6 +77,9 @@ pub struct Workers {
 }
 
 const SWEEP_ROWS: i64 = 1000;
+// bound: between the restarts of a lane, so that one that always panics does not spin
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Workers {
     pub fn add<R: Reconciler>(&mut self, reconciler: R) {
@@ -79,10 +87,51 @@ impl Workers {
     }
 
     /// Works until stopped, then lets running visits end and hands the rest back.
-    /// The settings are asked for each round, but for the concurrency.
-    pub async fn run(self, db: Db, settings: impl Fn() -> Settings + Send, stop: CancellationToken) {
+    /// Each lane has its own slots. The settings are asked for each round.
+    pub async fn run(self, db: Db, settings: impl Fn() -> Settings + Clone + Send + 'static, stop: CancellationToken) {
+        let mut running = JoinSet::new();
+        for (lane, workers) in self.by_lane() {
+            running.spawn(workers.keep_lane(lane, db.clone(), settings.clone(), stop.clone()));
+        }
+        while running.join_next().await.is_some() {}
+    }
+
+    /// Runs a lane, and again after it panicked outside a visit: nobody else does its work.
+    async fn keep_lane(
+        self,
+        lane: Lane,
+        db: Db,
+        settings: impl Fn() -> Settings + Clone + Send,
+        stop: CancellationToken,
+    ) {
+        let mut pause = FIRST_PAUSE;
+        while let Err(panic) = AssertUnwindSafe(self.run_lane(lane, &db, settings.clone(), &stop)).catch_unwind().await
+        {
+            metrics::counter!("gpuaas_work_lane_restarts_total", "lane" => lane.name).increment(1);
+            tracing::error!(lane = lane.name, panic = words(&*panic), "a lane of work panicked; starting it again");
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => (),
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn by_lane(self) -> Vec<(Lane, Workers)> {
+        let mut lanes: Vec<(Lane, Workers)> = Vec::new();
+        for reconciler in self.reconcilers {
+            let lane = reconciler.lane();
+            match lanes.iter_mut().find(|(it, _)| it.name == lane.name) {
+                Some((_, workers)) => workers.reconcilers.push(reconciler),
+                None => lanes.push((lane, Workers { reconcilers: vec![reconciler] })),
+            }
+        }
+        lanes
+    }
+
+    async fn run_lane(&self, lane: Lane, db: &Db, settings: impl Fn() -> Settings, stop: &CancellationToken) {
         let kinds = self.kinds();
-        let slots = Arc::new(Semaphore::new(settings().concurrency));
+        let slots = Arc::new(Semaphore::new(lane.slots));
         let mut visits = JoinSet::new();
         let mut ear = db.bell.ear();
         let mut swept: Option<tokio::time::Instant> = None;
@@ -90,14 +139,15 @@ impl Workers {
             while visits.try_join_next().is_some() {}
             let settings = settings();
             if swept.is_none_or(|it| it.elapsed() >= settings.sweep_every) {
-                self.sweep(&db).await;
+                self.sweep(db).await;
                 swept = Some(tokio::time::Instant::now());
             }
             let free = slots.available_permits();
+            metrics::gauge!("gpuaas_work_slots_free", "lane" => lane.name).set(free as f64);
             let claims = if free == 0 {
                 Vec::new()
             } else {
-                claim(&db, &kinds, settings.lease, free as i64).await.unwrap_or_else(|error| {
+                claim(db, &kinds, settings.lease, free as i64).await.unwrap_or_else(|error| {
                     tracing::warn!(%error, "claiming work failed; trying again");
                     Vec::new()
                 })
@@ -111,7 +161,7 @@ impl Workers {
                 }
             }
             if stop.is_cancelled() {
-                let _ = hand_back(&db, &claims).await;
+                let _ = hand_back(db, &claims).await;
                 break;
             }
             for claim in claims {
@@ -154,11 +204,15 @@ impl Workers {
 
     async fn sweep(&self, db: &Db) {
         for reconciler in &self.reconcilers {
-            match reconciler.sweep(db, SWEEP_ROWS).await {
-                Ok(0) => (),
-                Ok(added) => tracing::info!(kind = reconciler.kind(), added, "the sweep found rows without work"),
-                Err(error) => {
-                    tracing::warn!(kind = reconciler.kind(), %error, "the sweep failed; trying again later")
+            let kind = reconciler.kind();
+            match AssertUnwindSafe(reconciler.sweep(db, SWEEP_ROWS)).catch_unwind().await {
+                Ok(Ok(0)) => (),
+                Ok(Ok(added)) => tracing::info!(kind, added, "the sweep found rows without work"),
+                Ok(Err(error)) => tracing::warn!(kind, %error, "the sweep failed; trying again later"),
+                // What is woken is still visited.
+                Err(panic) => {
+                    metrics::counter!("gpuaas_work_failures_total", "kind" => kind).increment(1);
+                    tracing::error!(kind, panic = words(&*panic), "the sweep panicked; trying again later");
                 }
             }
         }
@@ -167,10 +221,12 @@ impl Workers {
 
 async fn one(db: &Db, reconciler: &dyn AnyReconciler, claim: Claim, settings: Settings) {
     // A visit may not outlive its lease: whoever takes over must find it gone.
-    let outcome = tokio::time::timeout(settings.lease, reconciler.visit(db, &claim)).await;
+    let visit = AssertUnwindSafe(reconciler.visit(db, &claim)).catch_unwind();
+    let outcome = tokio::time::timeout(settings.lease, visit).await;
     let error = match outcome {
-        Ok(Ok(())) => return,
-        Ok(Err(error)) => error,
+        Ok(Ok(Ok(()))) => return,
+        Ok(Ok(Err(error))) => error,
+        Ok(Err(panic)) => format!("the visit panicked: {}", words(&*panic)),
         Err(_) => "the visit took longer than its lease".to_owned(),
     };
     let exhausted = claim.attempts >= settings.attempts;
@@ -184,6 +240,12 @@ async fn one(db: &Db, reconciler: &dyn AnyReconciler, claim: Claim, settings: Se
     if let Err(error) = fail(db, &claim, delay, exhausted, &error).await {
         tracing::warn!(%error, "recording a failed visit failed; its lease will end by itself");
     }
+}
+
+/// What a panic said, if it said something.
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")
 }
 
 fn backoff(settings: Settings, attempts: i32) -> Duration {

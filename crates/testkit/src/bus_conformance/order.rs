@@ -60,7 +60,7 @@ pub async fn events_of_a_transaction_that_commits_late_are_not_skipped(stand: St
     for version in 1..=25 {
         stand.say("thing.made", "later", version).await;
     }
-    // Time for a bus that skips to do so.
+    // pause: time for a bus that skips to do so
     tokio::time::sleep(stand.settings.poll * 3).await;
     early.commit().await.unwrap();
     let effects = stand.effects_become("test.all", 27).await;

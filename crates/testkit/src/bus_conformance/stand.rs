@@ -28,6 +28,8 @@ pub struct Stand {
     pub world: World,
     pub nats: Option<Service>,
     pub settings: Settings,
+    /// How long a NATS server waits before it hands a message to another replica.
+    pub ack_wait: Duration,
 }
 
 /// Fast enough for tests; a message is tried three times.
@@ -50,8 +52,18 @@ impl Stand {
         Stand::on(Some(services::nats().await)).await
     }
 
+    /// On a cluster of its own, for a test that keeps a transaction open: nobody else's
+    /// events wait for it.
+    pub async fn nats_alone() -> Stand {
+        Stand::in_database(Database::alone().await, Some(services::nats().await)).await
+    }
+
     pub async fn on(nats: Option<Service>) -> Stand {
-        let database = Arc::new(Database::new().await);
+        Stand::in_database(Database::new().await, nats).await
+    }
+
+    async fn in_database(database: Database, nats: Option<Service>) -> Stand {
+        let database = Arc::new(database);
         let mut admin = database.superuser().await;
         let tables = "CREATE TABLE effects (nth bigint GENERATED ALWAYS AS IDENTITY, consumer text, message_id uuid,
              subject text, resource text, version bigint, correlation_id text, traceparent text);
@@ -60,7 +72,7 @@ impl Stand {
            GRANT ALL ON effects, things, scraps TO gpuaas_system";
         sqlx::raw_sql(tables).execute(&mut admin).await.unwrap();
         let server = server(database, nats.as_ref()).await;
-        Stand { world: World::on(server).await, nats, settings: SETTINGS }
+        Stand { world: World::on(server).await, nats, settings: SETTINGS, ack_wait: ACK_WAIT }
     }
 
     pub fn app(&self) -> &Arc<App> {
@@ -81,10 +93,7 @@ impl Stand {
         let settings: LiveSettings = Arc::new(move || settings);
         let bus: Box<dyn Bus> = match app.nats.clone() {
             None => Box::new(Embedded { db, settings }),
-            Some(connection) => {
-                let policies = app.policies.clone();
-                Box::new(Nats { connection, db, settings, policies, ack_wait: ACK_WAIT })
-            }
+            Some(connection) => Box::new(Nats::new(connection, db, settings, app.policies.clone(), self.ack_wait)),
         };
         let stop = CancellationToken::new();
         let task = tokio::spawn({
@@ -126,6 +135,7 @@ impl Stand {
             tokio::time::sleep(Duration::from_millis(20)).await;
             seen = self.effects(consumer).await;
         }
+        // pause: one too many would come in it
         tokio::time::sleep(Duration::from_millis(150)).await;
         seen = self.effects(consumer).await;
         assert_eq!(seen.len(), wanted, "doubled: {seen:#?}");

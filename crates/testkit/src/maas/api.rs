@@ -73,6 +73,7 @@ async fn answer(
             }
             return response;
         }
+        // pause: what the test asked for
         Some(Trouble::Slow(by)) => tokio::time::sleep(by).await,
         Some(Trouble::LoseAnswer) | None => (),
     }

@@ -73,7 +73,7 @@ struct Metal(SimDriver);
 
 impl Driver for Metal {
     async fn inventory(&self) -> Inventory {
-        Inventory { driver: DriverKind::Linux, wipe_script: false, ..self.0.inventory().await }
+        Inventory { driver: DriverKind::Linux, wipe_script: false, isolates_vms: false, ..self.0.inventory().await }
     }
     async fn sample(&self) -> Option<Readings> {
         self.0.sample().await

@@ -183,7 +183,7 @@ async fn install(shared: Arc<Shared>, system_id: String, life: CancellationToken
     tokio::select! {
         () = life.cancelled() => return,
         () = shared.stop.cancelled() => return,
-        () = tokio::time::sleep(shared.pace.deploy) => (),
+        () = tokio::time::sleep(shared.pace.deploy) => (), // pause: the pace that the test set
     }
     let (hostname, user_data) = {
         let mut state = shared.lock();
@@ -228,7 +228,7 @@ async fn give_back(shared: Arc<Shared>, system_id: String, erases: bool, life: C
         tokio::select! {
             () = life.cancelled() => return,
             () = shared.stop.cancelled() => return,
-            () = tokio::time::sleep(shared.pace.erase) => (),
+            () = tokio::time::sleep(shared.pace.erase) => (), // pause: the pace that the test set
         }
         let mut state = shared.lock();
         let fails = state.take_fault(&system_id, Fault::EraseFails);
@@ -243,7 +243,7 @@ async fn give_back(shared: Arc<Shared>, system_id: String, erases: bool, life: C
     tokio::select! {
         () = life.cancelled() => return,
         () = shared.stop.cancelled() => return,
-        () = tokio::time::sleep(shared.pace.release) => (),
+        () = tokio::time::sleep(shared.pace.release) => (), // pause: the pace that the test set
     }
     let mut state = shared.lock();
     let Some(machine) = state.machines.get_mut(&system_id).filter(|_| !life.is_cancelled()) else { return };

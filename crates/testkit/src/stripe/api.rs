@@ -60,6 +60,7 @@ async fn answer(
             }
             return response;
         }
+        // pause: what the test asked for
         Some(Trouble::Slow(by)) => tokio::time::sleep(*by).await,
         Some(Trouble::LoseAnswer | Trouble::Hold) | None => (),
     }

@@ -167,6 +167,13 @@ impl Stripe {
         self.shared.lock().book.disputes.get_mut(dispute).unwrap()["status"] = status.into();
     }
 
+    pub fn change_dispute(&self, dispute: &str, units: i64, status: &str) {
+        let mut state = self.shared.lock();
+        let dispute = state.book.disputes.get_mut(dispute).unwrap();
+        dispute["amount"] = units.into();
+        dispute["status"] = status.into();
+    }
+
     /// A day passes: what was answered under a name is forgotten.
     pub fn forget_names(&self) {
         self.shared.lock().answered.clear();

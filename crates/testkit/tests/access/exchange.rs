@@ -8,7 +8,7 @@ use contract::{
 use gateway::{control::ControlError, identity::join};
 use protocol::{
     PROTOCOL,
-    gateway::{ExchangeRequest, GrantRequest},
+    gateway::{ExchangeRequest, GrantRequest, SshRequest},
     stream::Kind,
 };
 use std::time::Duration;
@@ -67,12 +67,17 @@ async fn a_gateway_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_hundred_uses_of_one_ticket_one_wins() {
     let stand = Stand::new().await;
-    let control = std::sync::Arc::new(stand.gateway.control());
+    // Two control planes on one database: only the database can tell who was first.
+    let database = stand.cloud.world().server.database.clone();
+    let other = testkit::Server::with(database, &[control::roles::Role::Nodes], |_| ()).await;
+    let mut elsewhere = stand.gateway.identity();
+    elsewhere.url = format!("https://{}", other.node_address.unwrap());
+    let planes = [stand.gateway.control(), testkit::gateway::control(&elsewhere)].map(std::sync::Arc::new);
     let ticket = stand.ticket(terminal()).await;
     let before = refused("used_ticket");
     let uses: Vec<_> = (0..100)
-        .map(|_| {
-            let (control, request) = (control.clone(), shown(ticket.ticket.expose()));
+        .map(|number| {
+            let (control, request) = (planes[number % 2].clone(), shown(ticket.ticket.expose()));
             tokio::spawn(async move { control.exchange(&request).await })
         })
         .collect();
@@ -134,6 +139,45 @@ async fn strangers_viewers_and_members_who_left_do_not_come_in() {
     let refusal = stand.gateway.control().exchange(&shown(ticket.ticket.expose())).await.unwrap_err();
     assert_eq!(said(refusal), (403, "access_refused".into()));
     assert!(refused("not_permitted") > before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_cannot_claim_that_a_key_was_proven() {
+    let stand = Stand::new().await;
+    let key = testkit::cloud::new_key(stand.cloud.world(), stand.tenant.owner.id, "laptop").await;
+    let request = SshRequest {
+        protocol: PROTOCOL,
+        login: stand.allocation.to_string(),
+        key: key.public_key.to_string(),
+        is_proven: true,
+        address: "127.0.0.1".into(),
+    };
+    let before = refused("ssh_unproven_key");
+    let refusal = stand.gateway.control().ssh(&request).await.expect_err("a public key opened a shell");
+    assert_eq!(said(refusal).0, 401);
+    assert!(refused("ssh_unproven_key") > before, "a gateway that claims it is noticed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateways_certificate_does_not_pass_for_the_control_planes() {
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+    let stand = Stand::new().await;
+    let identity = stand.gateway.identity();
+    let chain = CertificateDer::pem_slice_iter(identity.pair.certificate.as_bytes()).collect::<Result<_, _>>().unwrap();
+    let key = PrivateKeyDer::from_pem_slice(identity.pair.key.as_bytes()).unwrap();
+    let tls = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(tls));
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let _ = acceptor.accept(stream).await;
+    });
+    let trust = Trust::in_roots(&identity.roots).unwrap().anonymous(&trust::ControlClock::default()).unwrap();
+    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let name = rustls::pki_types::ServerName::try_from("127.0.0.1").unwrap();
+    let shaken = tokio_rustls::TlsConnector::from(trust).connect(name, stream).await;
+    assert!(shaken.is_err(), "an agent would take tasks and keys from a gateway");
 }
 
 #[tokio::test(flavor = "multi_thread")]

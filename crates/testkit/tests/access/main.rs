@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bucket;
+mod credentials;
 mod exchange;
 mod recorded;
 mod refused;

@@ -28,6 +28,13 @@ impl Stand {
     }
 }
 
+/// How what is compressed begins.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+fn zstd_free(bytes: &[u8]) -> bool {
+    !bytes.windows(ZSTD.len()).any(|it| it == ZSTD)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_session_is_sealed_verified_and_downloaded() {
     let stand = Stand::new().await;
@@ -67,6 +74,9 @@ async fn a_recorded_session_is_sealed_verified_and_downloaded() {
     println!("{} pieces, root {}, {} lines", proof.pieces, proof.root, text.lines().count());
     let file = std::fs::read_dir(stand.recordings_folder().join(recording.id.to_string()).join("0")).unwrap();
     let file = file.map(|it| it.unwrap().path()).next().unwrap();
+    let at_rest = std::fs::read(&file).unwrap();
+    assert!(!at_rest.starts_with(&ZSTD), "whoever reads the disk sees what was shown");
+    assert!(zstd_free(&at_rest), "nor further inside");
     std::fs::write(file, b"altered").unwrap();
     let proof = client.call::<VerifyRecording>(path, Nothing {}, Nothing {}).await.unwrap();
     assert!(!proof.is_intact && proof.problems[0].contains("was altered"), "{proof:?}");

@@ -4,7 +4,7 @@ use std::{path::Path, process::Output, sync::Arc, time::Duration};
 
 use contract::Code;
 use protocol::stream::ALPN;
-use testkit::{cloud::add_key, server::eventually};
+use testkit::{cloud::add_key, server::eventually, world::set_policy};
 use tokio::{net::TcpStream, process::Command};
 use trust::{ControlClock, Trust};
 
@@ -31,7 +31,7 @@ async fn a_certificate_that_names_no_node_is_no_hosts_and_counted() {
     let before = counted("gpuaas_gateway_refused_hosts_total", &labels);
     // Of the right authority, and a gateway's.
     let identity = stand.gateway.identity();
-    let trust = Trust::in_roots(&identity.roots).unwrap();
+    let trust = Trust::in_gateways(&identity.roots).unwrap();
     let mut tls = (*trust.identified(&identity.pair, &ControlClock::default()).unwrap()).clone();
     tls.alpn_protocols = vec![ALPN.to_vec()];
     let line = TcpStream::connect(stand.gateway.agents).await.unwrap();
@@ -72,7 +72,8 @@ impl Laptop<'_> {
 async fn an_ssh_client_counts_once_and_only_when_none_of_its_keys_gets_it_in() {
     let stand = Stand::new().await;
     let laptop = Laptop { folder: tempfile::tempdir().unwrap(), stand: &stand };
-    let line = laptop.make_key("known").await;
+    set_policy(stand.operator(), "access.ssh_certificates_only", "false").await;
+    laptop.make_key("known").await;
     laptop.make_key("other").await;
     laptop.make_key("third").await;
     let login = stand.allocation.to_string();
@@ -82,7 +83,7 @@ async fn an_ssh_client_counts_once_and_only_when_none_of_its_keys_gets_it_in() {
     eventually("it is counted", || async { refused("ssh_unknown_key") > 0 }).await;
     assert_eq!(refused("ssh_unknown_key"), 1, "three keys are one refusal");
 
-    add_key(stand.cloud.world(), &stand.tenant, "laptop", &line).await;
+    add_key(stand.cloud.world(), &stand.tenant, "laptop", &laptop.folder.path().join("known")).await;
     let said = laptop.ssh(&["other", "known"], &login).await;
     assert_eq!(String::from_utf8_lossy(&said.stdout), "in\n", "{}", String::from_utf8_lossy(&said.stderr));
     assert_eq!(refused("ssh_unknown_key"), 1, "the second key got in");

@@ -1,6 +1,15 @@
 //! Several people and several windows at one allocation.
 
-use contract::{Nothing, Role, access_sessions::AccessSessionState, access_tickets::AccessTicketSpec};
+use client::Client;
+use contract::{
+    Nothing, Permission, Role, Word,
+    access_sessions::AccessSessionState,
+    access_tickets::AccessTicketSpec,
+    id::AccessSessionId,
+    keys::{CreatePersonalKey, KeyPath, KeySpec, RevokePersonalKey},
+    members::{ChangeMember, MemberPath, MemberSpec, RemoveMember},
+    sessions::SignOutEverywhere,
+};
 use protocol::stream::Closing;
 use testkit::{
     Tenant,
@@ -17,6 +26,49 @@ impl Stand {
         let ticket = person.ticket(self.allocation, spec).await.unwrap();
         Shell::open(&ticket.url, &ticket, None).await.unwrap()
     }
+
+    /// A shell that somebody shares, in use.
+    async fn shares(&self, person: &Tenant) -> (AccessSessionId, Shell) {
+        let ticket = person.ticket(self.allocation, AccessTicketSpec { share: true, ..terminal() }).await.unwrap();
+        let mut shell = Shell::open(&ticket.url, &ticket, None).await.unwrap();
+        shell.runs("MARK=shared").await;
+        (ticket.session_id, shell)
+    }
+
+    /// A shared shell of the tenant's that somebody drives who came in with this.
+    async fn taken_by(&self, client: Client, colleague: &Tenant) -> (AccessSessionId, Shell) {
+        let (session, mut owner) = self.shares(&self.tenant).await;
+        let guest = Tenant { client, ..colleague.clone() };
+        let mut taken = self.window(&guest, joins(session, false)).await;
+        taken.told("you took this session over").await;
+        assert_eq!(owner.ends().await, End::Close(Closing::TakenOver));
+        taken.types("echo it-is-$MARK\r").await;
+        taken.shows("it-is-shared").await;
+        (session, taken)
+    }
+
+    /// Whoever drives it is cut off, and it is over.
+    async fn is_cut_off(&self, (session, mut taken): (AccessSessionId, Shell), why: &str) {
+        assert_eq!(taken.ends().await, End::Close(Closing::Ended), "{why}");
+        eventually("the session is over", || async {
+            self.sessions(Some(AccessSessionState::Ended)).await.iter().any(|it| it.id == session)
+        })
+        .await;
+        println!("took over, and was cut off: {why}");
+    }
+
+    fn member(&self, person: &Tenant) -> MemberPath {
+        MemberPath { organization_id: self.id(), user_id: person.owner.id }
+    }
+
+    async fn removes(&self, person: &Tenant) {
+        let path = self.member(person);
+        self.tenant.client.call::<RemoveMember>(path, Nothing {}, Nothing {}).await.unwrap();
+    }
+}
+
+fn joins(session: AccessSessionId, watch: bool) -> AccessTicketSpec {
+    AccessTicketSpec { resume: Some(session), watch, ..terminal() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -53,15 +105,12 @@ async fn others_look_on_and_take_over_only_what_was_shared() {
         assert_eq!(code(refused), "access_refused");
     }
 
-    let shared = stand.ticket(AccessTicketSpec { share: true, ..terminal() }).await;
-    let mut owner = Shell::open(&shared.url, &shared, None).await.unwrap();
-    owner.runs("MARK=shared").await;
-    let joins = |watch| AccessTicketSpec { resume: Some(shared.session_id), watch, ..terminal() };
+    let (shared, mut owner) = stand.shares(&stand.tenant).await;
     // Who may not even come in does not look on either.
     let viewer = stand.cloud.world().member_of(stand.id(), Role::Viewer).await;
-    let refused = stand.try_ticket(&stand.cloud.world().as_(&viewer), joins(true)).await.unwrap_err();
+    let refused = stand.try_ticket(&stand.cloud.world().as_(&viewer), joins(shared, true)).await.unwrap_err();
     assert_eq!(code(refused), "forbidden");
-    let mut watcher = stand.window(&colleague, joins(true)).await;
+    let mut watcher = stand.window(&colleague, joins(shared, true)).await;
     owner.told("somebody looks on").await;
     owner.runs("echo seen-by-$((1 + 1))").await;
     watcher.shows("seen-by-2").await;
@@ -71,23 +120,70 @@ async fn others_look_on_and_take_over_only_what_was_shared() {
     watcher.shows("after-4").await;
     assert!(!watcher.text.contains("intru1der") && !owner.text.contains("intru1der"), "{}", watcher.text);
 
-    let mut taken = stand.window(&colleague, joins(false)).await;
+    let mut taken = stand.window(&colleague, joins(shared, false)).await;
     taken.told("you took this session over").await;
     assert_eq!(owner.ends().await, End::Close(Closing::TakenOver));
     taken.types("echo it-is-$MARK\r").await;
     taken.shows("it-is-shared").await;
     watcher.shows("it-is-shared").await;
     let sessions = stand.sessions(None).await;
-    let watching =
-        sessions.iter().find(|it| it.watches == Some(shared.session_id)).expect("who looks on has a session");
+    let watching = sessions.iter().find(|it| it.watches == Some(shared)).expect("who looks on has a session");
     assert_eq!(watching.user_id, Some(colleague.owner.id), "and is known by name");
 
-    // Who leaves the organization does not look on any longer.
-    let path = contract::members::MemberPath { organization_id: stand.id(), user_id: colleague.owner.id };
-    let gone = stand.tenant.client.call::<contract::members::RemoveMember>(path, Nothing {}, Nothing {}).await;
-    gone.unwrap();
+    // Who leaves the organization neither looks on nor types any longer.
+    stand.removes(&colleague).await;
     assert_eq!(watcher.ends().await, End::Close(Closing::Ended));
-    println!("looked on, typed in vain, took over, and was cut off with the membership");
+    stand.is_cut_off((shared, taken), "removed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_took_over_stays_no_longer_than_their_role_and_what_they_showed() {
+    let stand = Stand::new().await;
+    let world = stand.cloud.world();
+
+    let colleague = stand.colleague().await;
+    let me = world.signed_in(colleague.owner.id).await;
+    let spec = KeySpec { name: "guest".parse().unwrap(), scopes: Permission::ALL.to_vec(), expires_at: None };
+    let key = me.call::<CreatePersonalKey>(Nothing {}, Nothing {}, spec).await.unwrap();
+    let taken = stand.taken_by(world.server.client(Some(key.secret.expose())), &colleague).await;
+    me.call::<RevokePersonalKey>(KeyPath { key_id: key.key.id }, Nothing {}, Nothing {}).await.unwrap();
+    stand.is_cut_off(taken, "the key was revoked").await;
+
+    let colleague = stand.colleague().await;
+    let taken = stand.taken_by(world.signed_in(colleague.owner.id).await, &colleague).await;
+    let elsewhere = world.signed_in(colleague.owner.id).await;
+    elsewhere.call::<SignOutEverywhere>(Nothing {}, Nothing {}, Nothing {}).await.unwrap();
+    stand.is_cut_off(taken, "signed out everywhere").await;
+
+    let colleague = stand.colleague().await;
+    let taken = stand.taken_by(colleague.client.clone(), &colleague).await;
+    let viewer = MemberSpec { role: Role::Viewer };
+    stand.tenant.client.call::<ChangeMember>(stand.member(&colleague), Nothing {}, viewer).await.unwrap();
+    stand.is_cut_off(taken, "demoted").await;
+
+    // Nor longer than who shared it.
+    let colleague = stand.colleague().await;
+    let (session, _owner) = stand.shares(&colleague).await;
+    let mut taken = stand.window(&stand.tenant, joins(session, false)).await;
+    taken.told("you took this session over").await;
+    stand.removes(&colleague).await;
+    stand.is_cut_off((session, taken), "its owner was removed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn owner_who_is_back_does_not_depend_on_the_guest_any_more() {
+    let stand = Stand::new().await;
+    let colleague = stand.colleague().await;
+    let (session, mut taken) = stand.taken_by(colleague.client.clone(), &colleague).await;
+    let mut owner = stand.window(&stand.tenant, joins(session, false)).await;
+    owner.told("you took this session over").await;
+    assert_eq!(taken.ends().await, End::Close(Closing::TakenOver));
+    let mut watcher = stand.window(&colleague, joins(session, true)).await;
+    stand.removes(&colleague).await;
+    // The beat that ends this looked at the owner's window too.
+    assert_eq!(watcher.ends().await, End::Close(Closing::Ended));
+    owner.types("echo still-$MARK\r").await;
+    owner.shows("still-shared").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

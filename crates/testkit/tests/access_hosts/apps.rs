@@ -32,7 +32,7 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest},
 };
 
-use crate::site::{Site, is_root};
+use crate::site::Site;
 
 /// What knows one app, and the cookie that it was given there.
 pub struct Browser {
@@ -143,10 +143,8 @@ async fn opened(site: &Site, allocation: &Allocation, port: u16) -> (String, Str
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root; run by cargo xtask root-test"]
 async fn an_app_is_opened_from_the_command_line_and_used_as_if_it_were_here() {
-    if !is_root() {
-        return;
-    }
     let site = Site::new(&[], "").await;
     let (allocation, port) = (site.allocation().clone(), free_port());
     let _serving = site.app(&allocation, port, "notebook").await;
@@ -205,10 +203,8 @@ async fn an_app_is_opened_from_the_command_line_and_used_as_if_it_were_here() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root; run by cargo xtask root-test"]
 async fn one_app_is_no_way_into_another() {
-    if !is_root() {
-        return;
-    }
     let mut site = Site::new(&[], "").await;
     let first = site.allocation().clone();
     let second = site.one_more(ask(1)).await;

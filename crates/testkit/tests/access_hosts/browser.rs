@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::Stdio};
 use serde_json::{Value, json};
 use testkit::{npm, process::free_port};
 
-use crate::site::{Site, is_root};
+use crate::site::Site;
 
 fn tool() -> PathBuf {
     npm::install(
@@ -21,10 +21,8 @@ fn tool() -> PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root; run by cargo xtask root-test"]
 async fn a_browser_types_resizes_reloads_and_finds_the_same_shell() {
-    if !is_root() {
-        return;
-    }
     let tool = tokio::task::spawn_blocking(tool).await.unwrap();
     let port = free_port();
     let site = Site::new(&[], &format!("http://127.0.0.1:{port}")).await;

@@ -16,7 +16,7 @@ use testkit::{
 
 use crate::{
     apps::{Browser, http_ticket},
-    site::{Site, is_root},
+    site::Site,
     ssh::{ok, run},
 };
 
@@ -46,10 +46,8 @@ async fn pid_of(shell: &mut Shell) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root; run by cargo xtask root-test"]
 async fn a_session_begun_at_one_gateway_goes_on_at_the_other() {
-    if !is_root() {
-        return;
-    }
     let (name, mut site, second) = pair(&[("access.recording", "on")]).await;
     let id = site.allocation().id;
     let (session, mut shell) = site.tenant.shell(id).await;
@@ -85,10 +83,8 @@ async fn a_session_begun_at_one_gateway_goes_on_at_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tickets_cookies_and_host_keys_are_the_same_at_every_gateway() {
-    if !is_root() {
-        return;
-    }
+#[ignore = "needs root; run by cargo xtask root-test"]
+async fn tickets_and_cookies_work_at_every_gateway_and_host_keys_are_certified() {
     let (name, site, second) = pair(&[]).await;
     let id = site.allocation().id;
     let ticket = site.tenant.ticket(id, terminal()).await.unwrap();
@@ -128,14 +124,18 @@ async fn tickets_cookies_and_host_keys_are_the_same_at_every_gateway() {
     let sessions = site.sessions(None).await;
     assert_eq!(sessions.iter().filter(|it| it.port == Some(port)).count(), 1, "it is one session: {sessions:?}");
 
-    let mut keys = Vec::new();
+    let (mut keys, mut certified) = (Vec::new(), Vec::new());
     for port in [site.door.ssh_port, second.ssh_port] {
-        let mut scan = tokio::process::Command::new("ssh-keyscan");
-        let said = ok(run(scan.args(["-p", &port.to_string(), "127.0.0.1"])).await);
-        let said = said.lines().filter(|it| !it.starts_with('#'));
-        keys.push(said.filter_map(|it| it.split_once(' ')).map(|(_, key)| key.to_owned()).collect::<Vec<_>>());
+        for (found, option) in [(&mut keys, None), (&mut certified, Some("-c"))] {
+            let mut scan = tokio::process::Command::new("ssh-keyscan");
+            let said = ok(run(scan.args(option).args(["-t", "ed25519", "-p", &port.to_string(), "127.0.0.1"])).await);
+            let said = said.lines().filter(|it| !it.starts_with('#'));
+            found.extend(said.map(str::to_owned));
+        }
     }
-    assert!(!keys[0].is_empty() && keys[0] == keys[1], "{keys:?}");
-    println!("one ticket won once, one cookie worked at both, and both show {}", keys[0][0]);
+    let key = |line: &String| line.rsplit(' ').next().unwrap().to_owned();
+    assert!(keys.len() == 2 && key(&keys[0]) != key(&keys[1]), "each gateway has a host key of its own: {keys:?}");
+    assert!(certified.len() == 2 && certified.iter().all(|it| it.contains("-cert-v01@openssh.com ")), "{certified:?}");
+    println!("one ticket won once, one cookie worked at both, and each shows a certificate of its own key");
     site.clear().await;
 }

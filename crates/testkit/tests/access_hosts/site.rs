@@ -24,15 +24,6 @@ use testkit::{
     server::eventually,
 };
 
-/// False, with the reason printed, where users cannot be made.
-pub fn is_root() -> bool {
-    let is_root = nix::unistd::geteuid().is_root();
-    if !is_root {
-        println!("skipped: making users needs root");
-    }
-    is_root
-}
-
 pub struct Site {
     pub plant: Plant,
     pub plane: Option<Plane>,
@@ -54,6 +45,7 @@ impl Site {
 
     /// Whose gateway has a name that others may share.
     pub async fn behind(shared: Option<&SharedName>, policies: &[(&str, &str)], origins: &str) -> Site {
+        testkit::needs_root();
         let mut all = vec![("rate_limit.terminal_ticket_per_minute", "100000")];
         all.extend_from_slice(policies);
         let plant = Plant::new(1, &all).await;
@@ -196,7 +188,14 @@ fn folder() -> tempfile::TempDir {
     for name in ["homes", "state"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
-    let settings = format!("simulated_gpus = 2\nhome_root = \"{}\"\n", folder.path().join("homes").display());
+    // Ids and keys of this test alone: others look for what is left in theirs.
+    let first_uid = 1_000_000 + std::process::id() * 32;
+    let settings = format!(
+        "simulated_gpus = 2\nhome_root = {:?}\nkeys_root = {:?}\nfirst_uid = {first_uid}\nlast_uid = {}\n",
+        folder.path().join("homes"),
+        folder.path().join("keys"),
+        first_uid + 31
+    );
     std::fs::write(folder.path().join("state/agent.toml"), settings).unwrap();
     folder
 }

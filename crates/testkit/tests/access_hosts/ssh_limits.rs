@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use contract::{
     access_sessions::{AccessSessionState, AnyAccessSessionPath, EndAnyAccessSession},
+    allocations::AllocationState,
     id::AllocationId,
     organizations::{OrganizationPath, ResumeOrganization, SuspendOrganization},
     ssh_certificates::{CreateSshCertificate, SshCertificateSpec},
@@ -17,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    site::{Site, is_root},
+    site::Site,
     ssh::{Laptop, PATIENCE, ok, remove_keys, run, text},
 };
 
@@ -52,10 +53,8 @@ async fn certify(laptop: &Laptop, by: &Tenant, allocation_id: AllocationId, name
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root; run by cargo xtask root-test"]
 async fn whoever_may_not_be_inside_any_more_is_cut_off() {
-    if !is_root() {
-        return;
-    }
     let site = Site::new(&[("access.sessions_per_allocation", "50")], "").await;
     let id = site.allocation().id;
     let laptop = Laptop::of(&site, &site.tenant.owner);
@@ -77,7 +76,11 @@ async fn whoever_may_not_be_inside_any_more_is_cut_off() {
     eventually("nothing runs as the allocation's user", || async { site.processes().is_empty() }).await;
     let denied = text(&run(&mut certified("true")).await.stderr);
     assert!(denied.contains("Permission denied (publickey)"), "{denied}");
+    // What ran was stopped with it; its members start it again.
+    site.tenant.reaches(id, AllocationState::Stopped).await;
     operator.call::<ResumeOrganization>(path, Default::default(), because()).await.unwrap();
+    site.tenant.start(id).await.unwrap();
+    site.tenant.reaches(id, AllocationState::Active).await;
     assert_eq!(ok(run(&mut certified("echo again")).await), "again\n");
     println!("suspended: cut off with {:?}, then {:?}", said.trim(), denied.trim());
 
@@ -94,7 +97,7 @@ async fn revoked_key(site: &Site, laptop: &Laptop, mut other: Child) {
     laptop.make_key("stolen").await;
     laptop.register(site, owner, "stolen").await;
     let client = running(laptop.plain("stolen", &laptop.allocation, WAITS)).await;
-    // Longer than a beat: it stays as long as the key does.
+    // pause: longer than a beat, because it stays as long as the key does
     tokio::time::sleep(Duration::from_secs(5)).await;
     remove_keys(site, owner).await;
     let said = cut_off(client).await;
@@ -132,10 +135,8 @@ async fn removed_member(site: &Site) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root; run by cargo xtask root-test"]
 async fn a_forward_of_a_running_connection_ends_where_recording_becomes_required() {
-    if !is_root() {
-        return;
-    }
     let site = Site::new(&[("access.sessions_per_allocation", "50")], "").await;
     let laptop = Laptop::of(&site, &site.tenant.owner);
     ok(run(&mut laptop.gpuaas(&["ssh-config", &laptop.allocation, "--write"])).await);

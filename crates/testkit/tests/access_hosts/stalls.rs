@@ -4,20 +4,32 @@ use std::time::{Duration, Instant};
 
 use testkit::{door::memory_kib, shell::Shell};
 
-use crate::site::{Site, is_root};
+use crate::site::Site;
 
 const STALLED: usize = 10;
+/// How much longer an echo may take while others stall, compared with this very
+/// machine a moment before.
+const SLOWER: u32 = 20;
+/// What counts as no time at all.
+const SHORT: Duration = Duration::from_millis(100);
 
 /// How long they stall: a minute with `GPUAAS_SOAK`, else a tenth of it.
 fn lasting() -> Duration {
     Duration::from_secs(testkit::rounds(60) as u64)
 }
 
+/// How long it takes until something typed is shown.
+async fn echo(shell: &mut Shell) -> Duration {
+    let asked = Instant::now();
+    shell.text.clear();
+    shell.types("echo x\"\"y\r").await;
+    shell.shows("xy").await;
+    asked.elapsed()
+}
+
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root; run by cargo xtask root-test"]
 async fn readers_who_stall_cost_no_memory_and_hold_up_nobody() {
-    if !is_root() {
-        return;
-    }
     let site = Site::new(&[("access.sessions_per_allocation", "20")], "").await;
     let id = site.allocation().id;
     let (_, mut eleventh) = site.tenant.shell(id).await;
@@ -27,33 +39,36 @@ async fn readers_who_stall_cost_no_memory_and_hold_up_nobody() {
     for _ in 0..STALLED {
         stalled.push(site.tenant.shell(id).await.1);
     }
+    let mut usual = Vec::new();
+    for _ in 0..50 {
+        usual.push(echo(&mut eleventh).await);
+    }
+    usual.sort_unstable();
+    let usual = usual[usual.len() / 2];
     let memory = || memory_kib(site.door.process()) + memory_kib(agent);
     let before = memory();
     for shell in &mut stalled {
         // Nobody reads from here on.
         shell.types("yes\r").await;
     }
+    let lasting = lasting();
     let (started, mut echoes) = (Instant::now(), Vec::new());
-    while started.elapsed() < lasting() {
-        let asked = Instant::now();
-        eleventh.text.clear();
-        eleventh.types("echo x\"\"y\r").await;
-        eleventh.shows("xy").await;
-        echoes.push(asked.elapsed());
+    while started.elapsed() < lasting {
+        echoes.push(echo(&mut eleventh).await);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let grown = memory().saturating_sub(before);
     echoes.sort_unstable();
-    let p99 = echoes[echoes.len() * 99 / 100];
+    let (p50, p99) = (echoes[echoes.len() / 2], echoes[echoes.len() * 99 / 100]);
     println!(
-        "{STALLED} readers stalled for {} s: gateway and agent grew by {grown} KiB; an eleventh shell echoed {} times, p50 {:?}, p99 {p99:?}",
-        lasting().as_secs(),
+        "{STALLED} readers stalled for {} s: gateway and agent grew by {grown} KiB; an eleventh shell echoed {} times, p50 {p50:?}, p99 {p99:?}, before p50 {usual:?}",
+        lasting.as_secs(),
         echoes.len(),
-        echoes[echoes.len() / 2],
     );
     assert!(grown < 20 * 1024, "they grew by {grown} KiB");
-    // The bar of 50 ms is the benchmark's: a test machine may be busy.
-    assert!(p99 < Duration::from_millis(1500), "the eleventh waited {p99:?}");
+    // How long it takes alone is for the benchmark, and single late echoes are the machine's:
+    // others may work on it. Whoever waits for stalled readers would wait at every echo.
+    assert!(p50 < SLOWER * usual.max(SHORT), "the eleventh waited {p50:?}, and {usual:?} before");
     drop(stalled);
     site.clear().await;
 }

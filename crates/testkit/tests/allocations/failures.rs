@@ -138,8 +138,7 @@ async fn what_is_on_a_node_that_stays_silent_is_given_up() {
     let active = tenant.get_one(ask(1)).await;
     let node = cloud.id_of(&host);
     eventually("the heartbeat", || async { cloud.fleet.node(node).await.node.last_seen_at.is_some() }).await;
-    host.silence();
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    cloud.silences(&host).await;
     cloud.fleet.advance(Duration::from_secs(60));
     cloud.fleet.is(node, NodeState::Ready, NodeHealth::Silent).await;
     assert_eq!(tenant.get(active.id).await.state, AllocationState::Active, "a short silence ends nothing");
@@ -162,7 +161,6 @@ async fn what_is_on_a_node_that_stays_silent_is_given_up() {
 
     host.speak();
     cloud.fleet.is(node, NodeState::Failed, NodeHealth::Ok).await;
-    tenant.release(active.id).await.unwrap();
     let ended = tenant.reaches(active.id, AllocationState::Failed).await;
     assert_eq!((ended.needs_attention, ended.ended_at.is_some()), (false, true));
     assert_eq!(cloud.logins(), 0, "the host cleaned what it had kept");

@@ -1,22 +1,13 @@
 //! The ways in which an allocation lives and ends when nothing breaks.
 
-use std::{process::Command, time::Duration};
+use std::time::Duration;
 
 use contract::{
     allocations::{AllocationPath, AllocationSpec, AllocationSshKeys, AllocationState, SetAllocationSshKeys},
+    id::AllocationId,
     nodes::SlotCondition,
 };
 use testkit::{Cloud, cloud::ask, server::eventually};
-
-/// The public half of a new key.
-pub fn public_key() -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("key");
-    let mut make = Command::new("ssh-keygen");
-    make.args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"]).arg(&file);
-    assert!(make.status().unwrap().success());
-    std::fs::read_to_string(file.with_extension("pub")).unwrap().trim().to_owned()
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_becomes_active_by_proof_and_its_release_frees_the_slots_by_evidence() {
@@ -56,6 +47,28 @@ async fn a_request_becomes_active_by_proof_and_its_release_frees_the_slots_by_ev
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_one_frees_its_own_slots_and_none_of_its_neighbours() {
+    let cloud = Cloud::new(1, 8).await;
+    let tenant = cloud.tenant().await;
+    let (first, second) = (tenant.get_one(ask(2)).await, tenant.get_one(ask(4)).await);
+    let held = async |by: Option<AllocationId>| {
+        let all = cloud.slots().await.into_iter().filter(|(_, it)| it.held_by == by);
+        let mut places: Vec<String> = all.map(|(_, it)| it.gpu_uuid).collect();
+        places.sort();
+        places
+    };
+    let (firsts, seconds, free) = (held(Some(first.id)).await, held(Some(second.id)).await, held(None).await);
+    assert_eq!((firsts.len(), seconds.len(), free.len()), (2, 4, 2));
+    tenant.gives_back(first.id).await;
+    assert_eq!(held(Some(second.id)).await, seconds, "the neighbour keeps what it holds");
+    let mut freed = [firsts, free].concat();
+    freed.sort();
+    assert_eq!(held(None).await, freed, "what is free now was the first one's, or was free before");
+    tenant.gives_back(second.id).await;
+    assert_eq!(held(None).await.len(), 8);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_waiting_or_preparing_one_can_be_given_back() {
     let cloud = Cloud::new(1, 1).await;
     let tenant = cloud.tenant().await;
@@ -85,7 +98,8 @@ async fn a_release_waits_for_whoever_moves_the_allocation_at_that_moment() {
     sqlx::query(moved).bind(id.uuid()).execute(&mut *moving).await.unwrap();
     let ((), released) = tokio::join!(
         async {
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            let database = &cloud.world().server.database;
+            eventually("the release to wait", || database.waits_for_lock()).await;
             moving.commit().await.unwrap();
         },
         tenant.release(id)
@@ -102,6 +116,7 @@ async fn a_lease_ends_by_itself() {
     let long = tenant.get_one(AllocationSpec { lease_minutes: contract::Within::new(600), ..ask(1) }).await;
     assert_eq!(short.lease_ends_at.unwrap(), short.active_at.unwrap() + Duration::from_secs(300));
     cloud.fleet.advance(Duration::from_secs(240));
+    // pause: time for a lease that ends too early to do so
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(tenant.get(short.id).await.state, AllocationState::Active, "not before its time");
     cloud.fleet.advance(Duration::from_secs(61));
@@ -115,8 +130,7 @@ async fn a_lease_ends_by_itself() {
 async fn the_keys_of_an_active_one_can_be_changed() {
     let cloud = Cloud::new(1, 1).await;
     let tenant = cloud.tenant().await;
-    let (one, two) =
-        (cloud.add_key(&tenant, "one", &public_key()).await, cloud.add_key(&tenant, "two", &public_key()).await);
+    let (one, two) = (cloud.add_key(&tenant, "one").await, cloud.add_key(&tenant, "two").await);
     let active = tenant.get_one(AllocationSpec { ssh_keys: Some(vec![one.id]), ..ask(1) }).await;
     let keys = || cloud.hosts.node(0).logins()[&active.login].keys;
     assert_eq!(keys(), 1);

@@ -4,6 +4,7 @@
 mod failures;
 mod fairness;
 mod life;
+mod limits;
 mod refusals;
 mod replicas;
 mod stopping;

@@ -11,8 +11,6 @@ use contract::{
 use serde_json::{Value, json};
 use testkit::{Cloud, Tenant, cloud::ask};
 
-use crate::life::public_key;
-
 /// How many rows there are of everything that a request leaves behind.
 async fn trace(cloud: &Cloud) -> String {
     let mut above = cloud.world().server.database.superuser().await;
@@ -42,7 +40,7 @@ fn refused<T: std::fmt::Debug>(answer: Result<T, ClientError>, code: Code, says:
 async fn what_cannot_be_is_refused_clearly_and_leaves_nothing_behind() {
     let cloud = Cloud::new(1, 8).await;
     let (tenant, other) = (cloud.tenant().await, cloud.tenant().await);
-    let foreign = cloud.add_key(&other, "theirs", &public_key()).await;
+    let foreign = cloud.add_key(&other, "theirs").await;
     let before = trace(&cloud).await;
 
     let label = |text: &str| text.parse().unwrap();

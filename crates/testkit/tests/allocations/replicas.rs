@@ -6,12 +6,14 @@ use std::time::Duration;
 use agent::sim::{self, SimConfig, Tokens};
 use client::Client;
 use contract::{
-    Nothing,
     allocations::{AllocationSpec, AllocationState},
     id::AllocationId,
-    skus::{CreateSku, Shape, SkuSpec},
 };
-use testkit::{Plant, Tenant, cloud::ask, server::eventually};
+use testkit::{
+    Plant, Tenant,
+    cloud::{add_slice, ask},
+    server::eventually,
+};
 
 const GPUS: u32 = 4;
 /// So many younger requests come while one is free.
@@ -20,14 +22,7 @@ const YOUNG: usize = 8;
 /// Other SKUs of the same GPUs: of requests for different ones none waits behind another.
 async fn add_others(operator: &Client) {
     for nth in 0..YOUNG + 2 {
-        let spec = SkuSpec {
-            name: format!("other-{nth}").parse().unwrap(),
-            shape: Shape::GpuSlice,
-            gpu_model: None,
-            gpu_counts: vec![1],
-            numa_bound: false,
-        };
-        operator.call::<CreateSku>(Nothing {}, Default::default(), spec).await.unwrap();
+        add_slice(operator, &format!("other-{nth}"), &[1]).await;
     }
 }
 

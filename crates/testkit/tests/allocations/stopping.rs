@@ -12,8 +12,6 @@ use contract::{
 };
 use testkit::{Cloud, cloud::ask, rounds};
 
-use crate::life::public_key;
-
 fn refused<T: std::fmt::Debug>(answer: Result<T, ClientError>, says: &str) {
     let error = answer.unwrap_err();
     assert!(error.is(Code::Conflict), "{error}");
@@ -67,7 +65,7 @@ async fn a_stopped_one_keeps_its_slots_while_nothing_of_it_runs_and_starts_by_ne
 async fn keys_that_are_chosen_while_it_is_stopped_apply_when_it_starts() {
     let cloud = Cloud::new(1, 1).await;
     let (tenant, host) = (cloud.tenant().await, cloud.hosts.node(0));
-    let key = cloud.add_key(&tenant, "later", &public_key()).await;
+    let key = cloud.add_key(&tenant, "later").await;
     let active = tenant.get_one(ask(1)).await;
     tenant.stop(active.id).await.unwrap();
     tenant.reaches(active.id, AllocationState::Stopped).await;

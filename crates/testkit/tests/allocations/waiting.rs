@@ -146,6 +146,25 @@ async fn a_node_serves_one_organization_at_a_time_and_the_others_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn hosts_are_shared_only_where_they_isolate() {
+    let cloud = Cloud::new(1, 1).await;
+    let (pool, url) = (shared_pool(&cloud).await, format!("https://{}", cloud.world().server.node_address.unwrap()));
+    let shared = hosts(&cloud.fleet, pool, url, 1, 4).await;
+    let path = NodePath { node_id: cloud.id_of(&cloud.hosts.node(0)) };
+    cloud.fleet.operator.call::<CordonNode>(path, Default::default(), because()).await.unwrap();
+    // The pool says so; the host, as one with plain Linux logins, does not.
+    let mut above = cloud.world().server.database.superuser().await;
+    let says_no = "UPDATE nodes SET inventory = inventory || '{\"isolates_vms\": false}' WHERE id = $1";
+    sqlx::query(says_no).bind(cloud.id_of(&shared.node(0)).uuid()).execute(&mut above).await.unwrap();
+    let (one, other) = (cloud.tenant().await, cloud.tenant().await);
+    one.get_one(ask(1)).await;
+    let stranger = other.ask(ask(1)).await;
+    other.waits(stranger).await;
+    assert_eq!(other.why(stranger).await.rule, "every node that would do serves another organization");
+    one.get_one(ask(1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn why_is_answered_from_the_fleet_as_it_is_also_where_nothing_is_placed() {
     let cloud = Cloud::new(1, 2).await;
     let tenant = cloud.tenant().await;

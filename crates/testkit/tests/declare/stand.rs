@@ -19,10 +19,16 @@ use contract::{
 };
 use control::roles::Role;
 use tempfile::TempDir;
-use testkit::{Database, Member, Server, World, process::binary};
+use testkit::{
+    Database, Member, Server, World,
+    cloud::{key_spec, make_key},
+    process::binary,
+};
 use tokio::{net::TcpListener, process::Command, sync::Barrier};
 
 pub const TEAM: &str = include_str!("../../../../docs/examples/team.yaml");
+const EXAMPLE_KEY: &str =
+    "public_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGPLEyFsEd9Z8SsZUCWIDcMdAyTHyRQWbo3uI4wm3mzM me@laptop";
 pub const OFFER: &str = include_str!("../../../../docs/examples/offer.yaml");
 
 pub struct Stand {
@@ -33,6 +39,8 @@ pub struct Stand {
     token: String,
     operator: String,
     folder: TempDir,
+    /// A key of the owner's and its proof, as fields of a document.
+    key: String,
 }
 
 #[derive(Debug)]
@@ -59,8 +67,11 @@ impl Stand {
         let (organization, owner) = world.organization().await;
         let (token, operator) = (session(&world, &owner).await, world.operator().await.token);
         let folder = tempfile::tempdir().unwrap();
+        let spec = key_spec(owner.id, "vision-laptop", &make_key(folder.path(), "vision-laptop"));
+        let proof = serde_json::to_string(spec.proof.as_str()).unwrap();
+        let key = format!("public_key: {}\nproof: {proof}", spec.public_key.as_str());
         let owner = world.as_(&owner);
-        let stand = Stand { world, organization, owner, token, operator, folder };
+        let stand = Stand { world, organization, owner, token, operator, folder, key };
         stand.staff("apply", OFFER, &["--yes"]).await.has(0, &["sku a100-slice", "price a100-slice/USD"]);
         stand
     }
@@ -85,7 +96,8 @@ impl Stand {
 
     fn command(&self, base: &str, token: &str, verb: &str, stack: &str, more: &[&str]) -> Command {
         let file = self.folder.path().join(format!("{}.yaml", uuid::Uuid::now_v7()));
-        std::fs::write(&file, stack).unwrap();
+        // Nobody has the private half of the example's key.
+        std::fs::write(&file, stack.replace(EXAMPLE_KEY, &self.key)).unwrap();
         let mut command = Command::new(binary("gpuaas"));
         command
             .args([verb, "-f"])

@@ -8,5 +8,7 @@
 
 mod agents;
 mod gate;
+mod load;
 mod planes;
 mod stand;
+mod storm;

@@ -104,7 +104,7 @@ async fn killed_workers_leave_no_gap_and_issue_nothing_twice() {
     let mut above = shop.stand.world.server.database.superuser().await;
     let due = "INSERT INTO work (kind, id) SELECT 'invoices', organization_id FROM books ON CONFLICT DO NOTHING";
     sqlx::query(due).execute(&mut above).await.unwrap();
-    let kills = rounds(20);
+    let kills = rounds(50);
     for kill in 0..kills {
         // Spread by the kill's number: the same run again kills at the same moments.
         tokio::time::sleep(Duration::from_millis(5 + (kill as u64 * 37) % 90)).await;

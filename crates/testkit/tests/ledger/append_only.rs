@@ -1,6 +1,6 @@
 //! What the database itself refuses, also to its owner.
 
-use control::ledger::{Account, AccountKind, Journal, Line, Posted, post};
+use control::ledger::{Account, AccountKind, Journal, LedgerError, Line, Posted, post};
 use kernel::money::{Currency, Money};
 
 use crate::stand::Stand;
@@ -103,6 +103,29 @@ async fn a_reference_is_posted_once() {
     let first = posted(&stand, credit(&stand, 7).once("gift-1")).await;
     let again = posted(&stand, credit(&stand, 7).once("gift-1")).await;
     assert_eq!((again.number, again.id, again.is_repeated), (first.number, first.id, true));
+    assert_eq!(stand.balance().await.posted.micros(), 7);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reference_is_repeated_only_by_the_very_same_journal() {
+    let stand = Stand::new(1).await;
+    let first = posted(&stand, credit(&stand, 7).once("gift-1")).await;
+    let seven = Money::from_micros(7, Currency::USD);
+    let other = |kind, account, subject, amount| Journal::between(stand.organization, kind, account, subject, amount);
+    for (what, journal) in [
+        ("amount", credit(&stand, 8)),
+        ("currency", other("credit", AccountKind::Promotional, "", Money::from_micros(7, Currency::EUR)).unwrap()),
+        ("kind", other("adjustment", AccountKind::Promotional, "", seven).unwrap()),
+        ("account", other("credit", AccountKind::WriteOffs, "", seven).unwrap()),
+        ("subject", other("credit", AccountKind::Promotional, "spring", seven).unwrap()),
+    ] {
+        let mut tx = stand.tx().await;
+        let refused = post(&mut tx, journal.once("gift-1")).await;
+        assert!(
+            matches!(refused, Err(LedgerError::ReferenceReused(number)) if number == first.number),
+            "another {what}: {refused:?}"
+        );
+    }
     assert_eq!(stand.balance().await.posted.micros(), 7);
 }
 

@@ -186,8 +186,9 @@ impl Lane {
     }
 
     async fn credit(&mut self, told: &Told) {
-        let amount = Money::from_micros(1 + self.below(1_000_000) as i64, Currency::USD);
-        let reference = format!("gift-{}", self.below(3));
+        let gift = self.below(3);
+        let amount = Money::from_micros(1 + gift as i64 * 333_333, Currency::USD);
+        let reference = format!("gift-{gift}");
         let journal = Journal::between(told.organization, "credit", AccountKind::Promotional, "", amount).unwrap();
         let mut tx = self.tx().await;
         // The same reference may come again: that is a repeated delivery.
@@ -217,6 +218,7 @@ impl Lane {
                 tx.commit().await.unwrap();
             }
         });
+        // pause: the seed's, so that they meet at different moments
         tokio::time::sleep(Duration::from_millis(self.below(4))).await;
         late.commit().await.unwrap();
         early.commit().await.unwrap();

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use control::books;
 use kernel::{Access, Db, Tx, tx::DbSettings};
-use testkit::rounds;
+use testkit::{rounds, server::eventually};
 
 use crate::stand::{Stand, go};
 
@@ -59,7 +59,8 @@ async fn a_mark_that_commits_late_is_neither_missed_nor_charged_twice() {
         let stand = stand.clone();
         async move { stand.close().await }
     });
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    eventually("it to wait", || async { posting.is_finished() || stand.world.server.database.waits_for_lock().await })
+        .await;
     assert!(!posting.is_finished(), "a posting waits for marks that are under way");
     late.commit().await.unwrap();
     let closed = posting.await.unwrap();
@@ -73,7 +74,8 @@ async fn a_mark_that_commits_late_is_neither_missed_nor_charged_twice() {
         let stand = stand.clone();
         async move { stand.go(id, "releasing").await }
     });
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    eventually("it to wait", || async { marking.is_finished() || stand.world.server.database.waits_for_lock().await })
+        .await;
     assert!(!marking.is_finished(), "a mark waits for a posting that is under way");
     posting.commit().await.unwrap();
     marking.await.unwrap();

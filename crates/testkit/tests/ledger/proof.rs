@@ -157,6 +157,10 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     ("delete a price", "DELETE FROM prices WHERE version = 1"),
     (
+        "put a price in force five milliseconds before a start",
+        "INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at) SELECT gen_random_uuid(), sku_id, 99, currency, 1, at - interval '5 milliseconds' FROM usage WHERE kind = 'start' ORDER BY at DESC LIMIT 1",
+    ),
+    (
         "keep a wrong balance",
         "INSERT INTO checkpoints SELECT organization_id, id, 4, 7 FROM accounts WHERE kind = 'wallet'",
     ),

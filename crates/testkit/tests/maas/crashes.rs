@@ -131,6 +131,7 @@ struct Dying<R> {
 
 impl<R: Reconciler> Reconciler for Dying<R> {
     const KIND: &'static str = R::KIND;
+    const LANE: kernel::work::Lane = R::LANE;
     type Seen = R::Seen;
     type Found = R::Found;
     type Verdict = R::Verdict;

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use contract::{
     Code, Nothing,
+    allocations::AllocationState,
     id::{MachineId, NodeId, PoolId, ProviderId},
     machines::{
         AbandonMachine, GetMachine, ListMachines, Machine, MachineFilter, MachinePath, MachineState, RetireMachine,
@@ -28,7 +29,8 @@ use control::{
 };
 use kernel::clock::Clock;
 use testkit::{
-    Database, Fleet, Maas, Server,
+    Database, Fleet, Maas, Server, Tenant,
+    cloud::{add_sku, ask},
     fleet::add_pool,
     maas::{Fault, KEY, Pace, Status, Trouble, read_instructions},
     server::eventually,
@@ -293,6 +295,25 @@ async fn a_wrong_key_takes_nothing_is_shown_and_can_be_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn another_address_of_maas_needs_its_key_again() {
+    let site = Site::with(KEY, 0, &["a1"]).await;
+    let path = ProviderPath { provider_id: site.provider };
+    let url = site.provider().await.url;
+    let elsewhere: contract::providers::MaasUrl = "https://thief.example.test/MAAS".parse().unwrap();
+    let change = async |url, api_key: Option<&str>| {
+        let api_key = api_key.map(|it| contract::SecretText::new(it.to_owned()));
+        let change = ProviderChange { url: Some(url), api_key, ..ProviderChange::default() };
+        site.fleet.operator.call::<ChangeProvider>(path.clone(), Default::default(), change).await
+    };
+    let refused = change(elsewhere.clone(), None).await.expect_err("the stored key would be sent there");
+    let field = refused.problem().and_then(|it| it.field.as_deref());
+    assert_eq!((refused.is(Code::InvalidValue), field), (true, Some("api_key")), "{refused}");
+    assert_eq!(site.provider().await.url, url);
+    change(url, None).await.expect("the same address is no change");
+    assert_eq!(change(elsewhere.clone(), Some(KEY)).await.unwrap().url, elsewhere);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_slow_and_failing_maas_ends_with_one_machine_in_service() {
     let site = Site::with(KEY, 1, &["a1", "a2"]).await;
     for operation in ["list", "get", "allocate", "deploy"] {
@@ -387,6 +408,37 @@ async fn a_machine_that_somebody_takes_away_fails_and_is_not_touched() {
     assert_eq!((site.maas.status("a1"), site.maas.calls("release")), (Status::Deployed, 0));
     let gone = site.fleet.operator.call::<AbandonMachine>(path, Default::default(), because()).await.unwrap();
     assert_eq!(gone.state, MachineState::Retired);
+}
+
+/// Whichever way a host is lost, nobody pays for it any longer.
+#[tokio::test(flavor = "multi_thread")]
+async fn machine_that_is_taken_away_ends_what_ran_on_it() {
+    let site = Site::new().await;
+    let (_, node) = site.serves().await;
+    add_sku(&site.fleet.operator).await;
+    let tenant = Tenant::new(&site.fleet.world).await;
+    let id = tenant.ask(ask(1)).await;
+    eventually("an active allocation", async || {
+        site.fleet.world.server.settle().await;
+        tenant.get(id).await.state == AllocationState::Active
+    })
+    .await;
+    site.maas.set("a1", Status::Deployed, Some("somebody"));
+    site.drive(MachineState::Failed).await;
+    assert_eq!(site.fleet.state(node).await.0, "failed");
+    let mut above = site.fleet.world.server.database.superuser().await;
+    let after: (bool, i64, i64, i64) = sqlx::query_as(
+        "SELECT alive_until IS NOT NULL,
+           (SELECT count(*) FROM usage WHERE kind = 'end' AND allocation_id = $1),
+           (SELECT count(*) FROM outbox WHERE subject = 'allocation.node_lost'),
+           (SELECT count(*) FROM slots WHERE held_by = $1 AND condition <> 'quarantined')
+         FROM allocations WHERE id = $1",
+    )
+    .bind(id.uuid())
+    .fetch_one(&mut above)
+    .await
+    .unwrap();
+    assert_eq!(after, (true, 1, 1, 0), "(loss noted, usage ended, event, slots on offer)");
 }
 
 #[tokio::test(flavor = "multi_thread")]

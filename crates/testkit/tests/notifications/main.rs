@@ -5,5 +5,6 @@ mod crashes;
 mod leases;
 mod mailing;
 mod paying;
+mod proofs;
 mod stand;
 mod telling;

@@ -1,7 +1,5 @@
 //! A process that is killed while allocations end: the next goes on.
 
-use std::time::Duration;
-
 use testkit::{
     process::{Daemon, free_port},
     server::eventually,
@@ -40,7 +38,11 @@ async fn a_depletion_that_is_killed_goes_on_where_it_was() {
     let worker = Daemon::serve(&url, free_port(), &[]).await;
     let settled = "SELECT count(*) = 1 FROM wallets WHERE state IN ('depleted', 'funded') AND grace_ends_at IS NULL";
     eventually("the depletion to end", || async { stand.one::<bool>(settled).await }).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    eventually("each to be ended and told", || async {
+        let told = stand.told("allocation.funds_exhausted").await.len() as i64;
+        stand.one::<i64>(ended).await == ALL - AFFORDABLE && told == ALL - AFFORDABLE
+    })
+    .await;
     worker.stop().await;
     assert_eq!(stand.one::<i64>(ended).await, ALL - AFFORDABLE, "no more than needed");
     let newest = format!(

@@ -1,10 +1,14 @@
 //! Prices that rise, money for a start, and the currency of what is asked for.
 
+use std::time::Duration;
+
 use client::ClientError;
 use contract::{
     Code, Nothing,
     allocations::{Allocation, AllocationSpec, StartAllocation},
     id::AllocationId,
+    prices::{PriceSpec, SetPrice},
+    skus::SkuPath,
     wallets::WalletState,
 };
 use testkit::cloud::ask;
@@ -61,19 +65,52 @@ async fn what_costs_something_in_another_currency_alone_is_not_free() {
         assert!(refused.to_string().contains("`slice` has a price in USD, and none in EUR"), "{refused}");
         stand.policy("billing.currency", "USD").await;
     }
-    // What has no price at all is free, until it has one.
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sku_without_a_price_in_force_is_not_sold() {
+    let stand = Stand::new().await;
+    stand.credit(5 * DOLLAR).await;
     stand.run("INSERT INTO skus (id, name, shape, gpu_counts, numa_bound) SELECT gen_random_uuid(), 'gratis', shape, gpu_counts, false FROM skus").await;
     let gratis = || AllocationSpec { sku: "gratis".parse().unwrap(), ..ask(1) };
+    for required in ["true", "false"] {
+        stand.policy("billing.required", required).await;
+        let refused = stand.try_ask(gratis()).await.unwrap_err();
+        assert!(refused.is(Code::NotPriced), "{refused}");
+        assert!(refused.to_string().contains("`gpuaas prices set gratis AMOUNT --currency USD`"), "{refused}");
+        println!("{refused}");
+    }
+    stand.policy("billing.required", "true").await;
+    // One that begins later does not count yet; one of nothing does, at once.
+    let sku_id = stand.one::<uuid::Uuid>("SELECT id FROM skus WHERE name = 'gratis'").await.into();
+    let set = |micros, effective_at| {
+        let spec = PriceSpec { currency: "USD".parse().unwrap(), price_micros_per_gpu_hour: micros, effective_at };
+        stand.operator.call::<SetPrice>(SkuPath { sku_id }, Nothing {}, spec)
+    };
+    let tomorrow = stand.world.server.app.db.clock.estimate() + Duration::from_secs(86_400);
+    set(DOLLAR, Some(tomorrow)).await.unwrap();
+    assert!(stand.try_ask(gratis()).await.unwrap_err().is(Code::NotPriced));
+    set(0, None).await.unwrap();
     let free = stand.start(gratis()).await;
+    assert_eq!(stand.balance().await.held_micros, 0);
     stand.go(free, "stopping").await;
     stand.go(free, "stopped").await;
-    stand.price_of("gratis", 2 * DOLLAR, "EUR").await;
-    let refused = start(&stand, free).await.unwrap_err();
+    start(&stand, free).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_stopped_does_not_start_without_a_price() {
+    let stand = Stand::new().await;
+    stand.credit(5 * DOLLAR).await;
+    let id = stand.start(ask(1)).await;
+    stand.go(id, "stopping").await;
+    stand.go(id, "stopped").await;
+    stand.run(&format!("UPDATE allocations SET currency = 'EUR' WHERE id = '{}'", id.uuid())).await;
+    let refused = start(&stand, id).await.unwrap_err();
     assert!(refused.is(Code::NotPriced), "{refused}");
     println!("{refused}");
-    stand.price_of("gratis", 0, "USD").await;
-    start(&stand, free).await.unwrap();
-    stand.ask(gratis()).await;
+    stand.price(0, "EUR").await;
+    start(&stand, id).await.unwrap();
 }
 
 async fn start(stand: &Stand, id: AllocationId) -> Result<Allocation, ClientError> {

@@ -33,7 +33,11 @@ impl Stand {
     }
 
     pub async fn with(roles: &[Role]) -> Stand {
-        let world = World::on(Server::with(Arc::new(Database::new().await), roles, |_| ()).await).await;
+        Stand::on(Arc::new(Database::new().await), roles).await
+    }
+
+    pub async fn on(database: Arc<Database>, roles: &[Role]) -> Stand {
+        let world = World::on(Server::with(database, roles, |_| ()).await).await;
         let operator = world.as_(&world.operator().await);
         let (organization, owner) = world.organization().await;
         let owner = world.as_(&owner);

@@ -3,15 +3,16 @@
 
 use contract::{
     Label, Nothing, Within,
-    skus::{self, CreateSku, GpuModel, RetireSku, Shape, SkuPath, SkuSpec},
+    skus::{self, CreateSku, GpuModel, RetireSku, Shape, SkuLimitsSpec, SkuPath, SkuSpec},
 };
 
 use super::{joined, or_none, said};
 use crate::{
     declare::{
-        fields::{Fields, flag, list, number, text, word},
+        fields::{Fields, Read, flag, list, number, text, word},
         kind::{Found, Kind, Made, Removal},
         thing::Reference,
+        tree::{Mistake, Node},
         world::World,
     },
     exact,
@@ -25,6 +26,7 @@ pub struct Sku {
     gpu_model: Option<GpuModel>,
     gpu_counts: Vec<u16>,
     numa_bound: Option<bool>,
+    limits: Option<SkuLimitsSpec>,
 }
 
 impl Sku {
@@ -34,9 +36,10 @@ impl Sku {
         let gpu_model = fields.optional("gpu_model", text);
         let gpu_counts = fields.required("gpu_counts", list(number::<Within<1, 64>>));
         let numa_bound = fields.optional("numa_bound", flag);
+        let limits = fields.optional("limits", limits);
         let mut gpu_counts: Vec<u16> = gpu_counts?.into_iter().map(Within::to).collect();
         gpu_counts.sort_unstable();
-        Some(Self { name: name?, shape: shape?, gpu_model, gpu_counts, numa_bound })
+        Some(Self { name: name?, shape: shape?, gpu_model, gpu_counts, numa_bound, limits })
     }
 
     pub fn name(&self) -> String {
@@ -61,6 +64,7 @@ impl Kind for Sku {
             said("gpu_model", or_none(there.gpu_model.as_ref()), self.gpu_model.as_ref(), false),
             said("gpu_counts", joined(&there.gpu_counts), Some(&joined(&self.gpu_counts)), false),
             said("numa_bound", there.numa_bound, self.numa_bound.as_ref(), false),
+            said("limits", shown(&there.limits.into()), self.limits.as_ref().map(shown).as_ref(), false),
         ];
         let differences: Vec<_> = differences.into_iter().flatten().collect();
         // Its name would be lost with it, so a changed one cannot be replaced.
@@ -79,6 +83,7 @@ impl Kind for Sku {
             gpu_model: self.gpu_model.clone(),
             gpu_counts: self.gpu_counts.clone(),
             numa_bound: self.numa_bound.unwrap_or_default(),
+            limits: self.limits,
         };
         let made: skus::Sku = exact::read(&world.send_once::<CreateSku>(Nothing {}, spec, salt).await?)?;
         Ok(Made { id: made.id.to_string(), secret: None })
@@ -91,5 +96,47 @@ impl Kind for Sku {
     async fn remove(&self, world: &World<'_>, path: SkuPath) -> Result<(), Failure> {
         world.context.ask::<RetireSku>(path).await?;
         Ok(())
+    }
+}
+
+/// The limits as a map of their own.
+fn limits(node: &Node) -> Read<SkuLimitsSpec> {
+    let mut fields = Fields::of(node)?;
+    let limits = SkuLimitsSpec {
+        cpus_per_gpu: fields.optional("cpus_per_gpu", number),
+        memory_gib_per_gpu: fields.optional("memory_gib_per_gpu", number),
+        tasks_per_gpu: fields.optional("tasks_per_gpu", number),
+        open_files: fields.optional("open_files", number),
+    };
+    match fields.finish().into_iter().next() {
+        Some(mistake) => Err(Mistake { path: format!(".{}", mistake.path), ..mistake }),
+        None => Ok(limits),
+    }
+}
+
+/// The limits that are set, for people.
+fn shown(limits: &SkuLimitsSpec) -> String {
+    let said = [
+        limits.cpus_per_gpu.map(|it| format!("{it} CPUs per GPU")),
+        limits.memory_gib_per_gpu.map(|it| format!("{it} GiB per GPU")),
+        limits.tasks_per_gpu.map(|it| format!("{it} tasks per GPU")),
+        limits.open_files.map(|it| format!("{it} open files")),
+    ];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    if said.is_empty() { "the part of the host that its GPUs are".to_owned() } else { said.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declare::tree;
+
+    #[test]
+    fn limits_are_read_by_name_and_within_bounds() {
+        let read = |text: &str| limits(&tree::read(text).unwrap()[0]);
+        let good = read("cpus_per_gpu: 8\nmemory_gib_per_gpu: 96\n").unwrap();
+        assert_eq!(shown(&good), "8 CPUs per GPU, 96 GiB per GPU");
+        assert_eq!(read("cpu_per_gpu: 8\n").unwrap_err().path, ".cpu_per_gpu");
+        assert!(read("tasks_per_gpu: 3\n").unwrap_err().what.contains("from 256 to 65536"));
     }
 }

@@ -2,7 +2,7 @@
 
 use contract::{
     Name, Nothing,
-    ssh_keys::{self, AddSshKey, PublicKey, RemoveSshKey, SshKeyPath, SshKeySpec},
+    ssh_keys::{self, AddSshKey, PublicKey, RemoveSshKey, SshKeyPath, SshKeySpec, SshSignature},
 };
 
 use crate::{
@@ -15,19 +15,23 @@ use crate::{
     },
     exact,
     failure::Failure,
+    key_proof,
 };
 
 #[derive(Debug)]
 pub struct SshKey {
     name: Name,
     public_key: PublicKey,
+    /// Made elsewhere; without it `ssh-keygen` signs here.
+    proof: Option<SshSignature>,
 }
 
 impl SshKey {
     pub fn read(fields: &mut Fields) -> Option<Self> {
         let name = fields.required("name", text);
         let public_key = fields.required("public_key", text);
-        Some(Self { name: name?, public_key: public_key? })
+        let proof = fields.optional("proof", text);
+        Some(Self { name: name?, public_key: public_key?, proof })
     }
 
     pub fn name(&self) -> String {
@@ -71,7 +75,11 @@ impl Kind for SshKey {
     }
 
     async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
-        let spec = SshKeySpec { name: self.name.clone(), public_key: self.public_key.clone() };
+        let proof = match &self.proof {
+            Some(proof) => proof.clone(),
+            None => key_proof::prove(world.context, &self.public_key, None).await?,
+        };
+        let spec = SshKeySpec { name: self.name.clone(), public_key: self.public_key.clone(), proof };
         let made: ssh_keys::SshKey = exact::read(&world.send_once::<AddSshKey>(Nothing {}, spec, salt).await?)?;
         Ok(Made { id: made.id.to_string(), secret: None })
     }

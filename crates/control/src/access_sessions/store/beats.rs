@@ -7,7 +7,7 @@ use kernel::Tx;
 use protocol::gateway::SessionBeat;
 use uuid::Uuid;
 
-use super::{SESSION, Session, SessionRow, session};
+use super::{GUEST, OWNER, SESSION, Session, SessionRow, revoked, session};
 use crate::{
     access_sessions::judge::{roles, staff_roles},
     rows,
@@ -20,6 +20,7 @@ pub struct Heard {
     pub reason: Option<String>,
     pub allocation: AllocationState,
     pub is_late: bool,
+    /// Its owner and its guest both.
     pub is_permitted: bool,
 }
 
@@ -31,6 +32,17 @@ struct HeardRow {
     allocation_state: String,
     is_late: bool,
     is_permitted: bool,
+}
+
+/// Whether one of them has a role in the organization that lets them in.
+fn admitted(whose: &'static str) -> String {
+    format!(
+        "CASE WHEN s.{whose}user_id IS NOT NULL
+              THEN EXISTS (SELECT FROM memberships m WHERE m.user_id = s.{whose}principal_id
+                             AND m.organization_id = s.organization_id AND m.role = ANY($2))
+              ELSE EXISTS (SELECT FROM service_accounts p WHERE p.id = s.{whose}principal_id
+                             AND p.organization_id = s.organization_id AND p.role = ANY($2) AND p.deleted_at IS NULL) END"
+    )
 }
 
 /// Notes how much went through the sessions, and reads them. Those that are not
@@ -53,17 +65,16 @@ pub async fn hear(tx: &mut Tx, gateway: GatewayId, beats: &[SessionBeat]) -> sql
     .bind(numbers(|it| it.stalls))
     .execute(tx.conn())
     .await?;
+    let [owner_revoked, guest_revoked] = [OWNER, GUEST].map(revoked);
+    let [owner_admitted, guest_admitted] = [OWNER, GUEST].map(admitted);
     let statement = format!(
         "SELECT {SESSION}, s.reason, a.state AS allocation_state, s.until <= app_now() AS is_late, o.state = 'active'
+           AND NOT {owner_revoked}
            AND (b.key IS NULL OR EXISTS (SELECT FROM ssh_keys k WHERE k.user_id = s.principal_id AND k.fingerprint = b.key))
            AND CASE WHEN s.break_glass IS NOT NULL
                 THEN EXISTS (SELECT FROM users u WHERE u.id = s.principal_id AND u.platform_role = ANY($3))
-                WHEN s.user_id IS NOT NULL
-                THEN EXISTS (SELECT FROM memberships m WHERE m.user_id = s.principal_id
-                               AND m.organization_id = s.organization_id AND m.role = ANY($2))
-                ELSE EXISTS (SELECT FROM service_accounts p WHERE p.id = s.principal_id
-                               AND p.organization_id = s.organization_id AND p.role = ANY($2) AND p.deleted_at IS NULL)
-           END AS is_permitted
+                ELSE {owner_admitted} END
+           AND (s.guest_actor IS NULL OR (NOT {guest_revoked} AND {guest_admitted})) AS is_permitted
          FROM unnest($1::uuid[], $4::text[]) AS b (id, key) JOIN access_sessions s ON s.id = b.id
          JOIN allocations a ON a.id = s.allocation_id JOIN organizations o ON o.id = s.organization_id"
     );

@@ -10,7 +10,10 @@ use kernel::Tx;
 use uuid::Uuid;
 
 use crate::{
-    access_sessions::judge::{Wish, roles, staff_roles},
+    access_sessions::{
+        Credential,
+        judge::{Wish, roles, staff_roles},
+    },
     rows,
 };
 
@@ -79,6 +82,18 @@ pub async fn is_permitted(
         }
     };
     sqlx::query_scalar(statement).bind(id).bind(organization.uuid()).bind(roles()).fetch_one(tx.conn()).await
+}
+
+/// Whether what somebody showed was revoked since.
+pub async fn is_revoked(tx: &mut Tx, credential: Credential) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "SELECT EXISTS (SELECT FROM sessions WHERE id = $1 AND revoked_at IS NOT NULL)
+           OR EXISTS (SELECT FROM keys WHERE id = $2 AND revoked_at IS NOT NULL)",
+    )
+    .bind(credential.login_session)
+    .bind(credential.key)
+    .fetch_one(tx.conn())
+    .await
 }
 
 /// Whom an actor names, and whether that is a person.

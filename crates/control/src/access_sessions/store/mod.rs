@@ -5,10 +5,10 @@ mod circumstances;
 mod moves;
 
 pub use beats::{Heard, hear, of_earlier_starts, unheard};
-pub use circumstances::{circumstances, is_permitted};
+pub use circumstances::{circumstances, is_permitted, is_revoked};
 pub use moves::{
-    Attach, New, Visit, attach, by_cookie, count_live, detached, ended, explained, find, forget_reason, insert, left,
-    lock, visit,
+    Attach, New, Visit, attach, by_cookie, count_live, detached, ended, explained, find, forget_addresses,
+    forget_reason, insert, left, live_of, lock, visit,
 };
 
 use std::time::Duration;
@@ -21,7 +21,15 @@ use contract::{
 use kernel::{Tx, clock, machine::Versioned};
 use uuid::Uuid;
 
+use super::Credential;
 use crate::rows;
+
+/// Who took a session of somebody else's over, and what they showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guest {
+    pub actor: String,
+    pub credential: Credential,
+}
 
 /// A session as those see it who move it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +46,9 @@ pub struct Session {
     pub is_shared: bool,
     pub watches: Option<AccessSessionId>,
     pub is_break_glass: bool,
+    pub credential: Credential,
+    /// Who drives it, unless that is its owner.
+    pub guest: Option<Guest>,
     pub grace: Duration,
     pub until: Timestamp,
     pub state: AccessSessionState,
@@ -64,6 +75,11 @@ struct SessionRow {
     is_shared: bool,
     watches: Option<Uuid>,
     is_break_glass: bool,
+    login_session_id: Option<Uuid>,
+    key_id: Option<Uuid>,
+    guest_actor: Option<String>,
+    guest_login_session_id: Option<Uuid>,
+    guest_key_id: Option<Uuid>,
     grace_seconds: i32,
     until: jiff_sqlx::Timestamp,
     state: String,
@@ -72,9 +88,24 @@ struct SessionRow {
 
 const SESSION: &str =
     "s.id, s.organization_id, s.project_id, s.allocation_id, s.node_id, s.gateway_id, s.kind, s.port, s.actor,
-    s.is_shared, s.watches, s.break_glass IS NOT NULL AS is_break_glass, s.grace_seconds, s.until, s.state, s.version";
+    s.is_shared, s.watches, s.break_glass IS NOT NULL AS is_break_glass, s.login_session_id, s.key_id, s.guest_actor,
+    s.guest_login_session_id, s.guest_key_id, s.grace_seconds, s.until, s.state, s.version";
+
+/// How the columns about the one who opened a session begin, and those about its guest.
+const OWNER: &str = "";
+const GUEST: &str = "guest_";
+
+/// Whether what one of them came in with was revoked. Once it has expired and is
+/// forgotten, the session goes by its own limits.
+fn revoked(whose: &'static str) -> String {
+    format!(
+        "(EXISTS (SELECT FROM sessions c WHERE c.id = s.{whose}login_session_id AND c.revoked_at IS NOT NULL)
+          OR EXISTS (SELECT FROM keys c WHERE c.id = s.{whose}key_id AND c.revoked_at IS NOT NULL))"
+    )
+}
 
 fn session(row: SessionRow) -> sqlx::Result<Session> {
+    let shown = Credential { login_session: row.guest_login_session_id, key: row.guest_key_id };
     Ok(Session {
         id: row.id.into(),
         organization: row.organization_id.into(),
@@ -88,6 +119,8 @@ fn session(row: SessionRow) -> sqlx::Result<Session> {
         is_shared: row.is_shared,
         watches: row.watches.map(Into::into),
         is_break_glass: row.is_break_glass,
+        credential: Credential { login_session: row.login_session_id, key: row.key_id },
+        guest: row.guest_actor.map(|actor| Guest { actor, credential: shown }),
         grace: Duration::from_secs(u64::try_from(row.grace_seconds).unwrap_or(0)),
         until: row.until.to_jiff(),
         state: rows::known(&row.state)?,
@@ -213,6 +246,8 @@ pub mod tests {
             is_shared: false,
             watches: None,
             is_break_glass: false,
+            credential: Credential::default(),
+            guest: None,
             grace: Duration::from_secs(300),
             until: Timestamp::MAX,
             state: AccessSessionState::Open,

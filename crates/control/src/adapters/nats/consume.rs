@@ -1,7 +1,9 @@
-//! One durable consumer of the stream per consumer of ours, shared by all
-//! replicas. The server hands out one message at a time, so order is kept; it
-//! is acknowledged after the effect is committed, and the note that commits
-//! with the effect makes a repetition harmless.
+//! A durable consumer of the stream for each partition of each consumer of ours,
+//! shared by all replicas. The server hands out one message of a partition at a
+//! time, so the order per resource is kept while other partitions go on; it is
+//! acknowledged after the effect is committed, and the note that commits with
+//! the effect makes a repetition harmless. A replica that dies holds up its
+//! partitions for the acknowledgement wait and no others.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,17 +19,17 @@ use kernel::{
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::{Nats, NatsError, envelope, relay::chain};
+use super::{Nats, NatsError, envelope, relay::chain, subjects_of};
 use crate::{http::TraceParent, telemetry};
 
 // bound: how long one request for messages stays open at the server
 const FETCH: Duration = Duration::from_secs(5);
 
-pub async fn run(nats: Nats, consumer: Arc<dyn Consumer>, stop: CancellationToken) {
+pub async fn run(nats: Nats, consumer: Arc<dyn Consumer>, partition: u32, stop: CancellationToken) {
     let mut failures = 0;
     while !stop.is_cancelled() {
         let rest = if nats.connection.is_up() {
-            let Err(error) = read(&nats, &*consumer, &stop, &mut failures).await else { return };
+            let Err(error) = read(&nats, &*consumer, partition, &stop, &mut failures).await else { return };
             failures += 1;
             tracing::warn!(consumer = consumer.name(), error = %chain(&error), "reading from NATS failed; trying again");
             nats.rest(failures)
@@ -45,11 +47,12 @@ pub async fn run(nats: Nats, consumer: Arc<dyn Consumer>, stop: CancellationToke
 async fn read(
     nats: &Nats,
     consumer: &dyn Consumer,
+    partition: u32,
     stop: &CancellationToken,
     failures: &mut i32,
 ) -> Result<(), NatsError> {
-    let durable =
-        async { Ok::<_, NatsError>(nats.stream().await?.create_consumer(config(nats, consumer.name())).await?) };
+    let config = config(nats, consumer.name(), partition);
+    let durable = async { Ok::<_, NatsError>(nats.stream().await?.create_consumer(config).await?) };
     let durable = tokio::select! {
         () = stop.cancelled() => return Ok(()),
         durable = durable => durable?,
@@ -66,7 +69,7 @@ async fn read(
             let Some(delivery) = next else { break };
             let delivery = delivery.map_err(NatsError::Fetch)?;
             *failures = 0;
-            let answer = handle(nats, consumer, &delivery).await;
+            let answer = handle(nats, consumer, partition, &delivery).await;
             // An answer that is lost costs a repetition, which is harmless.
             if let Err(error) = delivery.ack_with(answer).await {
                 tracing::debug!(consumer = consumer.name(), %error, "an acknowledgement was not sent");
@@ -79,10 +82,11 @@ async fn read(
     Ok(())
 }
 
-fn config(nats: &Nats, name: &str) -> pull::Config {
+fn config(nats: &Nats, name: &str, partition: u32) -> pull::Config {
     pull::Config {
         // Dots mean something else in the server's names.
-        durable_name: Some(name.replace('.', "-")),
+        durable_name: Some(format!("{}-{partition}", name.replace('.', "-"))),
+        filter_subject: subjects_of(partition),
         deliver_policy: DeliverPolicy::All,
         ack_policy: AckPolicy::Explicit,
         replay_policy: ReplayPolicy::Instant,
@@ -94,9 +98,10 @@ fn config(nats: &Nats, name: &str) -> pull::Config {
     }
 }
 
-async fn handle(nats: &Nats, consumer: &dyn Consumer, delivery: &Delivery) -> AckKind {
+async fn handle(nats: &Nats, consumer: &dyn Consumer, partition: u32, delivery: &Delivery) -> AckKind {
     let (attempt, behind) = delivery.info().map_or((1, 0), |it| (it.delivered, it.pending));
-    metrics::gauge!("gpuaas_bus_pending", "consumer" => consumer.name()).set(behind as f64);
+    let labels = [("consumer", consumer.name().to_owned()), ("partition", partition.to_string())];
+    metrics::gauge!("gpuaas_bus_pending", &labels).set(behind as f64);
     let epoch = delivery.headers.as_ref().and_then(envelope::origin).map(|it| it.epoch);
     if epoch != Some(nats.db.epoch()) {
         // From before a restore: what is still true of it is published again.
@@ -116,7 +121,12 @@ async fn handle(nats: &Nats, consumer: &dyn Consumer, delivery: &Delivery) -> Ac
     telemetry::follow(&span, message.traceparent.as_deref().and_then(TraceParent::parse));
     let attempt = i32::try_from(attempt).unwrap_or(i32::MAX);
     let settings = nats.settings();
-    let work = deliver(&nats.db, consumer, &message, attempt, &settings, None).instrument(span);
+    let work = async {
+        // While it waits for its turn the message stays ours.
+        let _turn = nats.turns.acquire().await.expect("never closed");
+        deliver(&nats.db, consumer, &message, attempt, &settings, None).await
+    };
+    let work = work.instrument(span);
     match keep_waiting(nats, delivery, work).await {
         Ok(Outcome::Settled) => AckKind::Ack,
         Ok(Outcome::Retry { after, error }) => {

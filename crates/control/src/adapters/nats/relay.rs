@@ -12,7 +12,7 @@ use kernel::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Nats, NatsError, PREFIX, SUBJECTS, envelope};
+use super::{Nats, NatsError, SUBJECTS, envelope, subject_of};
 
 /// The relay's name among the readers of the outbox.
 pub const READER: &str = "relay.nats";
@@ -100,9 +100,8 @@ async fn turn(nats: &Nats, checked: &mut Option<Checked>, stop: &CancellationTok
 /// Returns once the server has the message on disk.
 async fn publish(nats: &Nats, place: Position, message: &Message) -> Result<(), NatsError> {
     let headers = envelope::headers(message, place, nats.db.epoch());
-    let subject = format!("{PREFIX}{}", message.subject);
     let payload = serde_json::to_vec(message)?.into();
-    nats.connection.jetstream.publish_with_headers(subject, headers, payload).await?.await?;
+    nats.connection.jetstream.publish_with_headers(subject_of(message), headers, payload).await?.await?;
     metrics::counter!("gpuaas_relay_published_total").increment(1);
     Ok(())
 }

@@ -3,7 +3,8 @@
 mod store;
 
 pub use store::{
-    activate, attempt, attended, finish, keep_parts, lease_told, load, need_attention, note_done, placed, request, wait,
+    activate, attempt, attended, finish, forgive, keep_parts, keys_written, lease_told, load, need_attention,
+    note_done, placed, request, stop_notified, wait,
 };
 
 use std::time::Duration;
@@ -12,14 +13,48 @@ use contract::{
     Timestamp,
     allocations::AllocationState,
     id::{AllocationId, NodeId, OrganizationId, ProjectId},
-    skus::Shape,
+    organizations::OrganizationState,
+    projects::ProjectState,
+    skus::{Shape, SkuLimits},
 };
 use kernel::machine::Versioned;
 
 use crate::{
+    nodes::Presence,
     placement::{reservations::Leases, slots::Held},
     tasks::Ordered,
 };
+
+/// Whether its project and organization let it be placed, started and run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parent {
+    Active,
+    /// Nothing of the organization runs until it is resumed.
+    Suspended,
+    /// The project is being deleted, or the organization is closed.
+    Ended,
+}
+
+impl Parent {
+    pub fn of(organization: OrganizationState, project: ProjectState) -> Self {
+        match (organization, project) {
+            (OrganizationState::Closed, _) | (_, ProjectState::Deleting | ProjectState::Deleted) => Parent::Ended,
+            (OrganizationState::Suspended, ProjectState::Active) => Parent::Suspended,
+            (OrganizationState::Active, ProjectState::Active) => Parent::Active,
+        }
+    }
+}
+
+/// How long a stopped one keeps its slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StopLimit {
+    /// From when the time counts.
+    pub since: Timestamp,
+    pub ends_at: Timestamp,
+    pub hours: u64,
+    /// Whether its requester was notified that it ends.
+    pub is_notified: bool,
+}
 
 /// An allocation as a visit finds it.
 #[derive(Debug, Clone)]
@@ -27,21 +62,30 @@ pub struct Visit {
     pub id: AllocationId,
     pub organization: OrganizationId,
     pub project: ProjectId,
+    pub parent: Parent,
     pub state: AllocationState,
     pub version: i64,
     pub login: String,
-    /// Whom its hosts let in by themselves; nobody where only recorded ways in are allowed.
-    pub ssh_keys: Vec<String>,
     pub shape: Shape,
+    /// What its SKU says of CPU, memory, tasks and open files.
+    pub limits: SkuLimits,
     /// Set when it ends failed, not released.
     pub failure: Option<String>,
     pub attempts: i32,
+    /// Whether a person is asked to look.
+    pub needs_attention: bool,
     pub lease_ends_at: Option<Timestamp>,
     /// How long the whole lease is.
     pub lease: Option<Duration>,
     /// Whether its project was told that the lease ends.
     pub is_lease_told: bool,
+    /// Set while it is stopped; the time does not pass while its organization is suspended.
+    pub stop_limit: Option<StopLimit>,
     pub now: Timestamp,
+    /// Since when it is in its state.
+    pub since: Timestamp,
+    /// The hosts that it holds something on, while they could not clean it.
+    pub hosts: Vec<Presence>,
     /// What it holds.
     pub held: Vec<Held>,
     /// The newest order to each of its nodes.

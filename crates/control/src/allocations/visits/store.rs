@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use contract::{
+    Timestamp,
     id::{AllocationId, NodeId},
-    skus::Shape,
+    skus::{Shape, SkuLimits},
 };
 use kernel::Tx;
 use planner::{Ask, NodeKey, OrganizationKey, SameFabric, SkuShape};
@@ -12,17 +13,14 @@ use protocol::Done;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{Request, Visit};
+use super::{Parent, Request, StopLimit, Visit};
 use crate::{
-    access_sessions::Mode,
+    nodes,
     placement::{
         reservations,
         slots::{self, Held},
     },
-    policies::{
-        Here, Place,
-        keys::{self, minutes},
-    },
+    policies::{Here, Place, keys, keys::minutes},
     tasks,
 };
 
@@ -31,6 +29,8 @@ struct Row {
     id: Uuid,
     organization_id: Uuid,
     project_id: Uuid,
+    organization_state: String,
+    project_state: String,
     state: String,
     version: i64,
     gpus: i32,
@@ -39,14 +39,18 @@ struct Row {
     same_fabric: bool,
     apart: Option<String>,
     login: String,
-    ssh_keys: Vec<String>,
     failure: Option<String>,
     attempts: i32,
+    needs_attention: bool,
     lease_ends_at: Option<jiff_sqlx::Timestamp>,
     lease_minutes: Option<i32>,
     is_lease_told: bool,
+    stopped_from: jiff_sqlx::Timestamp,
+    stop_notified_for: Option<jiff_sqlx::Timestamp>,
     now: jiff_sqlx::Timestamp,
+    state_since: jiff_sqlx::Timestamp,
     shape: String,
+    limits: Json<SkuLimits>,
     gpu_model: Option<String>,
     gpu_counts: Vec<i32>,
     numa_bound: bool,
@@ -57,12 +61,14 @@ struct Row {
 
 async fn row(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Row>> {
     sqlx::query_as(
-        "SELECT a.id, a.organization_id, a.project_id, a.state, a.version, a.gpus, a.nodes, r.name AS region, a.same_fabric, a.apart,
-                a.login, a.ssh_keys, a.failure, a.attempts, a.lease_ends_at,
-                a.lease_minutes, a.lease_told_for IS NOT DISTINCT FROM a.lease_ends_at AS is_lease_told, app_now() AS now,
-                s.shape, s.gpu_model, s.gpu_counts, s.numa_bound, a.reason IS NOT NULL AS is_waiting, a.reserved_at IS NOT NULL AS is_reserved,
+        "SELECT a.id, a.organization_id, a.project_id, o.state AS organization_state, j.state AS project_state, a.state, a.version, a.gpus, a.nodes, r.name AS region, a.same_fabric, a.apart,
+                a.login, a.failure, a.attempts, a.needs_attention, a.lease_ends_at,
+                a.lease_minutes, a.lease_told_for IS NOT DISTINCT FROM a.lease_ends_at AS is_lease_told,
+                greatest(coalesce(a.stopped_since, a.state_since), o.state_since) AS stopped_from, a.stop_notified_for, app_now() AS now, a.state_since,
+                s.shape, s.limits, s.gpu_model, s.gpu_counts, s.numa_bound, a.reason IS NOT NULL AS is_waiting, a.reserved_at IS NOT NULL AS is_reserved,
                 extract(epoch FROM app_now() - a.created_at)::float8 AS age_s
-         FROM allocations a JOIN skus s ON s.id = a.sku_id LEFT JOIN regions r ON r.id = a.region_id WHERE a.id = $1",
+         FROM allocations a JOIN organizations o ON o.id = a.organization_id JOIN projects j ON j.id = a.project_id
+         JOIN skus s ON s.id = a.sku_id LEFT JOIN regions r ON r.id = a.region_id WHERE a.id = $1",
     )
     .bind(id)
     .fetch_optional(tx.conn())
@@ -82,27 +88,37 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
         id: row.id.into(),
         organization: row.organization_id.into(),
         project: row.project_id.into(),
+        parent: Parent::of(crate::rows::known(&row.organization_state)?, crate::rows::known(&row.project_state)?),
         state: crate::rows::known(&row.state)?,
         version: row.version,
         login: row.login.clone(),
-        ssh_keys: row.ssh_keys.clone(),
         shape: crate::rows::known(&row.shape)?,
+        limits: row.limits.0,
         failure: row.failure.clone(),
         attempts: row.attempts,
+        needs_attention: row.needs_attention,
         lease_ends_at: row.lease_ends_at.map(|it| it.to_jiff()),
         lease: row.lease_minutes.map(|it| minutes(u64::try_from(it).unwrap_or(0))),
         is_lease_told: row.is_lease_told,
+        stop_limit: None,
         now: row.now.to_jiff(),
+        since: row.state_since.to_jiff(),
+        hosts: Vec::new(),
         held: Vec::new(),
         orders: Vec::new(),
         request: None,
         is_reserved: row.is_reserved,
     };
     let place = Place { organization: row.organization_id, project: row.project_id };
-    if Mode::parse(Here { tx, place }.choice(keys::ACCESS_RECORDING).await?) == Mode::Required {
-        visit.ssh_keys.clear();
+    if row.state == "stopped" {
+        let hours = Here { tx, place }.number(keys::STOPPED_HOURS).await?;
+        let since = row.stopped_from.to_jiff();
+        let is_notified = row.stop_notified_for.is_some_and(|it| it.to_jiff() == since);
+        visit.stop_limit = Some(StopLimit { since, ends_at: since + keys::hours(hours), hours, is_notified });
     }
     match row.state.as_str() {
+        // Nothing is placed for one whose organization or project is not active.
+        "requested" if visit.parent != Parent::Active => (),
         "requested" => {
             let mut request = wish(tx, &row, visit.shape).await?;
             if row.is_reserved {
@@ -114,6 +130,9 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
         _ => {
             visit.held = slots::held(tx, visit.id).await?;
             visit.orders = tasks::latest(tx, kind, id).await?;
+            if row.state == "release_failed" {
+                visit.hosts = nodes::presence(tx, &visit.nodes()).await?;
+            }
         }
     }
     Ok(Some(visit))
@@ -160,7 +179,7 @@ async fn ahead(tx: &mut Tx, own: &Row) -> sqlx::Result<Vec<Ask>> {
            ORDER BY other.organization_id, other.created_at, other.id),
          turns AS (
            SELECT heads.*, (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held WHERE held.organization_id = heads.organization_id
-             AND held.state NOT IN ('requested', 'released', 'failed')) AS holds FROM heads)
+             AND held.state <> 'requested' AND counts_against_limits(held.state, held.alive_until)) AS holds FROM heads)
          SELECT turns.id FROM turns JOIN turns mine ON mine.id = $1
          WHERE (turns.holds, turns.created_at, turns.id) < (mine.holds, mine.created_at, mine.id)
          ORDER BY turns.holds, turns.created_at, turns.id LIMIT $2",
@@ -298,6 +317,16 @@ pub async fn lease_told(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
     Ok(())
 }
 
+/// Notes that its requester was notified that it gives up its slots, counted from that moment.
+pub async fn stop_notified(tx: &mut Tx, id: AllocationId, since: Timestamp) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET stop_notified_for = $2 WHERE id = $1")
+        .bind(id.uuid())
+        .bind(kernel::clock::bind(since))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
 /// Ends its time.
 pub async fn finish(tx: &mut Tx, id: AllocationId, reason: Option<&str>) -> sqlx::Result<()> {
     sqlx::query("UPDATE allocations SET ended_at = app_now(), reason = coalesce(left($2, 500), reason), needs_attention = false WHERE id = $1")
@@ -314,6 +343,21 @@ pub async fn need_attention(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx
         .bind(reason)
         .execute(tx.conn())
         .await?;
+    Ok(())
+}
+
+/// Its hosts have the keys of now: nothing is left to say.
+pub async fn keys_written(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET needs_attention = false, attempts = 0, reason = NULL WHERE id = $1")
+        .bind(id.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Begins to count tries again.
+pub async fn forgive(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET attempts = 0 WHERE id = $1").bind(id.uuid()).execute(tx.conn()).await?;
     Ok(())
 }
 

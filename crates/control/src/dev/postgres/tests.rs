@@ -188,10 +188,9 @@ async fn a_long_path_works_through_a_short_socket() {
 }
 
 #[tokio::test]
+#[ignore = "needs root; run by cargo xtask root-test"]
 async fn root_keeps_the_data_of_a_closed_folder_in_an_open_one() {
-    if !geteuid().is_root() {
-        return;
-    }
+    assert!(geteuid().is_root(), "this test is about root: run `sudo cargo xtask root-test`");
     let closed = tempfile::tempdir().unwrap();
     fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let dir = closed.path().join("gpuaas");
@@ -250,7 +249,7 @@ impl Victim {
 }
 
 #[tokio::test]
-#[ignore = "other tests run it as a process of its own and kill it"]
+#[ignore = "started by other tests"]
 async fn victim() {
     let dir = std::env::var_os(CHILD_DIR).unwrap();
     let options = match std::env::var("GPUAAS_TEST_CLUSTER_KIND").as_deref() {

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use contract::{Email, PersonName};
+use contract::{Email, PersonName, Timestamp};
 use kernel::{clock::Clock, secrets::Secret};
 use tokio::sync::{Mutex, Notify, Semaphore};
 
@@ -55,6 +55,8 @@ struct Shared {
 /// Somebody as the issuer knows them.
 pub struct Identity {
     pub subject: String,
+    /// Until when its token is believed.
+    pub believed_until: Timestamp,
     profile: Profile,
     /// Opens the issuer's own record of the person, when the code flow gave it.
     access_token: Option<Secret>,
@@ -166,7 +168,9 @@ impl Oidc {
                 None => OidcError::Unreached,
                 Some(known) => match token::verify(id_token, &known.keys, &expected) {
                     Ok(claims) => {
-                        return Ok(Identity { subject: claims.sub, profile: claims.profile, access_token: None });
+                        let believed_until = claims.believed_until();
+                        let (subject, profile) = (claims.sub, claims.profile);
+                        return Ok(Identity { subject, believed_until, profile, access_token: None });
                     }
                     Err(Doubt::Refused(why)) => return Err(OidcError::Refused(why)),
                     Err(Doubt::UnknownKey) => OidcError::Refused(UNKNOWN_KEY),

@@ -89,8 +89,12 @@ fn judge(claims: &Claims, expected: &Expected) -> Result<(), &'static str> {
     if expected.oldest.is_some_and(|it| claims.iat + it.as_secs_f64() + leeway <= now) {
         return Err("the identity token is too old to be exchanged: get a new one");
     }
-    if expected.nonce.is_some() && claims.nonce.as_deref() != expected.nonce {
-        return Err("the identity token does not belong to this sign-in: start again");
+    match (expected.nonce, &claims.nonce) {
+        (None, None) => (),
+        (Some(wanted), Some(nonce)) if wanted == nonce => (),
+        (Some(_), _) => return Err("the identity token does not belong to this sign-in: start again"),
+        // A browser was to bring it back; whoever has it took it from there.
+        (None, Some(_)) => return Err("the identity token was made for another sign-in: get one without a nonce"),
     }
     if !(1..=255).contains(&claims.sub.len()) {
         return Err("the identity token has no usable subject");
@@ -99,6 +103,12 @@ fn judge(claims: &Claims, expected: &Expected) -> Result<(), &'static str> {
 }
 
 impl Claims {
+    /// Until when the token is believed at all.
+    pub fn believed_until(&self) -> Timestamp {
+        let seconds = self.exp + LEEWAY.as_secs_f64() + 1.0;
+        Timestamp::from_second(seconds as i64).unwrap_or(Timestamp::MAX)
+    }
+
     /// With several audiences, `azp` says which of them it was issued to.
     fn is_for(&self, client_id: &str) -> bool {
         let (named, others) = match &self.aud {

@@ -35,7 +35,6 @@ pub struct Price {
     pub version: i64,
     pub micros_per_gpu_hour: i64,
     pub effective_us: i64,
-    pub created_us: i64,
 }
 
 /// Compares what an interval was charged with what it came to. Both lists are
@@ -83,6 +82,18 @@ pub fn check_interval(
     Ok(())
 }
 
+/// Compares what was refunded because a host was last heard at a moment with
+/// what the interval came to after it. An interval that runs cannot be refunded.
+pub fn check_refund(interval: &Interval, last_heard_us: i64, refunded: i64) -> Result<(), String> {
+    let Some(end_us) = interval.end_us else { return Err("a refund is for an interval that has not ended".into()) };
+    let rate = Rate::from_micros_per_hour(interval.micros_per_hour, interval.currency);
+    let expected = within(rate, interval.start_us, last_heard_us, end_us).map_err(|error| error.to_string())?;
+    if expected == refunded {
+        return Ok(());
+    }
+    Err(format!("{refunded} were refunded where usage after the host was last heard comes to {expected}"))
+}
+
 fn unfounded(line: Charged) -> (Option<i64>, String) {
     (Some(line.number), format!("a line of {} has no usage to it", line.amount))
 }
@@ -96,10 +107,6 @@ fn within(rate: Rate, start_us: i64, from_us: i64, to_us: i64) -> Result<i64, Mo
     }
     Ok(rate.between(from, to)?.micros())
 }
-
-// bound: longer than a transaction may last; a price that is set at this very
-// moment is not known yet to what starts at the same time
-const SETTLED_US: i64 = 300_000_000;
 
 /// Whether the price that was frozen at a start is the one that was in force.
 /// `prices` are all versions for the SKU and currency.
@@ -131,9 +138,7 @@ pub fn check_price(
         }
     }
     let rank = |it: &Price| (it.effective_us, it.version);
-    let later = prices.iter().find(|it| {
-        it.effective_us <= at_us && it.created_us <= at_us - SETTLED_US && own.is_none_or(|own| rank(it) > rank(&own))
-    });
+    let later = prices.iter().find(|it| it.effective_us <= at_us && own.is_none_or(|own| rank(it) > rank(&own)));
     match later {
         Some(later) => Err(format!("version {} of the price was in force already", later.version)),
         None => Ok(()),

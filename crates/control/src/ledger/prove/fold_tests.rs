@@ -102,14 +102,13 @@ proptest! {
 
 #[test]
 fn a_price_is_the_one_that_was_in_force() {
-    let price = |version, micros, effective_us, created_us| Price {
+    let price = |version, micros, effective_us| Price {
         id: uuid::Uuid::from_u128(u128::try_from(version).unwrap()),
         version,
         micros_per_gpu_hour: micros,
         effective_us,
-        created_us,
     };
-    let all = [price(1, 100, 0, 0), price(2, 200, 10 * HOUR, HOUR)];
+    let all = [price(1, 100, 0), price(2, 200, 10 * HOUR)];
     let check = |version: u128, at, micros| check_price(&all, Some(uuid::Uuid::from_u128(version)), at, 2, micros);
     assert_eq!(check(1, 5 * HOUR, 200), Ok(()));
     assert_eq!(check(2, 10 * HOUR, 400), Ok(()));
@@ -119,7 +118,17 @@ fn a_price_is_the_one_that_was_in_force() {
     assert!(check(3, 11 * HOUR, 200).unwrap_err().contains("not one of its SKU"));
     assert!(check_price(&all, None, 5 * HOUR, 2, 0).unwrap_err().contains("in force already"));
     assert!(check_price(&[], None, 5 * HOUR, 2, 7).unwrap_err().contains("without a price"));
-    // Set while it started: neither is wrong.
-    let racing = [price(1, 100, 0, 0), price(2, 200, 5 * HOUR, 5 * HOUR)];
-    assert_eq!(check_price(&racing, Some(racing[0].id), 5 * HOUR + 1, 1, 100), Ok(()));
+    // To the microsecond: nothing that starts with a change has a choice of prices.
+    assert!(check(1, 10 * HOUR, 200).unwrap_err().contains("in force already"));
+    assert_eq!(check(1, 10 * HOUR - 1, 200), Ok(()));
+}
+
+#[test]
+fn refund_is_what_an_interval_came_to_after_its_host_was_last_heard() {
+    let run = Interval { start_us: HOUR, end_us: Some(3 * HOUR), micros_per_hour: 1_000_001, currency: Currency::USD };
+    assert_eq!(check_refund(&run, 2 * HOUR, 1_000_001), Ok(()));
+    assert_eq!(check_refund(&run, 0, 2_000_002), Ok(()), "all of one whose host was silent when it began");
+    assert!(check_refund(&run, 2 * HOUR, 1_000_000).unwrap_err().contains("comes to 1000001"));
+    assert!(check_refund(&run, 4 * HOUR, 1).unwrap_err().contains("comes to 0"));
+    assert!(check_refund(&Interval { end_us: None, ..run }, HOUR, 1).is_err());
 }

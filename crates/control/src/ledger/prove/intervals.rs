@@ -1,7 +1,7 @@
 //! The second part of a proof: every interval costs what was asked for when it
 //! began, and was charged what it came to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use contract::id::OrganizationId;
 use futures_util::TryStreamExt;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{
     Counted, Found, ProveError, Span, Step,
-    fold::{Charged, Interval, Price, Window, check_interval, check_price},
+    fold::{Charged, Interval, Price, Window, check_interval, check_price, check_refund},
     place::{Part, Place},
     store::{self, ChargedRow, MarkRow},
 };
@@ -48,7 +48,10 @@ pub async fn step(
     let earliest = runs.iter().map(|it| it.interval.start_us).min().unwrap_or(i64::MAX);
     let windows = store::windows(tx, organization, (first, last), earliest).await?;
     let posted_to = month.is_none().then(|| book.posted_to.to_jiff().as_microsecond());
-    let found = compare(tx, organization, (after, until), (first, last), &runs, &windows, posted_to, counted).await?;
+    let found = match refunds(tx, organization, (after, until), (first, last), &runs).await? {
+        Some(found) => Some(found),
+        None => compare(tx, organization, (after, until), (first, last), &runs, &windows, posted_to, counted).await?,
+    };
     Ok(match found {
         Some(found) => Step::Differs(found),
         None => onward(organization, until),
@@ -159,6 +162,47 @@ async fn compare(
         }
     }
     Ok(next.as_ref().map(unused))
+}
+
+/// Compares each refund that a lost host caused with the interval that it names.
+async fn refunds(
+    tx: &mut Tx,
+    organization: OrganizationId,
+    (after, until): (Option<Uuid>, Option<Uuid>),
+    numbers: (i64, i64),
+    runs: &[Run],
+) -> sqlx::Result<Option<Found>> {
+    let mut seen = HashSet::new();
+    for row in store::refunds(tx, organization, numbers).await? {
+        let wrong = |allocation: Option<Uuid>, what: String| {
+            Ok(Some(Found { journal: Some(row.number), allocation: allocation.map(Into::into), what }))
+        };
+        let Some((allocation, number, last_heard_us)) = refund_of(&row.reference) else {
+            return wrong(None, "its reference names no interval".into());
+        };
+        // Others are looked at with the page that they are on.
+        if after.is_some_and(|it| allocation <= it) || until.is_some_and(|it| allocation > it) {
+            continue;
+        }
+        if !seen.insert((allocation, number)) {
+            return wrong(Some(allocation), format!("interval {number} was refunded before"));
+        }
+        let run = runs.iter().find(|it| (it.allocation, it.number) == (allocation, number));
+        let Some(run) = run.filter(|it| it.interval.currency.as_str() == row.currency) else {
+            return wrong(Some(allocation), format!("it refunds an interval {number} that never was"));
+        };
+        if let Err(what) = check_refund(&run.interval, last_heard_us, row.amount) {
+            return wrong(Some(allocation), format!("interval {number}: {what}"));
+        }
+    }
+    Ok(None)
+}
+
+/// The allocation, the interval and the moment that a reference names.
+fn refund_of(reference: &str) -> Option<(Uuid, i64, i64)> {
+    let mut pieces = reference.split(':').skip(1);
+    let found = (pieces.next()?.parse().ok()?, pieces.next()?.parse().ok()?, pieces.next()?.parse().ok()?);
+    pieces.next().is_none().then_some(found)
 }
 
 fn unused(row: &ChargedRow) -> Found {

@@ -262,19 +262,45 @@ pub async fn usage(
     .await
 }
 
-type PriceColumns = (Uuid, String, Uuid, i64, i64, i64, i64);
+/// A refund of what was charged after a host was last heard.
+#[derive(sqlx::FromRow)]
+pub struct RefundRow {
+    pub number: i64,
+    pub reference: String,
+    pub currency: String,
+    pub amount: i64,
+}
+
+/// Refunds that lost hosts caused; few, as those are.
+pub async fn refunds(tx: &mut Tx, organization: OrganizationId, numbers: (i64, i64)) -> sqlx::Result<Vec<RefundRow>> {
+    sqlx::query_as(
+        "SELECT j.number, j.reference, a.currency, sum(e.amount)::bigint AS amount FROM journals j
+         JOIN entries e ON e.organization_id = j.organization_id AND e.number = j.number
+         JOIN accounts a ON a.id = e.account_id AND a.kind = 'wallet'
+         WHERE j.organization_id = $1 AND j.number BETWEEN $2 AND $3 AND starts_with(j.reference, $4 || ':')
+         GROUP BY 1, 2, 3 ORDER BY 1",
+    )
+    .bind(organization.uuid())
+    .bind(numbers.0)
+    .bind(numbers.1)
+    .bind(crate::ledger::LOST_HOST)
+    .fetch_all(tx.conn())
+    .await
+}
+
+type PriceColumns = (Uuid, String, Uuid, i64, i64, i64);
 
 pub async fn prices(tx: &mut Tx, skus: &[Uuid]) -> sqlx::Result<HashMap<(Uuid, String), Vec<Price>>> {
     let rows: Vec<PriceColumns> = sqlx::query_as(
-        "SELECT sku_id, currency, id, version, price_micros_per_gpu_hour, epoch_us(effective_at), epoch_us(created_at)
+        "SELECT sku_id, currency, id, version, price_micros_per_gpu_hour, epoch_us(effective_at)
          FROM prices WHERE sku_id = ANY($1)",
     )
     .bind(skus)
     .fetch_all(tx.conn())
     .await?;
     let mut prices: HashMap<(Uuid, String), Vec<Price>> = HashMap::new();
-    for (sku, currency, id, version, micros_per_gpu_hour, effective_us, created_us) in rows {
-        let price = Price { id, version, micros_per_gpu_hour, effective_us, created_us };
+    for (sku, currency, id, version, micros_per_gpu_hour, effective_us) in rows {
+        let price = Price { id, version, micros_per_gpu_hour, effective_us };
         prices.entry((sku, currency)).or_default().push(price);
     }
     Ok(prices)

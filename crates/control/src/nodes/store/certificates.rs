@@ -122,6 +122,14 @@ pub async fn revoke_all(tx: &mut Tx, node: NodeId) -> sqlx::Result<u64> {
     Ok(done.rows_affected())
 }
 
+/// Revokes the certificates of all nodes: what signed them is trusted no longer.
+pub async fn revoke_every(tx: &mut Tx) -> sqlx::Result<()> {
+    sqlx::query("UPDATE node_certificates SET revoked_at = app_now() WHERE revoked_at IS NULL")
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
 /// Certificates that were revoked since then.
 pub async fn revoked_since(tx: &mut Tx, since: Timestamp) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar("SELECT serial FROM node_certificates WHERE revoked_at > $1")

@@ -158,6 +158,24 @@ pub async fn clean_used(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Changed>>
     Ok(ids.into_iter().map(|it| (it.into(), SlotCondition::Clean)).collect())
 }
 
+/// How the reason of a quarantine begins once the whole host was wiped.
+pub const WIPED: &str = "wiped since: ";
+
+/// Notes at what stays quarantined that the whole host was wiped. GPUs that another
+/// node had before were wiped with it.
+pub async fn note_wiped(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
+    sqlx::query(
+        "UPDATE slots SET condition_reason = left($2 || coalesce(condition_reason, 'it was given up'), 500)
+         WHERE gpu_uuid IN (SELECT gpu_uuid FROM slots WHERE node_id = $1) AND held_by IS NULL AND condition = 'quarantined'
+           AND NOT starts_with(coalesce(condition_reason, ''), $2)",
+    )
+    .bind(node.uuid())
+    .bind(WIPED)
+    .execute(tx.conn())
+    .await?;
+    Ok(())
+}
+
 pub async fn held(tx: &mut Tx, node: NodeId) -> sqlx::Result<i64> {
     sqlx::query_scalar("SELECT count(*) FROM slots WHERE node_id = $1 AND held_by IS NOT NULL")
         .bind(node.uuid())

@@ -2,7 +2,7 @@
 
 use contract::{
     Timestamp, Word,
-    id::{AllocationId, InvitationId, PaymentId, ProjectId, RefundId, WebhookId},
+    id::{AccountTokenId, AllocationId, InvitationId, PaymentId, ProjectId, RefundId, UserId, WebhookId},
     invoices::InvoiceKind,
     notification_kinds::NotificationKind,
 };
@@ -13,6 +13,8 @@ use kernel::{
 };
 use serde_json::Value;
 use uuid::Uuid;
+
+use crate::{account_tokens, ledger};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -41,6 +43,9 @@ pub struct Facts {
     pub invitation: Option<InvitationId>,
     /// The address that is invited; told to nobody else.
     pub invited: Option<String>,
+    pub token: Option<AccountTokenId>,
+    /// Whether the account signs in through an external issuer alone.
+    pub is_issuers: bool,
 }
 
 /// Nothing when what the event is about is gone, or needs telling no more.
@@ -50,10 +55,21 @@ pub async fn facts(tx: &mut Tx, kind: NotificationKind, message: &Message) -> sq
         K::AllocationFailed
         | K::AllocationLeaseEnding
         | K::AllocationNeedsAttention
-        | K::AllocationNodeLost
         | K::AllocationOutOfFunds
+        | K::AllocationProjectEnded
         | K::AllocationTakenBack => match field::<AllocationId>(&message.data, "id") {
             Some(id) => allocation(tx, id).await?,
+            None => None,
+        },
+        K::AllocationNodeLost => match field::<AllocationId>(&message.data, "id") {
+            Some(id) => allocation_lost(tx, id, message).await?,
+            None => None,
+        },
+        K::AllocationStopEnding => match field::<AllocationId>(&message.data, "id") {
+            Some(id) => {
+                let at = field(&message.data, "ends_at");
+                allocation(tx, id).await?.map(|it| Facts { at, ..it })
+            }
             None => None,
         },
         K::AccessBreakGlass => match field::<AllocationId>(&message.data, "allocation_id") {
@@ -67,11 +83,21 @@ pub async fn facts(tx: &mut Tx, kind: NotificationKind, message: &Message) -> sq
             Some(id) => invitation(tx, id).await?,
             None => None,
         },
+        K::AddressChange | K::AddressChanged | K::PasswordReset | K::SignUpConfirmation => {
+            match field::<AccountTokenId>(&message.data, "id") {
+                Some(id) => {
+                    let is_issuers = account_tokens::is_reset_of_an_issuers(tx, id).await?;
+                    Some(Facts { token: Some(id), is_issuers, ..Facts::default() })
+                }
+                None => None,
+            }
+        }
         K::WebhookDisabled => match field::<WebhookId>(&message.data, "id") {
             Some(id) => webhook(tx, id).await?,
             None => None,
         },
         K::InvoiceIssued => Some(issued(&message.data)),
+        K::OrganizationSuspended => Some(Facts::default()),
         K::PaymentDisputed | K::PaymentFailed | K::PaymentSucceeded => match field::<PaymentId>(&message.data, "id") {
             Some(id) => payment(tx, id, &message.subject).await?,
             None => None,
@@ -88,6 +114,14 @@ pub async fn facts(tx: &mut Tx, kind: NotificationKind, message: &Message) -> sq
             Some(id) => project(tx, id).await?.map(|it| budgeted(it, &message.data)),
             None => None,
         },
+        K::MfaChanged => field::<UserId>(&message.data, "user_id").map(|user| Facts {
+            what: message.subject.clone(),
+            // What the person called it, or how many codes are left.
+            reason: field::<String>(&message.data, "name")
+                .or_else(|| message.data.get("left").map(ToString::to_string)),
+            asked_by: vec![format!("user:{user}")],
+            ..Facts::default()
+        }),
         K::WalletDepleted | K::WalletFunded | K::WalletGrace | K::WalletLow => Some(Facts {
             balance: field(&message.data, "balance"),
             until: field(&message.data, "until"),
@@ -129,6 +163,17 @@ async fn allocation(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Facts>
         asked_by: vec![asked_by],
         ..Facts::default()
     }))
+}
+
+/// With what was refunded, if something was charged after the host was last heard.
+async fn allocation_lost(tx: &mut Tx, id: AllocationId, message: &Message) -> sqlx::Result<Option<Facts>> {
+    let Some(found) = allocation(tx, id).await? else { return Ok(None) };
+    let refunded = match message.organization {
+        Some(organization) => ledger::refunded(tx, organization.into(), id).await?,
+        None => Vec::new(),
+    };
+    let refunded: Vec<String> = refunded.iter().map(ToString::to_string).collect();
+    Ok(Some(Facts { amount: Some(refunded.join(" and ")).filter(|it| !it.is_empty()), ..found }))
 }
 
 async fn invitation(tx: &mut Tx, id: InvitationId) -> sqlx::Result<Option<Facts>> {

@@ -47,11 +47,13 @@ pub async fn operators(tx: &mut Tx) -> sqlx::Result<Vec<UserId>> {
     Ok(ids.into_iter().map(UserId::from).collect())
 }
 
-/// The account of an address, if there is one.
+/// The account of an address that was proven: others may be anybody's.
 pub async fn account(tx: &mut Tx, address: &str) -> sqlx::Result<Option<UserId>> {
-    let id: Option<Uuid> = sqlx::query_scalar("SELECT id FROM users WHERE email = $1 AND erased_at IS NULL")
-        .bind(address)
-        .fetch_optional(tx.conn())
-        .await?;
+    let id: Option<Uuid> = sqlx::query_scalar(
+        "SELECT id FROM users WHERE email = $1 AND address_proven_at IS NOT NULL AND erased_at IS NULL",
+    )
+    .bind(address)
+    .fetch_optional(tx.conn())
+    .await?;
     Ok(id.map(UserId::from))
 }

@@ -27,8 +27,7 @@ const POSTED: &str = "coalesce((SELECT sum(e.amount) FROM journals j
     JOIN entries e ON e.organization_id = j.organization_id AND e.number = j.number
     JOIN accounts a ON a.id = e.account_id AND a.kind = 'wallet'
     WHERE j.organization_id = p.organization_id
-      AND j.reference = ANY(ARRAY[$1::text || ':' || asked.object, $1::text || ':' || asked.object || ':open',
-        $1::text || ':' || asked.object || ':won', $1::text || ':' || asked.object || ':lost', $1::text || ':' || asked.object || ':failed'])), 0)::bigint";
+      AND (j.reference = $1::text || ':' || asked.object OR starts_with(j.reference, $1::text || ':' || asked.object || ':'))), 0)::bigint";
 
 /// Of intents, by their own names or by those of our payments.
 pub async fn of_intents(tx: &mut Tx, provider: &str, asked: &[(String, Option<Uuid>)]) -> sqlx::Result<Vec<Ledgered>> {

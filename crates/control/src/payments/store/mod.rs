@@ -182,28 +182,36 @@ pub async fn underway(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
         .await
 }
 
-/// A dispute as it was known.
-pub async fn standing(tx: &mut Tx, provider: &str, dispute: &str) -> sqlx::Result<Option<DisputeStanding>> {
-    let found: Option<String> =
-        sqlx::query_scalar("SELECT standing FROM disputes WHERE provider = $1 AND provider_id = $2")
-            .bind(provider)
-            .bind(dispute)
-            .fetch_optional(tx.conn())
-            .await?;
-    Ok(found.and_then(|it| STANDINGS.iter().find(|(_, word)| *word == it).map(|(standing, _)| *standing)))
+/// What the books say that the bank took for a dispute, and how often that changed.
+#[derive(Debug, Clone, Copy, Default, sqlx::FromRow)]
+pub struct Taken {
+    pub taken: i64,
+    pub moves: i32,
 }
 
+pub async fn taken(tx: &mut Tx, provider: &str, dispute: &str) -> sqlx::Result<Taken> {
+    let found = sqlx::query_as("SELECT taken, moves FROM disputes WHERE provider = $1 AND provider_id = $2")
+        .bind(provider)
+        .bind(dispute)
+        .fetch_optional(tx.conn())
+        .await?;
+    Ok(found.unwrap_or_default())
+}
+
+/// The dispute as the provider has it now, and what the books say of it then.
 pub async fn dispute(
     tx: &mut Tx,
     payment: &Payment,
     dispute: &str,
     amount: Money,
     standing: DisputeStanding,
+    taken: Taken,
 ) -> sqlx::Result<()> {
     sqlx::query(
-        "INSERT INTO disputes (provider, provider_id, organization_id, payment_id, amount, standing)
-         VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (provider, provider_id) DO UPDATE SET standing = excluded.standing, seen_at = app_now()",
+        "INSERT INTO disputes (provider, provider_id, organization_id, payment_id, amount, standing, taken, moves)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         ON CONFLICT (provider, provider_id) DO UPDATE SET amount = excluded.amount, standing = excluded.standing,
+           taken = excluded.taken, moves = excluded.moves, seen_at = app_now()",
     )
     .bind(&payment.provider)
     .bind(dispute)
@@ -211,17 +219,12 @@ pub async fn dispute(
     .bind(payment.id.uuid())
     .bind(amount.micros())
     .bind(word(standing))
+    .bind(taken.taken)
+    .bind(taken.moves)
     .execute(tx.conn())
     .await?;
     Ok(())
 }
-
-const STANDINGS: [(DisputeStanding, &str); 4] = [
-    (DisputeStanding::Warned, "warned"),
-    (DisputeStanding::Open, "open"),
-    (DisputeStanding::Won, "won"),
-    (DisputeStanding::Lost, "lost"),
-];
 
 pub fn word(standing: DisputeStanding) -> &'static str {
     match standing {

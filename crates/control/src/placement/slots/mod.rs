@@ -3,7 +3,10 @@
 
 mod store;
 
-pub use store::{abandon, clean, held, idle_elsewhere, quarantine, reserve, vacated};
+pub use store::{
+    abandon, abandon_on_lost_nodes, clean, held, idle_elsewhere, let_go_of_node, quarantine, quarantine_on_node,
+    reserve, vacated,
+};
 
 use contract::{
     id::{NodeId, SlotId},

@@ -22,9 +22,10 @@ pub async fn reserve(
     // Nodes and slots are locked in one order everywhere, so that two choices wait and never block each other.
     let rows: Vec<Columns> = sqlx::query_as(
         "WITH hosts AS MATERIALIZED (
-           SELECT n.id, p.isolates_vms, p.isolation FROM nodes n JOIN pools p ON p.id = n.pool_id
+           SELECT n.id, p.isolates_vms AND coalesce(n.inventory @> '{\"isolates_vms\": true}', false) AS isolates_vms, p.isolation
+           FROM nodes n JOIN pools p ON p.id = n.pool_id
            WHERE n.id = ANY($1) AND n.state = 'ready' AND n.health = 'ok'
-             AND (p.isolates_vms OR n.serves IS NULL OR n.serves = $3)
+             AND ((p.isolates_vms AND n.inventory @> '{\"isolates_vms\": true}') OR n.serves IS NULL OR n.serves = $3)
              AND (n.reserved_for IS NULL OR n.reserved_for = $4)
            ORDER BY n.id FOR NO KEY UPDATE OF n),
          wanted AS MATERIALIZED (
@@ -90,7 +91,8 @@ pub async fn vacated(tx: &mut Tx, nodes: &[NodeId], had_whole_host: bool) -> sql
     let nodes: Vec<Uuid> = nodes.iter().map(|it| it.uuid()).collect();
     let found: Vec<Uuid> = sqlx::query_scalar(
         "SELECT n.id FROM nodes n JOIN pools p ON p.id = n.pool_id
-         WHERE n.id = ANY($1) AND ((p.isolation = 'full_reimage' AND NOT p.isolates_vms) OR (p.isolates_vms AND $2))
+         CROSS JOIN LATERAL (SELECT p.isolates_vms AND coalesce(n.inventory @> '{\"isolates_vms\": true}', false) AS is_so) vms
+         WHERE n.id = ANY($1) AND ((p.isolation = 'full_reimage' AND NOT vms.is_so) OR (vms.is_so AND $2))
            AND NOT EXISTS (SELECT FROM slots s WHERE s.node_id = n.id AND s.held_by IS NOT NULL)
          ORDER BY n.id",
     )
@@ -111,7 +113,8 @@ pub async fn idle_elsewhere(
 ) -> sqlx::Result<Vec<NodeId>> {
     let found: Vec<Uuid> = sqlx::query_scalar(
         "SELECT n.id FROM nodes n JOIN pools p ON p.id = n.pool_id JOIN regions r ON r.id = n.region_id
-         WHERE n.state = 'ready' AND n.health = 'ok' AND NOT p.isolates_vms AND n.serves <> $1
+         WHERE n.state = 'ready' AND n.health = 'ok' AND n.serves <> $1
+           AND NOT (p.isolates_vms AND coalesce(n.inventory @> '{\"isolates_vms\": true}', false))
            AND (n.reserved_for IS NULL OR n.reserved_for = $6)
            AND ($2::text IS NULL OR r.name = $2)
            AND (SELECT count(*) FROM slots s WHERE s.node_id = n.id AND s.condition = 'clean' AND s.held_by IS NULL
@@ -146,5 +149,42 @@ pub async fn abandon(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<()> 
         .bind(allocation.uuid())
         .execute(tx.conn())
         .await?;
+    Ok(())
+}
+
+/// Lets go of what an allocation holds on nodes that are lost, which stays
+/// quarantined; whether there was something.
+pub async fn abandon_on_lost_nodes(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<bool> {
+    let gone = sqlx::query(
+        "UPDATE slots SET held_by = NULL, condition = 'quarantined' FROM nodes
+         WHERE nodes.id = slots.node_id AND slots.held_by = $1 AND nodes.state IN ('failed', 'retired')",
+    )
+    .bind(allocation.uuid())
+    .execute(tx.conn())
+    .await?;
+    Ok(gone.rows_affected() > 0)
+}
+
+/// Marks what is held on a node that is lost as not to be given out.
+pub async fn quarantine_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> sqlx::Result<()> {
+    sqlx::query(
+        "UPDATE slots SET condition = 'quarantined', condition_reason = left($2, 500)
+         WHERE node_id = $1 AND held_by IS NOT NULL AND condition IN ('clean', 'dirty')",
+    )
+    .bind(node.uuid())
+    .bind(reason)
+    .execute(tx.conn())
+    .await?;
+    Ok(())
+}
+
+/// Lets go of every slot of a node that is gone for good.
+pub async fn let_go_of_node(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
+    sqlx::query(
+        "UPDATE slots SET held_by = NULL, condition = 'quarantined' WHERE node_id = $1 AND held_by IS NOT NULL",
+    )
+    .bind(node.uuid())
+    .execute(tx.conn())
+    .await?;
     Ok(())
 }

@@ -82,7 +82,7 @@ impl Host {
         let mut open = self.open.clone();
         let opened = tokio::time::timeout(Duration::from_secs(10), open.wait_for(|it| *it)).await;
         opened.expect("the gateway greets").expect("the connection stays");
-        // The gateway lists it a moment later.
+        // pause: the gateway lists it a moment later, which nobody outside sees
         tokio::time::sleep(Duration::from_millis(30)).await;
     }
 

@@ -15,8 +15,9 @@ use jiff::{SignedDuration, Timestamp};
 use protocol::gateway::*;
 use protocol::stream::{Closing, Grant, Kind, Limits, SignedGrant, Size};
 use protocol::{PROTOCOL, Problem, SigningKey};
-use russh::keys::PrivateKey;
+use russh::keys::ssh_key::certificate::{Builder, CertType};
 use russh::keys::ssh_key::private::Ed25519Keypair;
+use russh::keys::{PrivateKey, PublicKey};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -216,7 +217,6 @@ impl Plane {
             gateway_id: GATEWAY.into(),
             certificate: self.ca.certify(&request.csr, GATEWAY, true),
             roots: self.ca.roots(),
-            ssh_host_key: host_key().to_openssh(Default::default()).unwrap().to_string(),
             now: Timestamp::now(),
         })
     }
@@ -228,6 +228,7 @@ impl Plane {
             now: Timestamp::now(),
             certificate: request.csr.as_ref().map(|csr| self.ca.certify(csr, GATEWAY, false)),
             roots: None,
+            ssh_host_certificate: request.ssh_host_key.as_deref().map(certify),
             end: std::mem::take(&mut memory.ends),
             cut: std::mem::take(&mut memory.cuts),
             next_ms: 200,
@@ -329,9 +330,19 @@ fn session(ticket: &Ticket, seen: Option<u64>) -> SessionAnswer {
     }
 }
 
-/// As every gateway shows it.
-pub fn host_key() -> PrivateKey {
+/// What certifies the keys of gateways.
+pub fn host_authority() -> PrivateKey {
     PrivateKey::from(Ed25519Keypair::from_seed(&[9; 32]))
+}
+
+fn certify(line: &str) -> String {
+    let key = PublicKey::from_openssh(line).unwrap();
+    let now = u64::try_from(Timestamp::now().as_second()).unwrap();
+    let mut builder = Builder::new(vec![1; 16], key.key_data().clone(), now - 60, now + 3600).unwrap();
+    builder.cert_type(CertType::Host).unwrap();
+    builder.key_id(GATEWAY).unwrap();
+    builder.valid_principal("127.0.0.1").unwrap();
+    builder.sign(&host_authority()).unwrap().to_openssh().unwrap()
 }
 
 pub fn key() -> SigningKey {

@@ -20,6 +20,8 @@ __all__ = [
     "AccessSessionState",
     "AccessSessionStateChoice",
     "AccessTicketSpec",
+    "AccountToken",
+    "AddressChangeSpec",
     "Agent",
     "AgentSource",
     "AgentSourceSpec",
@@ -48,6 +50,7 @@ __all__ = [
     "Because",
     "BillingProfile",
     "BillingProfileSpec",
+    "BinaryText",
     "BreakGlassSpec",
     "Budget",
     "BudgetChange",
@@ -59,6 +62,7 @@ __all__ = [
     "BudgetPeriod",
     "BudgetPeriodChoice",
     "BudgetSpec",
+    "Burn",
     "CapacityLine",
     "CapacityLinePage",
     "CapacityUnit",
@@ -83,6 +87,8 @@ __all__ = [
     "Domain",
     "DrainSpec",
     "Email",
+    "Ending",
+    "EndingPreview",
     "EnrolmentToken",
     "EnrolmentTokenId",
     "EnrolmentTokenPage",
@@ -95,6 +101,9 @@ __all__ = [
     "EventPattern",
     "Explanation",
     "ExportPlace",
+    "Factor",
+    "FactorId",
+    "FactorKind",
     "Gateway",
     "GatewayAgentUrl",
     "GatewayId",
@@ -164,10 +173,16 @@ __all__ = [
     "MemberSpec",
     "MetalProvider",
     "MetalProviderPage",
+    "Mfa",
+    "MfaAnswer",
+    "MfaChallenge",
+    "MfaMethod",
+    "MfaVerified",
     "Month",
     "Name",
     "NewAccessTicket",
     "NewEnrolmentToken",
+    "NewFactor",
     "NewGateway",
     "NewInvitation",
     "NewKey",
@@ -212,6 +227,13 @@ __all__ = [
     "OtherChargeKind",
     "Party",
     "PartySpec",
+    "PasskeyAssertion",
+    "PasskeyConfirmation",
+    "PasskeyOptions",
+    "PasskeyRequest",
+    "PasskeyStarted",
+    "PasswordReset",
+    "PasswordResetSpec",
     "Payment",
     "PaymentDrift",
     "PaymentDriftId",
@@ -285,6 +307,7 @@ __all__ = [
     "RecordingSegment",
     "RecordingState",
     "RecordingStateChoice",
+    "RecoveryCodes",
     "RefreshToken",
     "Refund",
     "RefundId",
@@ -299,6 +322,7 @@ __all__ = [
     "Rejection",
     "Resolution",
     "ResolutionChoice",
+    "RetireSpec",
     "Revenue",
     "RevenueLine",
     "Role",
@@ -320,8 +344,11 @@ __all__ = [
     "Shape",
     "ShapeChoice",
     "ShownSecret",
+    "SignUpConfirmation",
     "Sku",
     "SkuId",
+    "SkuLimits",
+    "SkuLimitsSpec",
     "SkuPage",
     "SkuSpec",
     "Slot",
@@ -333,11 +360,14 @@ __all__ = [
     "SshKeyId",
     "SshKeyPage",
     "SshKeySpec",
+    "SshSignature",
     "TagValue",
     "Tax",
     "TaxSpec",
     "TicketKindChoice",
     "TokenSet",
+    "TotpConfirmation",
+    "TotpStarted",
     "UnreadNotifications",
     "Usage",
     "UsageBy",
@@ -388,6 +418,7 @@ AllocationState: TypeAlias = Literal["requested", "provisioning", "active", "sto
 AllocationStateChoice: TypeAlias = Literal["requested", "provisioning", "active", "stopping", "stopped", "starting", "releasing", "released", "failed", "release_failed"]
 # Identifies one AuditEntry; opaque.
 AuditEntryId: TypeAlias = str
+BinaryText: TypeAlias = str
 # Identifies one Budget; opaque.
 BudgetId: TypeAlias = str
 # One of hard, notify; accept words that are not listed.
@@ -402,8 +433,8 @@ ChangeMark: TypeAlias = str
 Command: TypeAlias = str
 # Identifies one Correction; opaque.
 CorrectionId: TypeAlias = str
-# One of credit, adjustment, reversal; accept words that are not listed.
-CorrectionKind: TypeAlias = Literal["credit", "adjustment", "reversal"] | str
+# One of credit, adjustment, reversal, refund, price, policy; accept words that are not listed.
+CorrectionKind: TypeAlias = Literal["credit", "adjustment", "reversal", "refund", "price", "policy"] | str
 # One of proposed, posted, rejected, expired; accept words that are not listed.
 CorrectionState: TypeAlias = Literal["proposed", "posted", "rejected", "expired"] | str
 CorrectionStateChoice: TypeAlias = Literal["proposed", "posted", "rejected", "expired"]
@@ -427,6 +458,10 @@ EraseChoice: TypeAlias = Literal["secure", "quick"]
 EventId: TypeAlias = str
 EventPattern: TypeAlias = str
 ExportPlace: TypeAlias = str
+# Identifies one Factor; opaque.
+FactorId: TypeAlias = str
+# One of totp, passkey; accept words that are not listed.
+FactorKind: TypeAlias = Literal["totp", "passkey"] | str
 GatewayAgentUrl: TypeAlias = str
 # Identifies one Gateway; opaque.
 GatewayId: TypeAlias = str
@@ -478,6 +513,8 @@ MaintenanceWindowId: TypeAlias = str
 # One of planned, active, over, cancelled; accept words that are not listed.
 MaintenanceWindowState: TypeAlias = Literal["planned", "active", "over", "cancelled"] | str
 MaintenanceWindowStateChoice: TypeAlias = Literal["planned", "active", "over", "cancelled"]
+# One of totp, passkey, recovery_code; accept words that are not listed.
+MfaMethod: TypeAlias = Literal["totp", "passkey", "recovery_code"] | str
 Month: TypeAlias = str
 Name: TypeAlias = str
 # One of unknown, ok, degraded, silent, lying; accept words that are not listed.
@@ -492,9 +529,9 @@ NodeStateChoice: TypeAlias = Literal["enrolling", "ready", "cordoned", "draining
 NodeTaskState: TypeAlias = Literal["waiting", "delivered", "done", "failed", "refused", "expired"] | str
 # Identifies one Notification; opaque.
 NotificationId: TypeAlias = str
-# One of access_break_glass, allocation_failed, allocation_lease_ending, allocation_needs_attention, allocation_node_lost, allocation_out_of_funds, allocation_taken_back, budget_threshold, invitation_received, invoice_issued, maintenance_planned, payment_disputed, payment_failed, payment_succeeded, refund_settled, wallet_depleted, wallet_funded, wallet_grace, wallet_low, webhook_disabled; accept words that are not listed.
-NotificationKind: TypeAlias = Literal["access_break_glass", "allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "budget_threshold", "invitation_received", "invoice_issued", "maintenance_planned", "payment_disputed", "payment_failed", "payment_succeeded", "refund_settled", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"] | str
-NotificationKindChoice: TypeAlias = Literal["access_break_glass", "allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_taken_back", "budget_threshold", "invitation_received", "invoice_issued", "maintenance_planned", "payment_disputed", "payment_failed", "payment_succeeded", "refund_settled", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"]
+# One of access_break_glass, address_change, address_changed, allocation_failed, allocation_lease_ending, allocation_needs_attention, allocation_node_lost, allocation_out_of_funds, allocation_project_ended, allocation_stop_ending, allocation_taken_back, budget_threshold, invitation_received, invoice_issued, maintenance_planned, mfa_changed, organization_suspended, password_reset, payment_disputed, payment_failed, payment_succeeded, refund_settled, sign_up_confirmation, wallet_depleted, wallet_funded, wallet_grace, wallet_low, webhook_disabled; accept words that are not listed.
+NotificationKind: TypeAlias = Literal["access_break_glass", "address_change", "address_changed", "allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_project_ended", "allocation_stop_ending", "allocation_taken_back", "budget_threshold", "invitation_received", "invoice_issued", "maintenance_planned", "mfa_changed", "organization_suspended", "password_reset", "payment_disputed", "payment_failed", "payment_succeeded", "refund_settled", "sign_up_confirmation", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"] | str
+NotificationKindChoice: TypeAlias = Literal["access_break_glass", "address_change", "address_changed", "allocation_failed", "allocation_lease_ending", "allocation_needs_attention", "allocation_node_lost", "allocation_out_of_funds", "allocation_project_ended", "allocation_stop_ending", "allocation_taken_back", "budget_threshold", "invitation_received", "invoice_issued", "maintenance_planned", "mfa_changed", "organization_suspended", "password_reset", "payment_disputed", "payment_failed", "payment_succeeded", "refund_settled", "sign_up_confirmation", "wallet_depleted", "wallet_funded", "wallet_grace", "wallet_low", "webhook_disabled"]
 # Identifies one Organization; opaque.
 OrganizationId: TypeAlias = str
 # One of active, suspended, closed; accept words that are not listed.
@@ -585,6 +622,7 @@ SlotCondition: TypeAlias = Literal["clean", "dirty", "quarantined", "missing"] |
 SlotId: TypeAlias = str
 # Identifies one SshKey; opaque.
 SshKeyId: TypeAlias = str
+SshSignature: TypeAlias = str
 TagValue: TypeAlias = str
 TicketKindChoice: TypeAlias = Literal["terminal", "tcp", "http"]
 # One of project, sku, tag, day; accept words that are not listed.
@@ -680,6 +718,24 @@ class AccessTicketSpec(Model):
     share: bool | None = None
     # Look on at the session in `resume` instead, without typing.
     watch: bool | None = None
+
+
+@dataclass(kw_only=True)
+class AccountToken(Model):
+    """See the API's `AccountToken`."""
+
+    # As it is in the mail.
+    token: SecretText
+
+
+@dataclass(kw_only=True)
+class AddressChangeSpec(Model):
+    """See the API's `AddressChangeSpec`."""
+
+    # The new address.
+    email: Email
+    # The current password; needed by everybody who has one.
+    password: SecretText | None = None
 
 
 @dataclass(kw_only=True)
@@ -1049,6 +1105,14 @@ class BudgetSpec(Model):
 
 
 @dataclass(kw_only=True)
+class Burn(Model):
+    """What something costs in an hour."""
+
+    currency: CurrencyCode
+    micros_per_hour: int
+
+
+@dataclass(kw_only=True)
 class CapacityLine(Model):
     """See the API's `CapacityLine`."""
 
@@ -1114,14 +1178,14 @@ class Correction(Model):
     created_at: datetime
     id: CorrectionId
     kind: CorrectionKind
-    organization_id: OrganizationId
     proposed_by: str
+    # Empty where none was asked for: prices and policies.
     reason: str
     state: CorrectionState
     version: int
     # Millionths of the currency; positive is money for the organization.
     amount_micros: int | None = None
-    # Absent when it takes a journal back.
+    # Of credit and adjustments.
     currency: CurrencyCode | None = None
     # Who posted it or turned it down.
     decided_by: str | None = None
@@ -1131,8 +1195,14 @@ class Correction(Model):
     expires_at: datetime | None = None
     # What was posted for it.
     journal: Journal | None = None
+    # Absent where it concerns the platform: prices and policies.
+    organization_id: OrganizationId | None = None
+    # The id of the refund or price that was made, or the key of the policy that was changed.
+    result: str | None = None
     # The number of the journal that it takes back.
     reverses: int | None = None
+    # What approving it does, in words; of refunds, prices and policies.
+    summary: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -1212,6 +1282,34 @@ class DrainSpec(Model):
 
 
 @dataclass(kw_only=True)
+class Ending(Model):
+    """Something that ends with its project."""
+
+    # How many GPUs it holds or waits for.
+    gpus: int
+    id: str
+    # What it is, as in `allocation`.
+    kind: str
+    project_id: ProjectId
+    state: str
+    name: Name | None = None
+
+
+@dataclass(kw_only=True)
+class EndingPreview(Model):
+    """What the end of a project or an organization ends."""
+
+    # What they cost now, in each currency.
+    burn: list[Burn]
+    # How many end in all.
+    count: int
+    # What ends, newest first; the first hundred.
+    ends: list[Ending]
+    # How many GPUs they hold or wait for.
+    gpus: int
+
+
+@dataclass(kw_only=True)
 class EnrolmentToken(Model):
     """See the API's `EnrolmentToken`."""
 
@@ -1256,6 +1354,17 @@ class Explanation(Model):
     change: str | None = None
     # How many others of the same organization wait before it.
     waits_behind: int | None = None
+
+
+@dataclass(kw_only=True)
+class Factor(Model):
+    """See the API's `Factor`."""
+
+    created_at: datetime
+    id: FactorId
+    kind: FactorKind
+    last_used_at: datetime | None
+    name: Name
 
 
 @dataclass(kw_only=True)
@@ -1760,6 +1869,53 @@ class MetalProviderPage(Model):
 
 
 @dataclass(kw_only=True)
+class Mfa(Model):
+    """See the API's `Mfa`."""
+
+    factors: list[Factor]
+    # How many recovery codes are unused.
+    recovery_codes_left: int
+    # Whether a policy requires the account to have a factor.
+    required: bool
+    # When the second factor was last used in this session.
+    verified_at: datetime | None
+
+
+@dataclass(kw_only=True)
+class MfaAnswer(Model):
+    """The answer to a challenge: exactly one of the three."""
+
+    challenge: SecretText
+    # The six digits that an authenticator app shows.
+    code: SecretText | None = None
+    passkey: PasskeyAssertion | None = None
+    # One of the recovery codes; each works once.
+    recovery_code: SecretText | None = None
+
+
+@dataclass(kw_only=True)
+class MfaChallenge(Model):
+    """Asks for a second factor. Works once and expires soon."""
+
+    expires_at: datetime
+    # What the account can answer with.
+    methods: list[MfaMethod]
+    # Goes back in the answer.
+    token: ShownSecret
+    # For `navigator.credentials.get`, when the account has a passkey.
+    passkey: PasskeyRequest | None = None
+
+
+@dataclass(kw_only=True)
+class MfaVerified(Model):
+    """See the API's `MfaVerified`."""
+
+    # Until when it counts as recent.
+    recent_until: datetime
+    verified_at: datetime
+
+
+@dataclass(kw_only=True)
 class NewAccessTicket(Model):
     """See the API's `NewAccessTicket`."""
 
@@ -1783,6 +1939,15 @@ class NewEnrolmentToken(Model):
     node_url: str
     secret: ShownSecret
     token: EnrolmentToken
+
+
+@dataclass(kw_only=True)
+class NewFactor(Model):
+    """See the API's `NewFactor`."""
+
+    factor: Factor
+    # With the first factor of an account.
+    recovery_codes: list[ShownSecret] | None = None
 
 
 @dataclass(kw_only=True)
@@ -1826,11 +1991,8 @@ class NewPassword(Model):
 class NewUser(Model):
     """See the API's `NewUser`."""
 
+    # Where the token is mailed.
     email: Email
-    name: PersonName
-    password: SecretText
-    # The token of an invitation for this address; accept it after signing in.
-    invitation: SecretText | None = None
 
 
 @dataclass(kw_only=True)
@@ -2140,6 +2302,78 @@ class PartySpec(Model):
 
 
 @dataclass(kw_only=True)
+class PasskeyAssertion(Model):
+    """What `navigator.credentials.get` gave."""
+
+    authenticator_data: BinaryText
+    client_data_json: BinaryText
+    credential_id: BinaryText
+    signature: BinaryText
+
+
+@dataclass(kw_only=True)
+class PasskeyConfirmation(Model):
+    """What `navigator.credentials.create` gave."""
+
+    attestation_object: BinaryText
+    challenge: SecretText
+    client_data_json: BinaryText
+    # What the person calls the passkey.
+    name: Name
+
+
+@dataclass(kw_only=True)
+class PasskeyOptions(Model):
+    """For `navigator.credentials.create`; bytes as base64url."""
+
+    # COSE algorithms that are accepted, the preferred one first.
+    algorithms: list[int]
+    challenge: str
+    # Passkeys that the account has already.
+    exclude_credential_ids: list[str]
+    rp_id: str
+    rp_name: str
+    user_id: str
+    user_name: str
+
+
+@dataclass(kw_only=True)
+class PasskeyRequest(Model):
+    """See the API's `PasskeyRequest`."""
+
+    # What the passkey signs, as base64url.
+    challenge: str
+    credential_ids: list[str]
+    rp_id: str
+
+
+@dataclass(kw_only=True)
+class PasskeyStarted(Model):
+    """See the API's `PasskeyStarted`."""
+
+    # Goes back in the confirmation.
+    challenge: ShownSecret
+    expires_at: datetime
+    options: PasskeyOptions
+
+
+@dataclass(kw_only=True)
+class PasswordReset(Model):
+    """See the API's `PasswordReset`."""
+
+    password: SecretText
+    # As it is in the mail.
+    token: SecretText
+
+
+@dataclass(kw_only=True)
+class PasswordResetSpec(Model):
+    """See the API's `PasswordResetSpec`."""
+
+    email: Email
+
+
+@dataclass(kw_only=True)
 class Payment(Model):
     """See the API's `Payment`."""
 
@@ -2407,6 +2641,8 @@ class Problem(Model):
     title: str
     # Stable address of the code's description, relative to the server.
     type: str
+    # What to answer with a second factor, with the code `mfa_required`.
+    challenge: MfaChallenge | None = None
     # Which part of the request is wrong, when one is.
     field: str | None = None
 
@@ -2476,7 +2712,7 @@ class ProviderChange(Model):
     """See the API's `ProviderChange`."""
 
     agent: AgentSourceSpec | None = None
-    # Replaces the key that is in use.
+    # Replaces the key that is in use; needed with another `url`.
     api_key: SecretText | None = None
     erase: EraseChoice | None = None
     # Fewer than it holds takes no machine away; it only takes no more.
@@ -2652,6 +2888,13 @@ class RecordingSegment(Model):
 
 
 @dataclass(kw_only=True)
+class RecoveryCodes(Model):
+    """See the API's `RecoveryCodes`."""
+
+    recovery_codes: list[ShownSecret]
+
+
+@dataclass(kw_only=True)
 class RefreshToken(Model):
     """See the API's `RefreshToken`."""
 
@@ -2727,6 +2970,15 @@ class Rejection(Model):
 
     nodes: int
     reason: str
+
+
+@dataclass(kw_only=True)
+class RetireSpec(Model):
+    """See the API's `RetireSpec`."""
+
+    reason: Reason
+    # The host will not come back: what is on the node ends at once.
+    lost: bool | None = None
 
 
 @dataclass(kw_only=True)
@@ -2863,17 +3115,57 @@ class SessionPage(Model):
 
 
 @dataclass(kw_only=True)
+class SignUpConfirmation(Model):
+    """See the API's `SignUpConfirmation`."""
+
+    name: PersonName
+    password: SecretText
+    # As it is in the mail.
+    token: SecretText
+
+
+@dataclass(kw_only=True)
 class Sku(Model):
     """See the API's `Sku`."""
 
     created_at: datetime
     gpu_counts: list[int]
     id: SkuId
+    limits: SkuLimits
     name: Label
     numa_bound: bool
     shape: Shape
     gpu_model: GpuModel | None = None
     retired_at: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class SkuLimits(Model):
+    """How much of a host a login of a SKU may use; its part of the host's GPUs where not said."""
+
+    # CPUs for each GPU: its weight where CPUs are short. Idle ones are anybody's.
+    cpus_per_gpu: int | None = None
+    # GiB of memory for each GPU. A login that takes more is killed alone.
+    memory_gib_per_gpu: int | None = None
+    # Files that one process may have open.
+    open_files: int | None = None
+    # Processes and threads for each GPU.
+    tasks_per_gpu: int | None = None
+
+
+@dataclass(kw_only=True)
+class SkuLimitsSpec(Model):
+    """How much of a host a login of a SKU may use. What is left out is the login's part
+of the host's GPUs."""
+
+    # CPUs for each GPU: its weight where CPUs are short. Idle ones are anybody's.
+    cpus_per_gpu: int | None = None
+    # GiB of memory for each GPU. A login that takes more is killed alone.
+    memory_gib_per_gpu: int | None = None
+    # Files that one process may have open.
+    open_files: int | None = None
+    # Processes and threads for each GPU.
+    tasks_per_gpu: int | None = None
 
 
 @dataclass(kw_only=True)
@@ -2895,6 +3187,8 @@ class SkuSpec(Model):
     shape: ShapeChoice
     # The GPU model that it needs, as hosts report it; any model when not said.
     gpu_model: GpuModel | None = None
+    # What a login may use of a host besides GPUs; the part of it that its GPUs are where not said.
+    limits: SkuLimitsSpec | None = None
     # Whether the GPUs of one node must hang on one NUMA node.
     numa_bound: bool | None = None
 
@@ -2967,6 +3261,8 @@ class SshKeySpec(Model):
     """See the API's `SshKeySpec`."""
 
     name: Name
+    # The signature of the caller's id, by this key.
+    proof: SshSignature
     public_key: PublicKey
 
 
@@ -3002,6 +3298,30 @@ class TokenSet(Model):
     refresh_token: ShownSecret
     session_id: SessionId
     user_id: UserId
+
+
+@dataclass(kw_only=True)
+class TotpConfirmation(Model):
+    """See the API's `TotpConfirmation`."""
+
+    challenge: SecretText
+    # The six digits that the authenticator app shows now.
+    code: SecretText
+    # What the person calls the device.
+    name: Name
+
+
+@dataclass(kw_only=True)
+class TotpStarted(Model):
+    """See the API's `TotpStarted`."""
+
+    # Goes back in the confirmation.
+    challenge: ShownSecret
+    expires_at: datetime
+    # For typing into an authenticator app, in base32.
+    secret: ShownSecret
+    # The same as an `otpauth://` address, for a QR code.
+    uri: ShownSecret
 
 
 @dataclass(kw_only=True)

@@ -57,6 +57,34 @@ class SignInNeededError(ProblemError):
     """
 
 
+class MfaRequiredError(ProblemError):
+    """The account needs its second factor too (`mfa_required`, 403).
+
+    Answer `challenge` with a code, a passkey or a recovery code: `POST /v1/sessions/mfa`.
+    """
+
+
+class MfaEnrollmentRequiredError(ProblemError):
+    """Policy requires a second factor, and the account has none (`mfa_enrollment_required`, 403).
+
+    Add one, then go on: `gpuaas me mfa enroll`, or your account's page of the console.
+    """
+
+
+class StepUpRequiredError(ProblemError):
+    """This needs the second factor again (`step_up_required`, 403).
+
+    Confirm it and repeat the request: `gpuaas me mfa verify`, or the dialog of the console.
+    """
+
+
+class SignInAgainError(ProblemError):
+    """This needs a recent sign-in (`sign_in_again`, 403).
+
+    Sign in again and repeat the request: `gpuaas login`, or sign out of the console and in again.
+    """
+
+
 class ScopeExceededError(ProblemError):
     """The request grants more than the caller has (`scope_exceeded`, 403).
 
@@ -67,7 +95,7 @@ class ScopeExceededError(ProblemError):
 class OrganizationSuspendedError(ProblemError):
     """The organization is suspended (`organization_suspended`, 403).
 
-    Reading still works; ask the platform's operators why and what would lift it.
+    Reading, stopping and releasing still work; ask the platform's operators why and what would lift it.
     """
 
 
@@ -99,6 +127,13 @@ class MethodNotAllowedError(ProblemError):
     """
 
 
+class RequestTimeoutError(ProblemError):
+    """The body did not arrive in time (`request_timeout`, 408).
+
+    Send the request again, over a connection that carries it in time.
+    """
+
+
 class ConflictError(ProblemError):
     """The thing changed, or is not in a state that allows this (`conflict`, 409).
 
@@ -127,10 +162,24 @@ class PaymentsOffError(ProblemError):
     """
 
 
+class MailOffError(ProblemError):
+    """This installation sends no mail (`mail_off`, 409).
+
+    Ask its operators, who can do it with `gpuaasd admin`, or to set up mail as `docs/guides/notifications.md` says.
+    """
+
+
 class NotPricedError(ProblemError):
     """It has no price in the currency that is charged (`not_priced`, 409).
 
-    Ask for another SKU, or ask an operator to add a price in that currency: `gpuaas prices set`.
+    Ask for another SKU, or ask an operator to set a price in that currency: `gpuaas prices set`; 0 makes it free.
+    """
+
+
+class ApprovalRequiredError(ProblemError):
+    """Another person has to approve it (`approval_required`, 409).
+
+    It is proposed and nothing else happened: ask another member of staff to run the command in the detail.
     """
 
 
@@ -219,17 +268,24 @@ BY_CODE: dict[str, type[ProblemError]] = {
     "unauthenticated": UnauthenticatedError,
     "forbidden": ForbiddenError,
     "sign_in_needed": SignInNeededError,
+    "mfa_required": MfaRequiredError,
+    "mfa_enrollment_required": MfaEnrollmentRequiredError,
+    "step_up_required": StepUpRequiredError,
+    "sign_in_again": SignInAgainError,
     "scope_exceeded": ScopeExceededError,
     "organization_suspended": OrganizationSuspendedError,
     "access_refused": AccessRefusedError,
     "self_service_off": SelfServiceOffError,
     "not_found": NotFoundError,
     "method_not_allowed": MethodNotAllowedError,
+    "request_timeout": RequestTimeoutError,
     "conflict": ConflictError,
     "name_taken": NameTakenError,
     "last_owner": LastOwnerError,
     "payments_off": PaymentsOffError,
+    "mail_off": MailOffError,
     "not_priced": NotPricedError,
+    "approval_required": ApprovalRequiredError,
     "request_in_progress": RequestInProgressError,
     "payload_too_large": PayloadTooLargeError,
     "unsupported_media_type": UnsupportedMediaTypeError,

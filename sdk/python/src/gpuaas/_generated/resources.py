@@ -154,6 +154,87 @@ class AccessTickets(Resource):
         return self._client.send(call, m.NewAccessTicket)
 
 
+class AccountTokens(Resource):
+    """The endpoints of `account_tokens`."""
+
+    def request_address_change(self, *, email: m.Email, password: Secret | str | None = None) -> None:
+        """Ask for another address: a token is mailed to it.
+
+        The old one stays until the token is confirmed. The answer is the same whether or not the new address has an account. Who has neither a password nor a second factor must have signed in lately.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `email`: The new address.
+        - `password`: The current password; needed by everybody who has one.
+        """
+        call = Call(
+            "RequestAddressChange", "POST", "/v1/me/address-changes",
+            body={"email": email, **given({"password": password})},
+            repeatable=False,
+        )
+        self._client.send(call, None)
+
+    def confirm_address_change(self, *, token: Secret | str) -> m.User:
+        """Change the caller's address with the token that was mailed to the new one.
+
+        Every session ends, this one too, and the old address is notified.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `token`: As it is in the mail.
+        """
+        call = Call(
+            "ConfirmAddressChange", "POST", "/v1/me/address-changes/confirm",
+            body={"token": token},
+            repeatable=False,
+        )
+        return self._client.send(call, m.User)
+
+    def request_password_reset(self, *, email: m.Email) -> None:
+        """Ask for a mail with a token that sets a new password.
+
+        The answer is the same whether or not the address has an account.
+
+        Who may call: anyone, because whoever forgot the password cannot sign in.
+        """
+        call = Call(
+            "RequestPasswordReset", "POST", "/v1/password-resets",
+            body={"email": email},
+            repeatable=False,
+        )
+        self._client.send(call, None)
+
+    def confirm_password_reset(self, *, password: Secret | str, token: Secret | str) -> None:
+        """Set a new password with a token that was mailed. Every session ends.
+
+        Who may call: anyone, because the mailed token in the body is the credential.
+
+        - `token`: As it is in the mail.
+        """
+        call = Call(
+            "ConfirmPasswordReset", "POST", "/v1/password-resets/confirm",
+            body={"password": password, "token": token},
+            repeatable=False,
+        )
+        self._client.send(call, None)
+
+    def confirm_sign_up(self, *, name: m.PersonName, password: Secret | str, token: Secret | str) -> None:
+        """Create an account with the token that was mailed to its address.
+
+        The token comes by `SignUp`, or with an invitation, which is accepted after signing in. The account exists from then on, with the name and the password given here.
+
+        Who may call: anyone, because the mailed token in the body is the credential.
+
+        - `token`: As it is in the mail.
+        """
+        call = Call(
+            "ConfirmSignUp", "POST", "/v1/users/confirm",
+            body={"name": name, "password": password, "token": token},
+            repeatable=False,
+        )
+        self._client.send(call, None)
+
+
 class Agents(Resource):
     """The endpoints of `agents`."""
 
@@ -237,7 +318,7 @@ class Allocations(Resource):
     def force_release(self, allocation_id: m.AllocationId, *, reason: m.Reason, idempotency_key: str | None = None) -> Allocation:
         """Take an allocation back, whatever its project wants.
 
-        One that failed to be cleaned too often ends here, with its slots quarantined.
+        One that failed to be cleaned too often, or whose host is lost, ends here, with its slots quarantined.
 
         Who may call: platform staff with the permission `platform.allocations:write`.
         """
@@ -307,7 +388,9 @@ class Allocations(Resource):
         return self._client.send(call, Allocation).bound(self._client)
 
     def release(self, allocation_id: m.AllocationId, *, project: str | None = None, idempotency_key: str | None = None) -> Allocation:
-        """Give an allocation back.
+        """Release an allocation.
+
+        Also accepted while its organization is suspended or closed.
 
         Who may call: members of the project's organization with the permission `allocations:write`.
 
@@ -356,7 +439,7 @@ class Allocations(Resource):
     def stop(self, allocation_id: m.AllocationId, *, project: str | None = None, idempotency_key: str | None = None) -> Allocation:
         """Stop what runs on an allocation.
 
-        Nobody can sign in and what ran is ended; files stay. Its GPUs stay held for it: to let others have them, release it.
+        Nobody can sign in and what ran is ended; files stay. Its GPUs stay held for it, for `allocations.stopped_hours` at most: to let others have them, release it. Also accepted while its organization is suspended.
 
         Who may call: members of the project's organization with the permission `allocations:write`.
 
@@ -680,7 +763,7 @@ class Corrections(Resource):
         return Pages(self._client, call, m.Correction)
 
     def get(self, correction_id: m.CorrectionId) -> m.Correction:
-        """Show a correction and the journal that it came to.
+        """Show a correction and what it came to.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
         """
@@ -691,7 +774,9 @@ class Corrections(Resource):
         return self._client.send(call, m.Correction)
 
     def approve(self, correction_id: m.CorrectionId, *, idempotency_key: str | None = None) -> m.Correction:
-        """Agree to a correction that somebody else proposed: it is posted.
+        """Agree to a correction that somebody else proposed: it is posted, or done.
+
+        A person has to, and the permission for what it does is needed too. All of it is checked again.
 
         Who may call: platform staff with the permission `platform.ledger:write`.
         """
@@ -855,7 +940,9 @@ class EnrolmentTokens(Resource):
         return self._client.send(call, m.NewEnrolmentToken)
 
     def revoke(self, enrolment_token_id: m.EnrolmentTokenId) -> None:
-        """Revoke an enrolment token that was not used.
+        """Revoke an enrolment token.
+
+        A host that used it may ask for its certificate again until the token expires, in case the answer was lost; not once it is revoked. The node that it made stays: retire that.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -973,6 +1060,8 @@ class Invitations(Resource):
     def accept(self, *, token: Secret | str, idempotency_key: str | None = None) -> m.Organization:
         """Accept an invitation that was made for the caller's email address.
 
+        The address must be proven. Takes the inviter's token and the mailed one. An invitation ends when its maker may no longer give the role.
+
         Who may call: any signed-in person, about themselves.
         """
         call = Call(
@@ -1001,7 +1090,7 @@ class Invitations(Resource):
     def create(self, *, email: m.Email, role: m.RoleChoice, organization: str | None = None, idempotency_key: str | None = None) -> m.NewInvitation:
         """Invite somebody by email address.
 
-        The token is shown once, in this answer; hand it to the person.
+        Somebody without an account gets a mail with a token that creates one and lets them join. The token in this answer, shown once, lets an account that exists already join; it creates none.
 
         Who may call: members of the organization with the permission `members:write`.
 
@@ -1460,6 +1549,19 @@ class MaintenanceWindows(Resource):
 class Members(Resource):
     """The endpoints of `members`."""
 
+    def leave_organization(self, *, organization: str | None = None) -> None:
+        """Leave an organization. Nobody's leave is needed; the last owner stays.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `organization`: By id or name; the client's own when not said.
+        """
+        call = Call(
+            "LeaveOrganization", "DELETE", "/v1/me/memberships/{organization_id}",
+            path={"organization_id": InOrganization(organization)},
+        )
+        self._client.send(call, None)
+
     def list(self, *, organization: str | None = None, email: m.Email | None = None, page_size: int | None = None, role: m.RoleChoice | None = None) -> Pages[m.Member]:
         """List the members of an organization.
 
@@ -1503,6 +1605,150 @@ class Members(Resource):
             body={"role": role},
         )
         return self._client.send(call, m.Member)
+
+
+class Mfa(Resource):
+    """The endpoints of `mfa`."""
+
+    def get(self) -> m.Mfa:
+        """Show the caller's second factors, and what policy requires of them.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "GetMfa", "GET", "/v1/me/mfa",
+        )
+        return self._client.send(call, m.Mfa)
+
+    def start_step_up(self) -> m.MfaChallenge:
+        """Ask for a challenge that confirms the second factor in this session.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "StartStepUp", "POST", "/v1/me/mfa/challenges",
+            repeatable=False,
+        )
+        return self._client.send(call, m.MfaChallenge)
+
+    def remove_factor(self, factor_id: m.FactorId) -> None:
+        """Remove one of the caller's second factors.
+
+        With the last one the recovery codes go too. Where policy requires a factor, the last one stays until another is added.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "RemoveFactor", "DELETE", "/v1/me/mfa/factors/{factor_id}",
+            path={"factor_id": factor_id},
+        )
+        self._client.send(call, None)
+
+    def start_passkey(self) -> m.PasskeyStarted:
+        """Start adding a passkey.
+
+        A browser creates it from `options`; `ConfirmPasskey` takes what it made.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "StartPasskey", "POST", "/v1/me/mfa/passkeys",
+            repeatable=False,
+        )
+        return self._client.send(call, m.PasskeyStarted)
+
+    def confirm_passkey(self, *, attestation_object: m.BinaryText, challenge: Secret | str, client_data_json: m.BinaryText, name: m.Name) -> m.NewFactor:
+        """Add the passkey that a browser made.
+
+        The first factor of an account comes with recovery codes, shown once, in this answer.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `name`: What the person calls the passkey.
+        """
+        call = Call(
+            "ConfirmPasskey", "POST", "/v1/me/mfa/passkeys/confirm",
+            body={"attestation_object": attestation_object, "challenge": challenge, "client_data_json": client_data_json, "name": name},
+            repeatable=False,
+        )
+        return self._client.send(call, m.NewFactor)
+
+    def replace_recovery_codes(self) -> m.RecoveryCodes:
+        """Replace the caller's recovery codes; the old ones stop working.
+
+        They are shown once, in this answer.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "ReplaceRecoveryCodes", "POST", "/v1/me/mfa/recovery-codes",
+            repeatable=False,
+        )
+        return self._client.send(call, m.RecoveryCodes)
+
+    def start_totp(self) -> m.TotpStarted:
+        """Start adding an authenticator app (TOTP).
+
+        The secret is shown once, in this answer. Nothing is enrolled until `ConfirmTotp` shows a code that the app made from it.
+
+        Who may call: any signed-in person, about themselves.
+        """
+        call = Call(
+            "StartTotp", "POST", "/v1/me/mfa/totp",
+            repeatable=False,
+        )
+        return self._client.send(call, m.TotpStarted)
+
+    def confirm_totp(self, *, challenge: Secret | str, code: Secret | str, name: m.Name) -> m.NewFactor:
+        """Add the authenticator app, with a code that it shows.
+
+        The first factor of an account comes with recovery codes, shown once, in this answer.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `code`: The six digits that the authenticator app shows now.
+        - `name`: What the person calls the device.
+        """
+        call = Call(
+            "ConfirmTotp", "POST", "/v1/me/mfa/totp/confirm",
+            body={"challenge": challenge, "code": code, "name": name},
+            repeatable=False,
+        )
+        return self._client.send(call, m.NewFactor)
+
+    def finish_step_up(self, *, challenge: Secret | str, code: Secret | str | None = None, passkey: m.PasskeyAssertion | None = None, recovery_code: Secret | str | None = None) -> m.MfaVerified:
+        """Confirm the second factor in this session (step-up).
+
+        What asks for a recent second factor then works for a while.
+
+        Who may call: any signed-in person, about themselves.
+
+        - `code`: The six digits that an authenticator app shows.
+        - `recovery_code`: One of the recovery codes; each works once.
+        """
+        call = Call(
+            "FinishStepUp", "POST", "/v1/me/mfa/verify",
+            body={"challenge": challenge, **given({"code": code, "passkey": passkey, "recovery_code": recovery_code})},
+            repeatable=False,
+        )
+        return self._client.send(call, m.MfaVerified)
+
+    def finish(self, *, challenge: Secret | str, code: Secret | str | None = None, passkey: m.PasskeyAssertion | None = None, recovery_code: Secret | str | None = None) -> m.TokenSet:
+        """Finish signing in with a second factor.
+
+        Answers the challenge of an `mfa_required` problem. There is no session before.
+
+        Who may call: anyone, because the challenge in the body proves the first factor.
+
+        - `code`: The six digits that an authenticator app shows.
+        - `recovery_code`: One of the recovery codes; each works once.
+        """
+        call = Call(
+            "FinishMfa", "POST", "/v1/sessions/mfa",
+            body={"challenge": challenge, **given({"code": code, "passkey": passkey, "recovery_code": recovery_code})},
+            repeatable=False,
+        )
+        return self._client.send(call, m.TokenSet)
 
 
 class Nodes(Resource):
@@ -1608,15 +1854,19 @@ class Nodes(Resource):
         )
         return self._client.send(call, m.Node)
 
-    def retire(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
+    def retire(self, node_id: m.NodeId, *, reason: m.Reason, lost: bool | None = None, idempotency_key: str | None = None) -> m.Node:
         """Take an empty node out of the fleet for good and revoke its certificate.
 
+        One that is `lost` need not be empty: what was on it ends as of the moment the node was last heard, and its slots stay quarantined.
+
         Who may call: platform staff with the permission `platform.fleet:write`.
+
+        - `lost`: The host will not come back: what is on the node ends at once.
         """
         call = Call(
             "RetireNode", "POST", "/v1/platform/nodes/{node_id}/retire",
             path={"node_id": node_id},
-            body={"reason": reason},
+            body={"reason": reason, **given({"lost": lost})},
             key=key_or_new(idempotency_key),
         )
         return self._client.send(call, m.Node)
@@ -1770,7 +2020,7 @@ class Organizations(Resource):
         return self._client.send(call, m.Organization)
 
     def close(self, organization_id: m.OrganizationId) -> m.Organization:
-        """Close an organization for good; its projects are deleted.
+        """Close an organization for good; its projects are deleted, and what is in them ends.
 
         Who may call: members of the organization with the permission `organization:close`.
         """
@@ -1804,6 +2054,17 @@ class Organizations(Resource):
         )
         return self._client.send(call, m.Organization)
 
+    def preview_closing(self, organization_id: m.OrganizationId) -> m.EndingPreview:
+        """Say what closing an organization would end.
+
+        Who may call: members of the organization with the permission `organization:read`.
+        """
+        call = Call(
+            "PreviewOrganizationClosing", "GET", "/v1/organizations/{organization_id}/closing-preview",
+            path={"organization_id": organization_id},
+        )
+        return self._client.send(call, m.EndingPreview)
+
     def list_all(self, *, page_size: int | None = None, name: m.Name | None = None, state: m.OrganizationStateChoice | None = None) -> Pages[m.Organization]:
         """List every organization of the platform.
 
@@ -1833,7 +2094,9 @@ class Organizations(Resource):
         return self._client.send(call, m.Organization)
 
     def suspend(self, organization_id: m.OrganizationId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Organization:
-        """Suspend an organization: its members can read and nothing else.
+        """Suspend an organization, so that what it runs is stopped.
+
+        Nothing is placed or started for it; members can read, stop and release.
 
         Who may call: platform staff with the permission `platform.organizations:write`.
         """
@@ -2016,6 +2279,8 @@ class Policies(Resource):
     def unset_platform(self, key: str) -> m.Policy:
         """Unset a policy for the whole platform, so that the level above applies.
 
+        Switching `billing.four_eyes` off is proposed and answered with `approval_required`: another person has to approve the correction that is named.
+
         Who may call: platform staff with the permission `platform.policies:write`.
         """
         call = Call(
@@ -2037,6 +2302,8 @@ class Policies(Resource):
 
     def set_platform(self, key: str, *, value: str) -> m.Policy:
         """Set a policy for the whole platform.
+
+        Switching `billing.four_eyes` off is proposed and answered with `approval_required`: another person has to approve the correction that is named.
 
         Who may call: platform staff with the permission `platform.policies:write`.
         """
@@ -2157,6 +2424,8 @@ class Prices(Resource):
     def set(self, sku_id: m.SkuId, *, currency: m.CurrencyCode, price_micros_per_gpu_hour: int, effective_at: datetime | str | None = None, idempotency_key: str | None = None) -> m.Price:
         """Set what a GPU of a SKU costs from a time on.
 
+        Where the policy `billing.four_eyes` is on, it is proposed and answered with `approval_required`: another person has to approve the correction that is named.
+
         Who may call: platform staff with the permission `platform.fleet:write`.
 
         - `effective_at`: From when on; now when not said. Never in the past.
@@ -2237,9 +2506,9 @@ class Projects(Resource):
         return self._client.send(call, m.Project)
 
     def delete(self, project_id: m.ProjectId) -> m.Project:
-        """Delete a project.
+        """Delete a project and end everything in it.
 
-        The project is `deleting` until everything in it is gone, then `deleted`.
+        Allocations are released and requests that wait are cancelled; what `deletion-preview` lists ends. The project is `deleting` until nothing in it is live, then `deleted`.
 
         Who may call: members of the project's organization with the permission `projects:write`.
         """
@@ -2272,6 +2541,17 @@ class Projects(Resource):
             key=key_or_new(idempotency_key),
         )
         return self._client.send(call, m.Project)
+
+    def preview_deletion(self, project_id: m.ProjectId) -> m.EndingPreview:
+        """Say what deleting a project would end.
+
+        Who may call: members of the project's organization with the permission `projects:read`.
+        """
+        call = Call(
+            "PreviewProjectDeletion", "GET", "/v1/projects/{project_id}/deletion-preview",
+            path={"project_id": project_id},
+        )
+        return self._client.send(call, m.EndingPreview)
 
 
 class Providers(Resource):
@@ -2339,11 +2619,11 @@ class Providers(Resource):
     def change(self, provider_id: m.ProviderId, *, agent: m.AgentSourceSpec | None = None, api_key: Secret | str | None = None, erase: m.EraseChoice | None = None, max_machines: int | None = None, series: m.MaasName | None = None, url: m.MaasUrl | None = None, idempotency_key: str | None = None) -> m.MetalProvider:
         """Change a MAAS server: what is not given stays as it is.
 
-        A new series or agent is used from the next deployment on.
+        A new series or agent is used from the next deployment on. Another address needs the API key again, so that nobody has the stored one sent elsewhere.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `api_key`: Replaces the key that is in use.
+        - `api_key`: Replaces the key that is in use; needed with another `url`.
         - `max_machines`: Fewer than it holds takes no machine away; it only takes no more.
         """
         call = Call(
@@ -2550,6 +2830,8 @@ class Refunds(Resource):
         """Give a payment back, wholly or in part.
 
         The wallet loses the money when the provider confirms the refund.
+
+        Where the policy `billing.four_eyes` is on, it is proposed and answered with `approval_required`: another person has to approve the correction that is named.
 
         Who may call: platform staff with the permission `platform.ledger:write`.
 
@@ -2857,18 +3139,19 @@ class Sessions(Resource):
 class Skus(Resource):
     """The endpoints of `skus`."""
 
-    def create(self, *, gpu_counts: Sequence[int], name: m.Label, shape: m.ShapeChoice, gpu_model: m.GpuModel | None = None, numa_bound: bool | None = None, idempotency_key: str | None = None) -> m.Sku:
+    def create(self, *, gpu_counts: Sequence[int], name: m.Label, shape: m.ShapeChoice, gpu_model: m.GpuModel | None = None, limits: m.SkuLimitsSpec | None = None, numa_bound: bool | None = None, idempotency_key: str | None = None) -> m.Sku:
         """Put a SKU on offer.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
         - `gpu_counts`: How many GPUs per node may be asked for, each between 1 and 64.
         - `gpu_model`: The GPU model that it needs, as hosts report it; any model when not said.
+        - `limits`: What a login may use of a host besides GPUs; the part of it that its GPUs are where not said.
         - `numa_bound`: Whether the GPUs of one node must hang on one NUMA node.
         """
         call = Call(
             "CreateSku", "POST", "/v1/platform/skus",
-            body={"gpu_counts": gpu_counts, "name": name, "shape": shape, **given({"gpu_model": gpu_model, "numa_bound": numa_bound})},
+            body={"gpu_counts": gpu_counts, "name": name, "shape": shape, **given({"gpu_model": gpu_model, "limits": limits, "numa_bound": numa_bound})},
             key=key_or_new(idempotency_key),
         )
         return self._client.send(call, m.Sku)
@@ -2950,14 +3233,18 @@ class SshKeys(Resource):
         )
         return Pages(self._client, call, m.SshKey)
 
-    def add(self, *, name: m.Name, public_key: m.PublicKey, idempotency_key: str | None = None) -> m.SshKey:
+    def add(self, *, name: m.Name, proof: m.SshSignature, public_key: m.PublicKey, idempotency_key: str | None = None) -> m.SshKey:
         """Add one of the caller's public keys.
 
+        The caller proves that they hold it: `proof` is what `printf %s <id of the caller> | ssh-keygen -Y sign -n gpuaas-ssh-key -f <private key>` prints. A key belongs to one account.
+
         Who may call: any signed-in person, about themselves.
+
+        - `proof`: The signature of the caller's id, by this key.
         """
         call = Call(
             "AddSshKey", "POST", "/v1/me/ssh-keys",
-            body={"name": name, "public_key": public_key},
+            body={"name": name, "proof": proof, "public_key": public_key},
             key=key_or_new(idempotency_key),
         )
         return self._client.send(call, m.SshKey)
@@ -2965,7 +3252,7 @@ class SshKeys(Resource):
     def remove(self, ssh_key_id: m.SshKeyId) -> None:
         """Remove one of the caller's public keys.
 
-        Allocations that let it in keep doing so until their keys are set again.
+        Hosts that let it in stop doing so within seconds.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -3165,18 +3452,18 @@ class Users(Resource):
         )
         return self._client.send(call, m.User)
 
-    def sign_up(self, *, email: m.Email, name: m.PersonName, password: Secret | str, invitation: Secret | str | None = None) -> None:
-        """Create an account with a password.
+    def sign_up(self, *, email: m.Email) -> None:
+        """Ask for an account: a token is mailed to the address.
 
-        Where the platform is not open to everybody, an invitation's token is needed. The answer is the same whether or not the address has an account already.
+        Only where the platform is open to everybody (`identity.self_service`). `ConfirmSignUp` takes the token, with the name and the password, so that both are chosen by who reads the mail. Whoever was mailed the token of an invitation confirms with that one at once. The answer is the same whether or not the address has an account already.
 
         Who may call: anyone, because a newcomer has no credentials yet.
 
-        - `invitation`: The token of an invitation for this address; accept it after signing in.
+        - `email`: Where the token is mailed.
         """
         call = Call(
             "SignUp", "POST", "/v1/users",
-            body={"email": email, "name": name, "password": password, **given({"invitation": invitation})},
+            body={"email": email},
             repeatable=False,
         )
         self._client.send(call, None)
@@ -3419,6 +3706,7 @@ class Resources:
     def __init__(self, client: Client) -> None:
         self.access_sessions = AccessSessions(client)
         self.access_tickets = AccessTickets(client)
+        self.account_tokens = AccountTokens(client)
         self.agents = Agents(client)
         self.allocations = Allocations(client)
         self.audit = Audit(client)
@@ -3438,6 +3726,7 @@ class Resources:
         self.mails = Mails(client)
         self.maintenance_windows = MaintenanceWindows(client)
         self.members = Members(client)
+        self.mfa = Mfa(client)
         self.nodes = Nodes(client)
         self.notifications = Notifications(client)
         self.organizations = Organizations(client)

@@ -1,0 +1,114 @@
+//! The core of the suite on other versions of PostgreSQL than the one that the whole
+//! of it runs on: between them, the oldest and the newest that are known to work.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use control::migrations::KNOWN_POSTGRES;
+
+use super::runner::{Run, Runner, Selection};
+
+/// What meets the database most closely. The programs that it starts are `gpuaasd
+/// dev` and `serve`.
+const PACKAGE: &str = "kernel";
+const BINARIES: &[&str] = &[
+    "migrations",
+    "row_security",
+    "gates",
+    "resources",
+    "identity",
+    "work",
+    "seals",
+    "embedded",
+    "ledger",
+    "wallets",
+    "allocations",
+    "dev",
+    "quotas",
+    "race",
+];
+/// It compares dumps, and pg_dump comes with no pinned server.
+const WITHOUT: &str = "a_populated_database_goes_down_and_up_again";
+
+pub fn core() -> Selection {
+    let binaries: String = BINARIES.iter().map(|it| format!(" + binary({it})")).collect();
+    let nextest = vec!["-E".to_owned(), format!("(package({PACKAGE}){binaries}) - test({WITHOUT})")];
+    let package = ["--package", PACKAGE].map(str::to_owned).to_vec();
+    let mut tests: Vec<String> = BINARIES.iter().flat_map(|it| ["--test", *it]).map(str::to_owned).collect();
+    tests.extend(["--", "--skip", WITHOUT].map(str::to_owned));
+    Selection { nextest, cargo: vec![package, tests] }
+}
+
+/// The ends of the known range that the whole suite did not meet.
+pub fn others(main: u32) -> Vec<u32> {
+    [*KNOWN_POSTGRES.start(), *KNOWN_POSTGRES.end()].into_iter().filter(|it| *it != main).collect()
+}
+
+/// Runs the core on a version. What it came to, and the lines that it ended with.
+pub fn run(runner: &Runner, version: u32) -> Result<(Run, Vec<String>), String> {
+    let script = runner.root.join("scripts/postgres-version.sh");
+    let found = Command::new(script).current_dir(runner.root).arg(version.to_string()).output();
+    let found = found.map_err(|error| format!("cannot start scripts/postgres-version.sh: {error}"))?;
+    eprint!("{}", String::from_utf8_lossy(&found.stderr));
+    if !found.status.success() {
+        return Err(format!("PostgreSQL {version} is not to be had: its message is above"));
+    }
+    let programs = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+    println!("the core of the suite on PostgreSQL {version}, in {programs}");
+    // A process of its own: where the programs are is part of its environment.
+    // Not the file of this process: building the tests has replaced it.
+    let this = crate::binaries(runner.root).join("xtask");
+    let mut command = runner.program(this);
+    command.env("GPUAAS_PG_BIN", programs).arg("core-test").stdout(Stdio::piped());
+    let mut lines = Vec::new();
+    let run = runner.observed(&mut command, |child| {
+        for line in BufReader::new(child).lines().map_while(Result::ok) {
+            println!("{line}");
+            if is_result(&line) {
+                lines.push(line);
+            }
+        }
+    })?;
+    Ok((run, lines))
+}
+
+/// What `core-test` ends with.
+fn is_result(line: &str) -> bool {
+    line.starts_with("PostgreSQL ") || line.starts_with("FLAKY, ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_and_the_newest_are_met_whatever_the_suite_runs_on() {
+        let (oldest, newest) = (*KNOWN_POSTGRES.start(), *KNOWN_POSTGRES.end());
+        assert_eq!(others(oldest), [newest]);
+        assert_eq!(others(newest), [oldest]);
+        assert_eq!(others(oldest + 1), [oldest, newest]);
+    }
+
+    #[test]
+    fn the_core_is_selected_by_either_runner() {
+        let core = core();
+        assert_eq!(core.nextest[0], "-E");
+        assert!(core.nextest[1].starts_with("(package(kernel) + binary(migrations) + "), "{}", core.nextest[1]);
+        // A difference binds tighter than a union.
+        assert!(core.nextest[1].ends_with(&format!(") - test({WITHOUT})")), "{}", core.nextest[1]);
+        assert_eq!(core.cargo[0], ["--package", "kernel"]);
+        assert_eq!(core.cargo[1][..2], ["--test", "migrations"]);
+        assert!(core.cargo[1].ends_with(&["--".to_owned(), "--skip".to_owned(), WITHOUT.to_owned()]));
+        assert!(!core.cargo.iter().flatten().any(|it| it == "-E"), "cargo test knows no filters");
+    }
+
+    /// A binary that was renamed would be left out of the fallback with an error, and
+    /// of nextest's filter without one.
+    #[test]
+    fn every_binary_of_the_core_exists() {
+        let folder = crate::root().join("crates/testkit/tests");
+        let exists = |it: &&str| folder.join(format!("{it}.rs")).exists() || folder.join(it).join("main.rs").exists();
+        let missing: Vec<_> = BINARIES.iter().filter(|it| !exists(it)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}
