@@ -7,8 +7,12 @@ use super::users::User;
 use super::{mounts, tree};
 use crate::config::Config;
 use crate::driver::{Failure, Result};
+use nix::errno::Errno;
+use nix::fcntl::{open, openat};
+use nix::sys::stat::Mode;
 use std::fs::symlink_metadata;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -129,13 +133,25 @@ pub(super) async fn remove_orphaned_home(root: &Path, name: &str) -> Result<()> 
 pub(super) fn left_in_shared(config: &Config, ids: &Ids) -> io::Result<Vec<PathBuf>> {
     let mut look = Look { ids, found: Vec::new(), left: MAX_LOOKED_AT };
     for folder in shared(config) {
-        look.through(&folder, 0).map_err(|error| io::Error::other(format!("{}: {error}", folder.display())))?;
+        let opened = match open(&folder, tree::FOLDER, Mode::empty()) {
+            Ok(opened) => opened,
+            Err(error) if is_gone(error) => continue,
+            Err(error) => return Err(io::Error::other(format!("{}: {error}", folder.display()))),
+        };
+        look.through(&opened, &folder, 0)
+            .map_err(|error| io::Error::other(format!("{}: {error}", folder.display())))?;
     }
     Ok(look.found)
 }
 
+/// What was there a moment ago went, or is no folder any more.
+fn is_gone(error: Errno) -> bool {
+    matches!(error, Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP)
+}
+
 /// Also into folders of other users, who may have opened them to logins: nothing is
-/// changed on the way.
+/// changed on the way. From folder to folder: a whole path may be longer than the
+/// kernel takes.
 struct Look<'a> {
     ids: &'a Ids,
     found: Vec<PathBuf>,
@@ -143,12 +159,8 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn through(&mut self, folder: &Path, depth: usize) -> io::Result<()> {
-        let entries = match std::fs::read_dir(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            entries => entries?,
-        };
-        for entry in entries {
+    fn through(&mut self, folder: &OwnedFd, shown: &Path, depth: usize) -> io::Result<()> {
+        for entry in std::fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))? {
             let entry = entry?;
             // It may be gone since.
             let Ok(metadata) = entry.metadata() else { continue };
@@ -157,9 +169,13 @@ impl Look<'_> {
                 return Ok(());
             }
             if self.ids.iter().any(|range| range.contains(&metadata.uid())) {
-                self.found.push(entry.path());
+                self.found.push(shown.join(entry.file_name()));
             } else if metadata.is_dir() && depth < MAX_DEPTH {
-                self.through(&entry.path(), depth + 1)?;
+                match openat(folder, entry.file_name().as_os_str(), tree::FOLDER, Mode::empty()) {
+                    Ok(below) => self.through(&below, &shown.join(entry.file_name()), depth + 1)?,
+                    Err(error) if is_gone(error) => {}
+                    Err(error) => return Err(io::Error::other(format!("{}: {error}", entry.file_name().display()))),
+                }
             }
         }
         Ok(())
@@ -203,6 +219,7 @@ fn segments(ids: &Ids) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::stat::mkdirat;
 
     #[test]
     fn neighbors_files_are_neither_counted_nor_removed() {
@@ -220,5 +237,24 @@ mod tests {
         let mut left = 19;
         remove_owned(folder.path(), &vec![own..=own], 0, &mut left).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the next attempt goes on");
+    }
+
+    #[test]
+    fn files_are_found_where_no_whole_path_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = "n".repeat(250);
+        let mut below = open(folder.path(), tree::FOLDER, Mode::empty()).unwrap();
+        for _ in 0..MAX_DEPTH / 2 {
+            mkdirat(&below, name.as_str(), Mode::S_IRWXU).unwrap();
+            below = openat(&below, name.as_str(), tree::FOLDER, Mode::empty()).unwrap();
+        }
+        std::fs::write(format!("/proc/self/fd/{}/file", below.as_raw_fd()), "x").unwrap();
+        let config = Config { shared_folders: vec![folder.path().to_owned()], ..Config::default() };
+        assert_eq!(left_in_shared(&config, &vec![4_000_000_000..=4_000_000_001]).unwrap(), Vec::<PathBuf>::new());
+        let own = nix::unistd::getuid().as_raw();
+        let mut look = Look { ids: &vec![own..=own], found: Vec::new(), left: 100 };
+        look.through(&open(folder.path(), tree::FOLDER, Mode::empty()).unwrap(), folder.path(), 0).unwrap();
+        assert_eq!(look.found, [folder.path().join(name)]);
+        tree::remove(&folder.path().join("n".repeat(250))).unwrap();
     }
 }
