@@ -63,7 +63,7 @@ export function toError(body: unknown, response: Response): Error {
     status: response.status,
     code: `http_${response.status}`,
     detail: `The server answered ${response.status} without saying why.`,
-    advice: 'Try again; if it stays so, show the correlation id to whoever runs this platform.',
+    advice: 'Try again. If the problem persists, send the correlation id to your platform operator.',
     correlation_id: response.headers.get('x-correlation-id') ?? 'unknown',
   });
 }

@@ -148,7 +148,7 @@ const recordings = {
   notVerified: 'Not compared yet',
   intact: (pieces: number) => `Intact: ${pieces === 1 ? 'one piece' : `${pieces} pieces`} compared`,
   altered: 'Altered or incomplete',
-  alteredLead: 'What is stored is not what was registered. Tell whoever runs this platform.',
+  alteredLead: 'What is stored is not what was registered. Contact your platform operator.',
   notSealed: 'It is sealed when its session is over and every part has arrived.',
   deleted: 'It was kept for as long as access.recording_days says, and is deleted.',
   unreadable: 'This recording cannot be played here. Download it and verify it.',

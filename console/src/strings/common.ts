@@ -38,7 +38,7 @@ export const common = {
   unreachable: 'The server does not answer',
   unreachableAdvice: 'Check your connection. What you see may be old until it is back.',
   unexpected: 'Something went wrong in this page',
-  unexpectedAdvice: 'Reload the page. If it happens again, tell whoever runs this platform what you did.',
+  unexpectedAdvice: 'Reload the page. If it happens again, tell your platform operator what you did.',
   notFound: 'Page not found',
   notFoundAdvice: 'The address may be mistyped, or what it showed was removed.',
   home: 'To the overview',

@@ -95,9 +95,9 @@ export const allocations = {
   emptyTitle: 'No allocations',
   emptyLead: 'Nothing matches, or nothing was launched yet.',
   // One allocation.
-  stages: 'How it stands',
+  stages: 'Status',
   stage: {
-    requested: 'Asked for',
+    requested: 'Requested',
     provisioning: 'Being prepared',
     active: 'Active',
     stopping: 'Stopping',
@@ -172,7 +172,7 @@ export const allocations = {
   releaseHeld: (amount: string) => `${amount} held for it is released.`,
   cancel: 'Cancel request',
   cancelTitle: 'Cancel this request?',
-  cancelLead: 'It no longer waits for room. Nothing was charged, and what was held is given back.',
+  cancelLead: 'The request leaves the queue. Nothing was charged, and the hold is released.',
   stopTitle: 'Stop this allocation?',
   stopLead:
     'Everybody is signed out and nothing runs on it. Its files and GPUs are kept, and count against quotas.',

@@ -136,7 +136,7 @@ export const charges = {
 
 export const proof = {
   title: 'Proof of the books',
-  lead: 'Your usage and the prices are folded again and compared with every line that was posted, to the millionth. That it was asked for is kept in the audit log.',
+  lead: 'Recomputes every charge from your usage and the prices, and compares it with each posted line, to the millionth. The audit log records each run.',
   month: 'Month, or empty for everything',
   prove: 'Prove',
   running: 'Proving.',
@@ -149,14 +149,14 @@ export const proof = {
   journal: (number: number) => `journal ${number}`,
   checked: (journals: number, entries: number, intervals: number) =>
     `Checked so far: ${journals} journals with ${entries} entries, ${intervals} intervals of usage.`,
-  advice: 'Tell whoever runs this platform, and name what is said here.',
+  advice: 'Contact your platform operator, and include the message above.',
   command: (month: string) => `gpuaas ledger prove${month ? ` --month ${month}` : ''}`,
 } as const;
 
 export const budgetWhy = {
   open: 'Explain',
   title: (project: string) => `Budget of ${project}`,
-  stands: 'How it stands',
+  stands: 'Status',
   refuses: 'What it refuses',
   nothing: 'Nothing: it only tells.',
   hard: 'What would go above it. What runs is not ended.',
