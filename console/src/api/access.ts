@@ -44,15 +44,22 @@ export function breakGlassTicket(allocation: string, reason: string) {
   );
 }
 
+/** The addresses that lines of `known_hosts` name, whatever marker a line begins with. */
+export function addressesOf(knownHosts: string): string[] {
+  return knownHosts.split('\n').flatMap((line) => {
+    const fields = line.split(' ').filter(Boolean);
+    const address = fields[0]?.startsWith('@') ? fields[1] : fields[0];
+    return address?.split(',') ?? [];
+  });
+}
+
 /** Where SSH clients find gateways: the lines that they compare keys with. */
 export const sshAddressesQuery = () =>
   queryOptions({
     queryKey: ['gateway', 'ssh'],
     queryFn: async () => {
       const text = await ask(api.GET('/v1/ssh-known-hosts', { parseAs: 'text' }));
-      return String(text ?? '')
-        .split('\n')
-        .flatMap((line) => line.split(' ')[0] || []);
+      return addressesOf(String(text ?? ''));
     },
     staleTime: Infinity,
   });

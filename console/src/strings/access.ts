@@ -52,7 +52,7 @@ const terminal = {
 
 const connect = {
   cli: 'Without a key of your own',
-  ownKey: 'With one of your SSH keys, through the gateway',
+  ownKey: 'With a registered SSH key, where policy allows it',
   host: 'With a key that it lets in, at the host itself',
   ports: 'Ports and apps',
   portsLead: 'Reach what listens on the allocation. Only its own user’s ports can be reached.',
