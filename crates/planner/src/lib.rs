@@ -47,7 +47,7 @@
 //! domain takes the one where it opens the fewest fresh nodes, of those the smallest; or
 //! else few domains.
 //!
-//! `tests/first_fit.rs` measures these choices against naive first fit.
+//! `tests/planner/first_fit.rs` measures these choices against naive first fit.
 //!
 //! # Who waited too long
 //!

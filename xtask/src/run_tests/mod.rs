@@ -126,10 +126,13 @@ mod tests {
         let files: Vec<_> = tidy::tracked(&root).unwrap().into_iter().filter(|it| it.is_test()).collect();
         for retried in ci["overrides"].as_array().unwrap() {
             for named in retried["filter"].as_str().unwrap().split('+').map(str::trim) {
-                if let Some(binary) = named.strip_prefix("binary(=").and_then(|it| it.strip_suffix(')')) {
-                    let places = [format!("/tests/{binary}.rs"), format!("/tests/{binary}/main.rs")];
-                    let is_there = |file: &str| places.iter().any(|place| file.ends_with(place.as_str()));
-                    assert!(files.iter().any(|it| is_there(&it.path)), "{binary} is not in the sources");
+                let within = |start, end| named.strip_prefix(start).and_then(|it: &str| it.strip_suffix(end));
+                if let Some(place) = within("binary(=", ")").or_else(|| within("test(/^", "::/)")) {
+                    let places = ["main.rs", "mod.rs"].map(|it| format!("/{place}/{it}"));
+                    let is_there = |file: &str| {
+                        file.ends_with(&format!("/{place}.rs")) || places.iter().any(|it| file.ends_with(it.as_str()))
+                    };
+                    assert!(files.iter().any(|it| is_there(&it.path)), "{place} is not in the sources");
                     continue;
                 }
                 let name = named.strip_prefix("test(=").and_then(|it| it.strip_suffix(')')).expect(named);

@@ -11,32 +11,31 @@ use super::runner::{Run, Runner, Selection};
 /// What meets the database most closely. The programs that it starts are `gpuaasd
 /// dev` and `serve`.
 const PACKAGE: &str = "kernel";
-const BINARIES: &[&str] = &[
-    "migrations",
-    "row_security",
-    "gates",
-    "resources",
-    "identity",
-    "work",
-    "seals",
-    "embedded",
-    "ledger",
-    "wallets",
-    "allocations",
-    "dev",
-    "quotas",
-    "race",
+const MODULES: &[(&str, &[&str])] = &[
+    ("compute", &["allocations", "quotas", "race"]),
+    ("money", &["ledger", "wallets"]),
+    ("people", &["identity", "resources"]),
+    ("platform", &["dev", "embedded", "gates", "migrations", "row_security", "seals", "work"]),
 ];
 /// It compares dumps, and pg_dump comes with no pinned server.
 const WITHOUT: &str = "a_populated_database_goes_down_and_up_again";
 
 pub fn core() -> Selection {
-    let binaries: String = BINARIES.iter().map(|it| format!(" + binary({it})")).collect();
-    let nextest = vec!["-E".to_owned(), format!("(package({PACKAGE}){binaries}) - test({WITHOUT})")];
+    let of_area = |(area, modules): &(&str, &[&str])| {
+        format!(" + (binary_id(=testkit::{area}) & test(/^({})::/))", modules.join("|"))
+    };
+    let modules: String = MODULES.iter().map(of_area).collect();
+    let nextest = vec!["-E".to_owned(), format!("(package({PACKAGE}){modules}) - test({WITHOUT})")];
     let package = ["--package", PACKAGE].map(str::to_owned).to_vec();
-    let mut tests: Vec<String> = BINARIES.iter().flat_map(|it| ["--test", *it]).map(str::to_owned).collect();
-    tests.extend(["--", "--skip", WITHOUT].map(str::to_owned));
-    Selection { nextest, cargo: vec![package, tests] }
+    let words = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let of_area = |(area, modules): &(&str, &[&str])| {
+        let mut tests = words(&["--package", "testkit", "--test", area, "--"]);
+        tests.extend(modules.iter().map(|it| format!("{it}::")));
+        tests.extend(words(&["--skip", WITHOUT]));
+        tests
+    };
+    let areas = MODULES.iter().map(of_area);
+    Selection { nextest, cargo: std::iter::once(package).chain(areas).collect() }
 }
 
 /// The ends of the known range that the whole suite did not meet.
@@ -93,22 +92,23 @@ mod tests {
     fn the_core_is_selected_by_either_runner() {
         let core = core();
         assert_eq!(core.nextest[0], "-E");
-        assert!(core.nextest[1].starts_with("(package(kernel) + binary(migrations) + "), "{}", core.nextest[1]);
+        let first = "(package(kernel) + (binary_id(=testkit::compute) & test(/^(allocations|quotas|race)::/)) + ";
+        assert!(core.nextest[1].starts_with(first), "{}", core.nextest[1]);
         // A difference binds tighter than a union.
         assert!(core.nextest[1].ends_with(&format!(") - test({WITHOUT})")), "{}", core.nextest[1]);
         assert_eq!(core.cargo[0], ["--package", "kernel"]);
-        assert_eq!(core.cargo[1][..2], ["--test", "migrations"]);
-        assert!(core.cargo[1].ends_with(&["--".to_owned(), "--skip".to_owned(), WITHOUT.to_owned()]));
+        let compute = format!("--package testkit --test compute -- allocations:: quotas:: race:: --skip {WITHOUT}");
+        assert_eq!(core.cargo[1].join(" "), compute);
         assert!(!core.cargo.iter().flatten().any(|it| it == "-E"), "cargo test knows no filters");
     }
 
-    /// A binary that was renamed would be left out of the fallback with an error, and
-    /// of nextest's filter without one.
+    /// A module that was renamed would be left out without an error.
     #[test]
-    fn every_binary_of_the_core_exists() {
+    fn every_module_of_the_core_exists() {
         let folder = crate::root().join("crates/testkit/tests");
-        let exists = |it: &&str| folder.join(format!("{it}.rs")).exists() || folder.join(it).join("main.rs").exists();
-        let missing: Vec<_> = BINARIES.iter().filter(|it| !exists(it)).collect();
+        let exists = |it: &str| folder.join(format!("{it}.rs")).exists() || folder.join(it).join("mod.rs").exists();
+        let modules = MODULES.iter().flat_map(|(area, modules)| modules.iter().map(move |it| format!("{area}/{it}")));
+        let missing: Vec<_> = modules.filter(|it| !exists(it)).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
 }

@@ -1,5 +1,5 @@
 //! What every bus must do, whatever carries the messages. Each check takes a
-//! [`Stand`] for one bus; `tests/bus.rs` runs all of them on all buses.
+//! [`Stand`] for one bus; `tests/platform/bus.rs` runs all of them on all buses.
 
 mod crashes;
 mod dead_letters;

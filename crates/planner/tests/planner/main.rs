@@ -1,0 +1,8 @@
+//! Placement: each rule alone, what holds for every fleet, and how it compares with first fit.
+
+mod explanations;
+mod first_fit;
+mod properties;
+mod rules;
+mod support;
+mod waiting;

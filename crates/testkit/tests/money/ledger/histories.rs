@@ -1,0 +1,327 @@
+//! Thousands of short histories, each of an organization of its own: whatever
+//! happens in whatever order, the books prove; and whatever is then done to a
+//! stored row behind the database's back, they do not.
+
+use std::time::Duration;
+
+use contract::{id::OrganizationId, ledger::Difference};
+use control::{
+    books,
+    ledger::{
+        AccountKind, Journal, balance, post,
+        prove::{Range, prove},
+    },
+};
+use kernel::{
+    Access, Db, Tx,
+    money::{Currency, Money},
+    tx::DbSettings,
+};
+use testkit::rounds;
+use uuid::Uuid;
+
+use crate::ledger::stand::{Stand, go};
+
+/// Histories that are told at the same time, each by a worker of its own.
+const LANES: usize = 6;
+const STEPS: u64 = 24;
+
+/// Faults in the rows of one organization, `$org`, each in a row that chance picks.
+const FAULTS: &[(&str, &str)] = &[
+    ("delete a mark", "DELETE FROM usage WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)"),
+    (
+        "duplicate a mark",
+        "INSERT INTO usage SELECT allocation_id, version + 1000, kind, at, interval + 1000, organization_id, project_id, sku_id, gpus, nodes, tags, currency, price_id, micros_per_hour, app_instance_id, deployment_id, component, operating_mode, cause FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 1",
+    ),
+    (
+        "edit when a mark was",
+        "UPDATE usage SET at = at + interval '1 microsecond' WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)",
+    ),
+    (
+        "edit a mark's rate",
+        "UPDATE usage SET micros_per_hour = micros_per_hour + 1 WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)",
+    ),
+    (
+        "swap two marks",
+        "WITH two AS (SELECT ctid, at FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 2)
+         UPDATE usage u SET at = b.at FROM two a, two b WHERE u.ctid = a.ctid AND a.ctid <> b.ctid AND a.at <> b.at",
+    ),
+    ("delete a journal", "DELETE FROM journals WHERE ctid = (SELECT ctid FROM journals WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)"),
+    (
+        "duplicate a journal",
+        "INSERT INTO journals SELECT organization_id, number + 1000, gen_random_uuid(), kind, at, from_at, to_at, actor, reason, NULL, NULL, xid, hash FROM journals WHERE organization_id = '$org' ORDER BY $pick LIMIT 1",
+    ),
+    (
+        "swap two journals",
+        "WITH two AS (SELECT ctid, number, at, id FROM journals WHERE organization_id = '$org' ORDER BY $pick LIMIT 2)
+         UPDATE journals j SET at = b.at, actor = j.actor || '!' FROM two a, two b WHERE j.ctid = a.ctid AND a.ctid <> b.ctid",
+    ),
+    ("delete an entry", "DELETE FROM entries WHERE ctid = (SELECT ctid FROM entries WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)"),
+    (
+        "duplicate an entry",
+        "INSERT INTO entries SELECT organization_id, number, line + 1000, account_id, currency, amount, allocation_id, interval FROM entries WHERE organization_id = '$org' ORDER BY $pick LIMIT 1",
+    ),
+    (
+        "edit an entry",
+        "UPDATE entries SET amount = amount + 1 WHERE ctid = (SELECT ctid FROM entries WHERE organization_id = '$org' AND amount <> -1 ORDER BY $pick LIMIT 1)",
+    ),
+    (
+        "swap two entries",
+        "WITH two AS (SELECT ctid, amount FROM entries WHERE organization_id = '$org' ORDER BY $pick LIMIT 2)
+         UPDATE entries e SET amount = b.amount FROM two a, two b WHERE e.ctid = a.ctid AND a.ctid <> b.ctid AND a.amount <> b.amount",
+    ),
+    (
+        "change a past price",
+        "UPDATE prices SET price_micros_per_gpu_hour = price_micros_per_gpu_hour + 1 WHERE id = (SELECT price_id FROM usage
+           WHERE organization_id = '$org' AND price_id IS NOT NULL ORDER BY $pick LIMIT 1)",
+    ),
+];
+
+/// One who tells histories: a SKU of its own, and a clock that only this one moves.
+struct Lane {
+    ahead: Db,
+    /// Somebody whose clock is behind, and who is above every rule.
+    behind: Db,
+    sku: Uuid,
+    seed: u64,
+}
+
+/// An organization whose history is told.
+struct Told {
+    organization: OrganizationId,
+    project: Uuid,
+    /// Its allocations, and the states they are in.
+    live: Vec<(Uuid, &'static str)>,
+}
+
+async fn connect(url: String) -> Db {
+    let wait = Duration::from_secs(60);
+    let settings =
+        DbSettings { url, max_connections: 4, acquire_timeout: wait, statement_timeout: wait, lock_timeout: wait };
+    Db::connect(&settings).await.unwrap()
+}
+
+async fn run(tx: &mut Tx, statement: &str) -> u64 {
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned())).execute(tx.conn()).await.unwrap().rows_affected()
+}
+
+impl Lane {
+    async fn new(stand: &Stand, seed: u64) -> Self {
+        let url = stand.world.server.database.url();
+        let above = url.replace("user=gpuaas", "user=postgres");
+        let mut lane = Self { ahead: connect(url).await, behind: connect(above).await, sku: Uuid::now_v7(), seed };
+        let mut tx = lane.tx().await;
+        run(&mut tx, &format!(
+            "INSERT INTO skus (id, name, shape, gpu_counts, numa_bound) VALUES ('{}', 'slice-{seed}', 'gpu_slice', '{{1,2,4,8}}', false)",
+            lane.sku
+        ))
+        .await;
+        tx.commit().await.unwrap();
+        lane.price().await;
+        lane
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.seed >> 33) % limit
+    }
+
+    async fn tx(&self) -> Tx {
+        Tx::system(&self.ahead, "test", Access::Write).await.unwrap()
+    }
+
+    async fn run(&self, statement: &str) {
+        let mut tx = self.tx().await;
+        run(&mut tx, statement).await;
+        tx.commit().await.unwrap();
+    }
+
+    async fn price(&mut self) {
+        let micros = self.below(9_000_000);
+        self.run(&format!(
+            "INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
+             SELECT gen_random_uuid(), '{0}', 1 + (SELECT count(*) FROM prices WHERE sku_id = '{0}'), 'USD', {micros}, app_now()",
+            self.sku
+        ))
+        .await;
+    }
+
+    async fn begin(&mut self) -> Told {
+        let (organization, project) = (Uuid::now_v7(), Uuid::now_v7());
+        self.run(&format!(
+            // tidy: planted because an organization that only has books needs no request
+            "INSERT INTO organizations (id, name, state) VALUES ('{organization}', 'o', 'active');
+             INSERT INTO projects (id, organization_id, name, state) VALUES ('{project}', '{organization}', 'p', 'active')"
+        ))
+        .await;
+        let mut told = Told { organization: organization.into(), project, live: Vec::new() };
+        // The first mark opens accounts and wakes the books, and those of the same
+        // moment wait for it; later ones do not wait for each other.
+        let first = self.started(&mut told);
+        self.run(&first).await;
+        told
+    }
+
+    fn started(&mut self, told: &mut Told) -> String {
+        let (id, gpus) = (Uuid::now_v7(), 1 << self.below(4));
+        told.live.push((id, "active"));
+        format!(
+            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
+             VALUES ('{id}', '{}', '{}', '{}', {gpus}, 1, false, 'g', '{{}}', 'test', 'requested'); {}; {}",
+            told.organization.uuid(), told.project, self.sku, go(id, "provisioning"), go(id, "active")
+        )
+    }
+
+    /// Stops what runs, starts what is stopped, or gives it back.
+    fn moved(&mut self, told: &mut Told) -> Option<String> {
+        let at = usize::try_from(self.below(told.live.len().max(1) as u64)).unwrap();
+        let (id, state) = *told.live.get(at)?;
+        if self.below(3) == 0 {
+            told.live.swap_remove(at);
+            return Some(go(id, "releasing"));
+        }
+        let path = if state == "active" { ["stopping", "stopped"] } else { ["starting", "active"] };
+        told.live[at].1 = path[1];
+        Some(format!("{}; {}", go(id, path[0]), go(id, path[1])))
+    }
+
+    async fn credit(&mut self, told: &Told) {
+        let gift = self.below(3);
+        let amount = Money::from_micros(1 + gift as i64 * 333_333, Currency::USD);
+        let reference = format!("gift-{gift}");
+        let journal = Journal::between(told.organization, "credit", AccountKind::Promotional, "", amount).unwrap();
+        let mut tx = self.tx().await;
+        // The same reference may come again: that is a repeated delivery.
+        post(&mut tx, journal.by("test", "a gift").once(reference)).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Closes a window; a crash is a transaction that never commits.
+    async fn close(&mut self, db: Db, told: &Told) {
+        let mut tx = Tx::system(&db, "test", Access::Write).await.unwrap();
+        books::close(&mut tx, told.organization).await.unwrap();
+        if self.below(4) == 0 { drop(tx) } else { tx.commit().await.unwrap() }
+    }
+
+    /// Two marks whose transactions commit in the other order, and a posting that
+    /// was asked for in between.
+    async fn reordered(&mut self, told: &mut Told) {
+        let (first, second) = (self.started(told), self.started(told));
+        let (mut early, mut late) = (self.tx().await, self.tx().await);
+        run(&mut early, &first).await;
+        run(&mut late, &second).await;
+        let posting = tokio::spawn({
+            let (db, organization) = (self.ahead.clone(), told.organization);
+            async move {
+                let mut tx = Tx::system(&db, "test", Access::Write).await.unwrap();
+                books::close(&mut tx, organization).await.unwrap();
+                tx.commit().await.unwrap();
+            }
+        });
+        // pause: the seed's, so that they meet at different moments
+        tokio::time::sleep(Duration::from_millis(self.below(4))).await;
+        late.commit().await.unwrap();
+        early.commit().await.unwrap();
+        posting.await.unwrap();
+    }
+
+    async fn step(&mut self, told: &mut Told) {
+        match self.below(9) {
+            0 | 1 => {
+                let statement = self.started(told);
+                self.run(&statement).await;
+            }
+            2 | 3 => {
+                if let Some(statement) = self.moved(told) {
+                    self.run(&statement).await;
+                }
+            }
+            4 => self.price().await,
+            5 => {
+                let seconds = self.below(7200);
+                self.ahead.clock.advance(Duration::from_secs(seconds));
+            }
+            6 => self.credit(told).await,
+            7 => self.reordered(told).await,
+            _ => {
+                let db = if self.below(3) == 0 { self.behind.clone() } else { self.ahead.clone() };
+                self.close(db, told).await;
+            }
+        }
+    }
+
+    /// What a proof says, after a fault that is then taken back; nothing when it changed no row.
+    async fn proven(&self, told: &Told, fault: Option<&str>) -> Option<Option<Difference>> {
+        let mut tx = Tx::system(&self.behind, "test", Access::Write).await.unwrap();
+        if let Some(fault) = fault {
+            run(&mut tx, "RESET ROLE; SET LOCAL session_replication_role = replica").await;
+            let changed = run(&mut tx, fault).await;
+            run(&mut tx, "SET LOCAL ROLE gpuaas_system").await;
+            if changed == 0 {
+                return None;
+            }
+        }
+        let range = Range { organization: Some(told.organization), month: None, after: None };
+        let proof = prove(&mut tx, &range).await.unwrap();
+        tx.rollback().await.unwrap();
+        Some(proof.difference)
+    }
+
+    /// Journals that do not balance, and by how much the wallet is not the sum of its entries.
+    async fn wrong(&self, told: &Told) -> (i64, i64) {
+        let mut tx = self.tx().await;
+        let torn = "SELECT count(*) FROM (SELECT FROM entries WHERE organization_id = $1 GROUP BY number, currency HAVING sum(amount) <> 0) s";
+        let torn: i64 = sqlx::query_scalar(torn).bind(told.organization.uuid()).fetch_one(tx.conn()).await.unwrap();
+        let sum = "SELECT coalesce(sum(amount), 0)::bigint FROM entries JOIN accounts a ON a.id = account_id
+                   WHERE a.organization_id = $1 AND a.kind = 'wallet'";
+        let sum: i64 = sqlx::query_scalar(sum).bind(told.organization.uuid()).fetch_one(tx.conn()).await.unwrap();
+        let posted = balance(&mut tx, told.organization, Currency::USD).await.unwrap().posted.micros();
+        (torn, posted - sum)
+    }
+
+    /// Tells a history to its end, proves it, and plants one fault in it.
+    async fn tell(&mut self) -> bool {
+        let mut told = self.begin().await;
+        for _ in 0..STEPS {
+            self.step(&mut told).await;
+        }
+        self.ahead.clock.advance(Duration::from_secs(1));
+        let mut tx = self.tx().await;
+        books::close(&mut tx, told.organization).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(self.proven(&told, None).await, Some(None), "{}", told.organization);
+        assert_eq!(self.wrong(&told).await, (0, 0), "{}", told.organization);
+        let (name, fault) = FAULTS[usize::try_from(self.below(FAULTS.len() as u64)).unwrap()];
+        let pick = format!("md5(ctid::text || '{}')", self.below(1 << 20));
+        let fault = fault.replace("$org", &told.organization.uuid().to_string()).replace("$pick", &pick);
+        match self.proven(&told, Some(&fault)).await {
+            None => false,
+            Some(Some(_)) => true,
+            Some(None) => panic!("nobody saw: {name} in the books of {}", told.organization),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_history_proves_and_every_fault_in_it_is_seen() {
+    let each = rounds(3000) / LANES;
+    let stand = Stand::new(1).await;
+    let mut lanes = Vec::new();
+    for lane in 0..LANES {
+        let mut lane = Lane::new(&stand, 20_261_115 + lane as u64).await;
+        lanes.push(tokio::spawn(async move {
+            let mut faults = 0;
+            for _ in 0..each {
+                faults += usize::from(lane.tell().await);
+            }
+            faults
+        }));
+    }
+    let mut faults = 0;
+    for lane in lanes {
+        faults += lane.await.unwrap();
+    }
+    let histories = each * LANES;
+    assert!(faults * 2 > histories, "most faults find a row to change: {faults} of {histories}");
+    println!("{histories} histories of {STEPS} steps proven; {faults} faults planted, one in a history, all seen");
+}
