@@ -5,10 +5,8 @@ import { useState } from 'react';
 import { api, ask } from '@/api/client';
 import { signOut } from '@/session/session';
 import { account as text } from '@/strings';
-import { useAct } from '@/ui/act';
-import { Button } from '@/ui/Button';
+import { ActionForm } from '@/ui/ActionForm';
 import { Card } from '@/ui/Card';
-import { Failure } from '@/ui/Feedback';
 import { Input } from '@/ui/Form';
 import { dropMailedToken, mailedToken } from './mailedToken';
 
@@ -25,18 +23,12 @@ export function AddressCard() {
 function Request({ onDone }: { onDone: () => void }) {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const { busy, error, act } = useAct();
-  const submit = async () => {
-    const body = { email, ...(password ? { password } : {}) };
-    if (await act(() => ask(api.POST('/v1/me/address-changes', { body })))) onDone();
-  };
+  const body = { email, ...(password ? { password } : {}) };
   return (
-    <form
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
+    <ActionForm
+      label={text.changeAddress}
+      work={() => ask(api.POST('/v1/me/address-changes', { body }))}
+      onDone={onDone}
     >
       <Input
         label={text.newAddress}
@@ -55,32 +47,23 @@ function Request({ onDone }: { onDone: () => void }) {
         value={password}
         onChange={(event) => setPassword(event.target.value)}
       />
-      {error !== undefined && <Failure error={error} />}
-      <Button type="submit" busy={busy}>
-        {text.changeAddress}
-      </Button>
-    </form>
+    </ActionForm>
   );
 }
 
 function Confirm({ known }: { known: string }) {
   const queries = useQueryClient();
   const [token, setToken] = useState(known);
-  const { busy, error, act } = useAct();
-  const submit = async () => {
-    const isDone = await act(() => ask(api.POST('/v1/me/address-changes/confirm', { body: { token } })));
-    if (!isDone) return;
+  const done = async () => {
     dropMailedToken();
     await signOut();
     queries.clear();
   };
   return (
-    <form
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
+    <ActionForm
+      label={text.confirmAddress}
+      work={() => ask(api.POST('/v1/me/address-changes/confirm', { body: { token } }))}
+      onDone={done}
     >
       <p>{text.addressMailed}</p>
       <Input
@@ -90,10 +73,6 @@ function Confirm({ known }: { known: string }) {
         value={token}
         onChange={(event) => setToken(event.target.value)}
       />
-      {error !== undefined && <Failure error={error} />}
-      <Button type="submit" busy={busy}>
-        {text.confirmAddress}
-      </Button>
-    </form>
+    </ActionForm>
   );
 }

@@ -1,84 +1,43 @@
 /** A forgotten password: a mail with a token, then a new one. */
 
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, ask } from '@/api/client';
 import { signIn } from '@/strings';
-import { useAct } from '@/ui/act';
-import { Button } from '@/ui/Button';
-import { Failure } from '@/ui/Feedback';
+import { ActionForm } from '@/ui/ActionForm';
 import { Input } from '@/ui/Form';
+import { AddressForm, MailedSteps, NewPasswordInput } from './MailedSteps';
 import { dropMailedToken, mailedToken } from './mailedToken';
-import { Outside } from './Outside';
 
-type Step = 'address' | 'token' | 'done';
+const request = (email: string) => ask(api.POST('/v1/password-resets', { body: { email } }));
 
 export function ResetPassword() {
   const [known] = useState(() => mailedToken('gpm'));
-  const [step, setStep] = useState<Step>(known ? 'token' : 'address');
   return (
-    <Outside title={signIn.resetTitle}>
-      {step === 'address' && <Address onDone={() => setStep('token')} />}
-      {step === 'token' && <NewPassword known={known} onDone={() => setStep('done')} />}
-      {step === 'done' && <p role="status">{signIn.resetDone}</p>}
-      <p className="mt-5 text-center text-sm">
-        <Link to="/sign-in" className="text-accent-ink underline">
-          {signIn.haveAccount}
-        </Link>
-      </p>
-    </Outside>
-  );
-}
-
-function Address({ onDone }: { onDone: () => void }) {
-  const [email, setEmail] = useState('');
-  const { busy, error, act } = useAct();
-  const submit = async () => {
-    if (await act(() => ask(api.POST('/v1/password-resets', { body: { email } })))) onDone();
-  };
-  return (
-    <form
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
+    <MailedSteps
+      title={signIn.resetTitle}
+      known={known}
+      done={signIn.resetDone}
+      address={(onDone) => <AddressForm label={signIn.resetSubmit} work={request} onDone={onDone} />}
     >
-      <Input
-        label={signIn.email}
-        type="email"
-        required
-        autoComplete="username"
-        value={email}
-        onChange={(event) => setEmail(event.target.value)}
-      />
-      {error !== undefined && <Failure error={error} />}
-      <Button type="submit" kind="primary" busy={busy} className="w-full">
-        {signIn.resetSubmit}
-      </Button>
-    </form>
+      {(onDone) => <NewPassword known={known} onDone={onDone} />}
+    </MailedSteps>
   );
 }
 
 function NewPassword({ known, onDone }: { known: string; onDone: () => void }) {
   const [token, setToken] = useState(known);
   const [password, setPassword] = useState('');
-  const { busy, error, act } = useAct();
-  const submit = async () => {
-    const isSet = await act(() =>
-      ask(api.POST('/v1/password-resets/confirm', { body: { token, password } })),
-    );
-    if (!isSet) return;
+  const done = () => {
     dropMailedToken();
     onDone();
   };
   return (
-    <form
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
+    <ActionForm
+      label={signIn.resetConfirm}
+      work={() => ask(api.POST('/v1/password-resets/confirm', { body: { token, password } }))}
+      onDone={done}
+      kind="primary"
+      isWide
     >
       <p>{signIn.resetLead}</p>
       <Input
@@ -88,20 +47,7 @@ function NewPassword({ known, onDone }: { known: string; onDone: () => void }) {
         value={token}
         onChange={(event) => setToken(event.target.value)}
       />
-      <Input
-        label={signIn.newPassword}
-        hint={signIn.passwordHint}
-        type="password"
-        required
-        minLength={12}
-        autoComplete="new-password"
-        value={password}
-        onChange={(event) => setPassword(event.target.value)}
-      />
-      {error !== undefined && <Failure error={error} />}
-      <Button type="submit" kind="primary" busy={busy} className="w-full">
-        {signIn.resetConfirm}
-      </Button>
-    </form>
+      <NewPasswordInput value={password} onChange={setPassword} />
+    </ActionForm>
   );
 }
