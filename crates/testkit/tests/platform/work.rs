@@ -18,15 +18,22 @@ use uuid::Uuid;
 
 const KIND: &str = "probe";
 
+/// What every visit of a probe comes to.
+enum Visit {
+    Works,
+    Fails,
+    Panics,
+}
+
 /// Counts its visits in the database, so that a rolled-back visit does not count.
 struct Probe {
-    fails: bool,
+    visit: Visit,
     acted: Arc<AtomicUsize>,
 }
 
 impl Probe {
     fn new() -> Self {
-        Self { fails: false, acted: Arc::default() }
+        Self { visit: Visit::Works, acted: Arc::default() }
     }
 }
 
@@ -43,37 +50,15 @@ impl Reconciler for Probe {
     }
     async fn act(&self, _: &Uuid) -> Result<(), sqlx::Error> {
         self.acted.fetch_add(1, Ordering::SeqCst);
-        if self.fails { Err(sqlx::Error::Protocol("the port failed".into())) } else { Ok(()) }
+        match self.visit {
+            Visit::Works => Ok(()),
+            Visit::Fails => Err(sqlx::Error::Protocol("the port failed".into())),
+            Visit::Panics => panic!("planted in a visit"),
+        }
     }
     fn decide(&self, _: &Uuid, (): ()) {}
     async fn apply(&self, tx: &mut Tx, id: Uuid, (): ()) -> Result<Next, sqlx::Error> {
         sqlx::query("INSERT INTO visits (id) VALUES ($1)").bind(id).execute(tx.conn()).await?;
-        Ok(Next::Done)
-    }
-    async fn overdue(&self, _: &mut Tx, _: i64) -> sqlx::Result<Vec<Uuid>> {
-        Ok(Vec::new())
-    }
-}
-
-/// Breaks down at every visit.
-struct Panicking;
-
-impl Reconciler for Panicking {
-    const KIND: &'static str = KIND;
-    const LANE: kernel::work::Lane = kernel::work::Lane { name: "test", slots: 4 };
-    type Seen = Uuid;
-    type Found = ();
-    type Verdict = ();
-    type Error = sqlx::Error;
-
-    async fn load(&self, _: &mut Tx, id: Uuid) -> Result<Option<Uuid>, sqlx::Error> {
-        Ok(Some(id))
-    }
-    async fn act(&self, _: &Uuid) -> Result<(), sqlx::Error> {
-        panic!("planted in a visit")
-    }
-    fn decide(&self, _: &Uuid, (): ()) {}
-    async fn apply(&self, _: &mut Tx, _: Uuid, (): ()) -> Result<Next, sqlx::Error> {
         Ok(Next::Done)
     }
     async fn overdue(&self, _: &mut Tx, _: i64) -> sqlx::Result<Vec<Uuid>> {
@@ -154,7 +139,7 @@ async fn work_that_keeps_failing_is_shown_and_can_be_tried_again() {
     let acted = Arc::new(AtomicUsize::new(0));
     for _ in 0..3 {
         let mut workers = Workers::default();
-        workers.add(Probe { fails: true, acted: acted.clone() });
+        workers.add(Probe { visit: Visit::Fails, acted: acted.clone() });
         workers.settle(db, settings()).await.unwrap();
         db.clock.advance(Duration::from_secs(1));
     }
@@ -180,7 +165,7 @@ async fn panicking_visit_is_a_failure_that_a_person_sees() {
     wake(db, Uuid::now_v7()).await;
     let stop = CancellationToken::new();
     let mut workers = Workers::default();
-    workers.add(Panicking);
+    workers.add(Probe { visit: Visit::Panics, acted: Arc::default() });
     let settings = || Settings { slowest_retry: Duration::from_millis(10), ..settings() };
     let running = tokio::spawn(workers.run(db.clone(), settings, stop.clone()));
     eventually("a person to be asked", || async {
@@ -245,7 +230,7 @@ async fn a_changed_policy_reaches_workers_that_run() {
     let world = world().await;
     let app = world.server.app.clone();
     let mut workers = Workers::default();
-    workers.add(Probe { fails: true, acted: Arc::default() });
+    workers.add(Probe { visit: Visit::Fails, acted: Arc::default() });
     let stop = CancellationToken::new();
     let settings = {
         let app = app.clone();
