@@ -220,7 +220,7 @@ CREATE POLICY own ON organizations FOR SELECT TO gpuaas_person
   USING (EXISTS (SELECT FROM memberships WHERE memberships.organization_id = organizations.id AND memberships.user_id = (SELECT scope_user())));
 CREATE POLICY create_own ON organizations FOR INSERT TO gpuaas_person WITH CHECK (true);
 
--- Signing in and recognising callers.
+-- Signing in and recognizing callers.
 GRANT SELECT, INSERT, UPDATE ON users, sessions, refresh_tokens, identity_links TO gpuaas_identity;
 -- UPDATE is for locking: a start is taken by one request, and no other waits for it.
 GRANT SELECT, INSERT, UPDATE, DELETE ON oidc_starts TO gpuaas_identity;

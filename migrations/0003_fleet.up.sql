@@ -71,7 +71,7 @@ CREATE INDEX node_certificates_by_node ON node_certificates (node_id);
 CREATE INDEX node_certificates_revoked ON node_certificates (revoked_at) WHERE revoked_at IS NOT NULL;
 
 -- not tenant data: how hosts join the platform
-CREATE TABLE enrolment_tokens (
+CREATE TABLE enrollment_tokens (
   id uuid PRIMARY KEY,
   hash bytea NOT NULL UNIQUE,
   pool_id uuid NOT NULL REFERENCES pools (id),
@@ -201,6 +201,6 @@ CREATE POLICY system ON ssh_keys TO gpuaas_system USING (true) WITH CHECK (true)
 GRANT SELECT ON regions, skus, prices TO gpuaas_person, gpuaas_tenant, gpuaas_operator, gpuaas_system;
 GRANT INSERT, UPDATE ON regions, skus TO gpuaas_operator, gpuaas_system;
 GRANT INSERT ON prices TO gpuaas_operator, gpuaas_system;
-GRANT SELECT, INSERT, UPDATE ON pools, nodes, node_certificates, enrolment_tokens, slots, node_changes, node_heartbeats
+GRANT SELECT, INSERT, UPDATE ON pools, nodes, node_certificates, enrollment_tokens, slots, node_changes, node_heartbeats
   TO gpuaas_operator, gpuaas_system;
-GRANT DELETE ON node_certificates, enrolment_tokens TO gpuaas_system;
+GRANT DELETE ON node_certificates, enrollment_tokens TO gpuaas_system;

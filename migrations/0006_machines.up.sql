@@ -49,7 +49,7 @@ CREATE TABLE machines (
   is_dirty boolean NOT NULL DEFAULT false,
   reason text,
   -- The token that its deployment carries; sealed until it is spent.
-  token_id uuid REFERENCES enrolment_tokens (id),
+  token_id uuid REFERENCES enrollment_tokens (id),
   token bytea,
   node_id uuid REFERENCES nodes (id),
   created_at timestamptz NOT NULL DEFAULT app_now(),

@@ -1,4 +1,4 @@
--- Wallets, and what is held in them for what was asked for: an authorisation,
+-- Wallets, and what is held in them for what was asked for: an authorization,
 -- as a card knows it. Neither stores a balance.
 
 -- One row per organization and currency, for creates to take turns at.

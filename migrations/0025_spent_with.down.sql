@@ -1,2 +1,2 @@
 ALTER TABLE gateways DROP COLUMN joined_with;
-ALTER TABLE enrolment_tokens DROP COLUMN used_with;
+ALTER TABLE enrollment_tokens DROP COLUMN used_with;

@@ -63,7 +63,7 @@ install_missing() {
 cargo_tool() {
     have "$1" && return
     echo "compiling $1 $2 (once)"
-    # Without optimisation they build in a third of the time and run fast enough;
+    # Without optimization they build in a third of the time and run fast enough;
     # one target folder lets them share what they have in common.
     CARGO_TARGET_DIR="$PWD/target/tools" cargo install --quiet --locked --debug "$1@$2"
 }

@@ -42,7 +42,7 @@ test('a node is cordoned and put back, with a reason', async () => {
 });
 
 test('enrolling shows the one line to paste, once', async () => {
-  await page.getByRole('link', { name: 'Enrolment' }).click();
+  await page.getByRole('link', { name: 'Enrollment' }).click();
   await page.getByRole('button', { name: 'New token' }).first().click();
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
   const line = await page.getByText(/^GPUAAS_NODE_TOKEN=/).textContent();

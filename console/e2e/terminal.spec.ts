@@ -82,15 +82,15 @@ test('no ticket is in any address, and none stays in the page', async () => {
   expect(kept).not.toMatch(/gpt_|gpuaas\.ticket/);
 });
 
-test('colours are shown although the page may have no styles inside', async () => {
-  await typeLine(page, `printf '\\033[38;2;1;119;110mtrue-colour\\033[0m\\n'`);
-  await showsLine(page, 'true-colour');
-  const colour = await screen(page)
+test('colors are shown although the page may have no styles inside', async () => {
+  await typeLine(page, `printf '\\033[38;2;1;119;110mtrue-color\\033[0m\\n'`);
+  await showsLine(page, 'true-color');
+  const color = await screen(page)
     .locator('span')
-    .filter({ hasText: /^true-colour/ })
+    .filter({ hasText: /^true-color/ })
     .first()
     .evaluate((it) => getComputedStyle(it).color);
-  expect(colour).toBe('rgb(1, 119, 110)');
+  expect(color).toBe('rgb(1, 119, 110)');
 });
 
 test('the window is as large as the shell believes', async () => {

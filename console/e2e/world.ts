@@ -121,7 +121,7 @@ export async function fill(server: Server): Promise<{ members: Places; operators
   const operators = {
     fleet: '/platform/fleet',
     node: `/platform/nodes/${nodes.items[0]?.id}`,
-    enrolment: '/platform/enrolment',
+    enrollment: '/platform/enrollment',
     maintenance: '/platform/maintenance',
     skus: '/platform/skus',
     pools: '/platform/pools',

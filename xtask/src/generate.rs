@@ -10,7 +10,7 @@ use crate::{reach, tidy};
 /// Every generated file: its path from the workspace root, and its content.
 pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, GenerateError> {
     let all = contract::generated().into_iter().chain(control::documents::generated());
-    let tasks = (PathBuf::from("docs/generated/tasks.md"), protocol::catalogue());
+    let tasks = (PathBuf::from("docs/generated/tasks.md"), protocol::catalog());
     let python = crate::python::documents(&contract::openapi::document());
     let page = PathBuf::from(reach::PAGE);
     let coverage = tidy::tracked(root).and_then(|files| reach::document(&files));

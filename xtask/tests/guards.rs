@@ -1,5 +1,5 @@
 //! Every guard that is not a tidy rule is shown a planted violation, through the
-//! same make target that CI runs, and must refuse it; and a clean neighbour, which
+//! same make target that CI runs, and must refuse it; and a clean neighbor, which
 //! must pass. They need the guards' tools, so `make guards` runs them.
 
 use std::path::{Path, PathBuf};
@@ -139,7 +139,7 @@ fn an_unused_dependency_is_refused() {
     Tree::new("unused", dependency, "pub fn f() {}\n").is_refused("unused", "serde");
 }
 
-/// A tree whose only dependency is a crate of this name and licence.
+/// A tree whose only dependency is a crate of this name and license.
 fn depending_on(folder: &str, name: &str, license: &str) -> Tree {
     let tree = Tree::new(folder, &format!("[dependencies]\n{name} = {{ path = \"{name}\" }}\n"), "");
     let manifest = MANIFEST.replace("planted", name).replace("MIT", license);
@@ -151,9 +151,9 @@ fn depending_on(folder: &str, name: &str, license: &str) -> Tree {
 
 #[test]
 #[ignore = "make guards"]
-fn a_licence_that_is_not_allowed_is_refused() {
-    depending_on("licence-clean", "harmless", "MIT").passes("deny");
-    depending_on("licence", "harmless", "AGPL-3.0-only").is_refused("deny", "AGPL-3.0");
+fn a_license_that_is_not_allowed_is_refused() {
+    depending_on("license-clean", "harmless", "MIT").passes("deny");
+    depending_on("license", "harmless", "AGPL-3.0-only").is_refused("deny", "AGPL-3.0");
 }
 
 #[test]

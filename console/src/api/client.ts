@@ -1,13 +1,13 @@
 /** The API as typed calls. Tokens, repeated requests and problems are seen to here. */
 
 import createClient from 'openapi-fetch';
-import { authorised } from '@/session/authorised';
+import { authorized } from '@/session/authorized';
 import type { components, paths } from './generated/schema';
 import { toError } from './problem';
 
 export type Schemas = components['schemas'];
 
-export const api = createClient<paths>({ fetch: authorised });
+export const api = createClient<paths>({ fetch: authorized });
 
 /** The answer itself, or a problem thrown. */
 export async function ask<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {

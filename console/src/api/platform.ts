@@ -31,9 +31,9 @@ export const poolsQuery = () =>
       (await ask(api.GET('/v1/platform/pools', { params: { query: { limit: 200 } } }))).items,
   });
 
-export const enrolmentTokensQuery = () =>
-  paged<Schemas['EnrolmentToken']>(['enrolment_token'], (cursor) =>
-    ask(api.GET('/v1/platform/enrolment-tokens', { params: { query: { limit: 50, cursor } } })),
+export const enrollmentTokensQuery = () =>
+  paged<Schemas['EnrollmentToken']>(['enrollment_token'], (cursor) =>
+    ask(api.GET('/v1/platform/enrollment-tokens', { params: { query: { limit: 50, cursor } } })),
   );
 
 export const allOrganizationsQuery = (name?: string) =>
@@ -201,10 +201,10 @@ export const revenueQuery = (since: string) =>
     queryFn: () => ask(api.GET('/v1/platform/revenue', { params: { query: { since } } })),
   });
 
-export const utilisationQuery = (since: string) =>
+export const utilizationQuery = (since: string) =>
   queryOptions({
-    queryKey: ['usage', 'utilisation', since],
-    queryFn: () => ask(api.GET('/v1/platform/utilisation', { params: { query: { since } } })),
+    queryKey: ['usage', 'utilization', since],
+    queryFn: () => ask(api.GET('/v1/platform/utilization', { params: { query: { since } } })),
   });
 
 /** The ids that pages name organizations by, with their names. */

@@ -40,7 +40,7 @@ export const PLACES: readonly Place[] = [
   { name: names.fleet, icon: 'fleet', to: '/platform/fleet', group: 'hardware' },
   { name: names.machines, icon: 'allocations', to: '/platform/machines', group: 'hardware' },
   { name: names.agents, icon: 'robot', to: '/platform/agents', group: 'hardware' },
-  { name: names.enrol, icon: 'enrol', to: '/platform/enrolment', group: 'hardware' },
+  { name: names.enroll, icon: 'enroll', to: '/platform/enrollment', group: 'hardware' },
   { name: names.maintenance, icon: 'work', to: '/platform/maintenance', group: 'hardware' },
   { name: names.pools, icon: 'project', to: '/platform/pools', group: 'hardware' },
   { name: names.gateways, icon: 'out', to: '/platform/gateways', group: 'hardware' },

@@ -75,7 +75,7 @@ export const launch = {
   submit: 'Launch',
   command: 'The same from a terminal',
   noSkus: 'Nothing is on offer',
-  noSkusLead: 'Operators put SKUs on offer and enrol hosts; then they are shown here.',
+  noSkusLead: 'Operators put SKUs on offer and enroll hosts; then they are shown here.',
   noProject: 'Create a project first',
   noProjectLead: 'Allocations belong to a project.',
 } as const;

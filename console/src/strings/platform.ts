@@ -5,7 +5,7 @@ export const platform = {
   whyHint: 'Kept in the audit log.',
   fleet: {
     title: 'Fleet',
-    lead: 'Every node, coloured by how it stands. Filled is what is taken.',
+    lead: 'Every node, colored by how it stands. Filled is what is taken.',
     nodes: 'Nodes',
     gpus: 'GPUs',
     free: 'Free',
@@ -27,9 +27,9 @@ export const platform = {
     seen: 'Last heard',
     agent: 'Agent',
     emptyTitle: 'No nodes yet',
-    emptyLead: 'Enrol a host: make a token and paste one line on it.',
-    command: 'gpuaas enrolment-tokens create --pool hall-a',
-    enrol: 'Enrol a host',
+    emptyLead: 'Enroll a host: make a token and paste one line on it.',
+    command: 'gpuaas enrollment-tokens create --pool hall-a',
+    enroll: 'Enroll a host',
     legend: {
       ready: 'Ready',
       busy: 'Changing',
@@ -65,8 +65,8 @@ export const platform = {
     attest: 'Attest that it was wiped',
     attestLead: 'You say that it was wiped or installed anew; it may serve anybody again.',
   },
-  enrol: {
-    title: 'Enrolment',
+  enroll: {
+    title: 'Enrollment',
     lead: 'A host becomes a node with a token that works once.',
     create: 'New token',
     pool: 'Pool',
@@ -76,10 +76,10 @@ export const platform = {
     then: 'Then start the agent',
     expires: 'Expires',
     revokeTitle: 'Revoke this token?',
-    revokeLead: 'No host can enrol with it any more. A node that it made stays until you retire it.',
+    revokeLead: 'No host can enroll with it any more. A node that it made stays until you retire it.',
     emptyTitle: 'No tokens',
     emptyLead: 'Make one for each host that should join.',
-    command: 'gpuaas enrolment-tokens create --pool hall-a',
+    command: 'gpuaas enrollment-tokens create --pool hall-a',
     noPools: 'Make a pool first: gpuaas pools create',
   },
   skus: {

@@ -48,7 +48,7 @@ export const shell = {
     notifications: 'Notifications',
     account: 'Account',
     fleet: 'Fleet',
-    enrol: 'Enrolment',
+    enroll: 'Enrollment',
     skus: 'SKUs & prices',
     organizations: 'Organizations',
     policies: 'Policies',

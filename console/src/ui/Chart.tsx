@@ -1,4 +1,4 @@
-/** Lines and bars over time, drawn by uPlot in the theme's colours. */
+/** Lines and bars over time, drawn by uPlot in the theme's colors. */
 
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';

@@ -30,7 +30,7 @@ const PATHS = {
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   external: 'M14 4h6v6M20 4l-9 9M18 14v6H4V6h6',
   fleet: 'M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h6v6h-6z',
-  enrol: 'M4 5h16v9H4zM9 20h6M12 14v6M12 7v4M10 9h4',
+  enroll: 'M4 5h16v9H4zM9 20h6M12 14v6M12 7v4M10 9h4',
   tag: 'M4 4h8l8 8-8 8-8-8zM8 8h.01',
   building: 'M5 20V4h10v16M15 10h4v10M3 20h18M8 8h4M8 12h4M8 16h4',
   policy: 'M12 3l8 3v6c0 5-4 8-8 9-4-1-8-4-8-9V6z',

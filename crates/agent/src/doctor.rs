@@ -53,7 +53,7 @@ pub async fn examine(folder: &Path, config: &Config) -> Vec<Finding> {
     ];
     findings.extend(crate::linux::outlook::examine(config).await);
     findings.extend(gpus(config));
-    findings.extend(enrolment(folder).await);
+    findings.extend(enrollment(folder).await);
     findings
 }
 
@@ -143,18 +143,18 @@ fn device_files() -> Option<Finding> {
     })
 }
 
-async fn enrolment(folder: &Path) -> Vec<Finding> {
+async fn enrollment(folder: &Path) -> Vec<Finding> {
     // Looking must not make the folder.
     let known = if folder.exists() { StateFolder::open(folder) } else { Err(StateError::NotEnrolled) };
     let identity = match known.and_then(|folder| folder.identity()) {
         Ok(identity) => identity,
         Err(StateError::NotEnrolled) => {
             let advice = "run gpuaas-node enroll with a token from the control plane";
-            return vec![Finding::new("enrolment", Verdict::Warning, "not enrolled", advice)];
+            return vec![Finding::new("enrollment", Verdict::Warning, "not enrolled", advice)];
         }
-        Err(error) => return vec![Finding::new("enrolment", Verdict::Broken, error.to_string(), "enrol anew")],
+        Err(error) => return vec![Finding::new("enrollment", Verdict::Broken, error.to_string(), "enroll anew")],
     };
-    let mut findings = vec![Finding::good("enrolment", format!("{} at {}", identity.node_id, identity.url))];
+    let mut findings = vec![Finding::good("enrollment", format!("{} at {}", identity.node_id, identity.url))];
     let clock = ControlClock::default();
     let reach = async {
         let trust = Trust::in_roots(&identity.roots).map_err(|error| LinkError::Garbled(error.to_string()))?;
@@ -166,7 +166,7 @@ async fn enrolment(folder: &Path) -> Vec<Finding> {
     findings.push(match reach.await {
         Ok(_) => Finding::good("control plane", "answers"),
         Err(LinkError::Refused { problem, .. }) if is_about_us(&problem.code) => {
-            let advice = "enrol anew with a fresh token";
+            let advice = "enroll anew with a fresh token";
             Finding::new("control plane", Verdict::Broken, format!("answers {}", problem.code), advice)
         }
         Err(LinkError::Refused { status, .. }) => Finding::good("control plane", format!("answers ({status})")),
@@ -186,7 +186,7 @@ fn is_about_us(code: &str) -> bool {
 fn certificate(identity: &crate::identity::Identity) -> Finding {
     let (from, until) = match identity.pair.lifetime() {
         Ok(life) => life,
-        Err(error) => return Finding::new("certificate", Verdict::Broken, error.to_string(), "enrol anew"),
+        Err(error) => return Finding::new("certificate", Verdict::Broken, error.to_string(), "enroll anew"),
     };
     // The one place where the host's clock is looked at: to judge the clock itself.
     let now = rustls::pki_types::UnixTime::now().as_secs();
@@ -196,7 +196,7 @@ fn certificate(identity: &crate::identity::Identity) -> Finding {
         return Finding::new("clock", Verdict::Broken, format!("before the certificate's start {from}"), advice);
     }
     if now > at(until) {
-        let advice = "start the agent: it renews within the window; check this host's clock, or enrol anew";
+        let advice = "start the agent: it renews within the window; check this host's clock, or enroll anew";
         return Finding::new("certificate", Verdict::Broken, format!("ended {until}"), advice);
     }
     Finding::good("certificate", format!("until {until}; the clock agrees"))

@@ -8,7 +8,7 @@ use protocol::{EnrollAnswer, EnrollRequest, Inventory, PROTOCOL, is_supported, p
 use std::time::Duration;
 use trust::{Asked, ControlClock, PairError, Trust, TrustError};
 
-const LIMIT: Duration = Duration::from_secs(60); // bound: thousands may enrol at the same moment
+const LIMIT: Duration = Duration::from_secs(60); // bound: thousands may enroll at the same moment
 
 #[derive(Debug, thiserror::Error)]
 pub enum EnrollError {

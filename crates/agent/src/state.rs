@@ -14,7 +14,7 @@ use trust::{Asked, PairError};
 pub enum StateError {
     #[error("{path} cannot be read or written; run as the user that owns it, usually root")]
     Io { path: PathBuf, source: io::Error },
-    #[error("{path} is not what the agent wrote; remove it and enrol anew")]
+    #[error("{path} is not what the agent wrote; remove it and enroll anew")]
     Damaged { path: PathBuf, source: serde_json::Error },
     #[error("this host is not enrolled; run gpuaas-node enroll first")]
     NotEnrolled,

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_problem_of_the_catalogue_has_the_exit_code_of_its_class() {
+    fn every_problem_of_the_catalog_has_the_exit_code_of_its_class() {
         let code = |it: Code| Failure::from(ClientError::Problem(Box::new(it.problem("x", "c-1")))).exit_code();
         assert_eq!(code(Code::Unauthenticated), 3);
         assert_eq!(code(Code::Forbidden), 4);

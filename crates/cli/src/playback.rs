@@ -49,7 +49,7 @@ pub async fn play(recording: &str, pace: Pace) -> Done {
         out.write_all(text.as_bytes()).await?;
         out.flush().await?;
     }
-    // Colours and modes that the recording left behind are not the reader's.
+    // Colors and modes that the recording left behind are not the reader's.
     if std::io::stdout().is_terminal() {
         out.write_all(b"\x1b[0m\x1b[?25h\r\n").await?;
         out.flush().await?;

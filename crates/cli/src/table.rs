@@ -168,7 +168,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Control characters could move the cursor or colour the terminal.
+/// Control characters could move the cursor or color the terminal.
 pub fn harmless(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { it.escape_unicode().to_string() } else { it.to_string() }).collect()
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use url::Url;
 
-use crate::{ClientError, request::unserialisable};
+use crate::{ClientError, request::unserializable};
 
 /// Checks where the server is said to be.
 pub(crate) fn base(text: &str) -> Result<Url, ClientError> {
@@ -32,8 +32,8 @@ pub(crate) fn build(
     path: &impl serde::Serialize,
     query: &impl serde::Serialize,
 ) -> Result<Url, ClientError> {
-    let path = serde_json::to_value(path).map_err(unserialisable)?;
-    let query = serde_json::to_value(query).map_err(unserialisable)?;
+    let path = serde_json::to_value(path).map_err(unserializable)?;
+    let query = serde_json::to_value(query).map_err(unserializable)?;
     let mut url = base.clone();
     {
         let mut segments = url

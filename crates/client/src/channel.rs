@@ -19,7 +19,7 @@ use crate::{
     Client, ClientError, address,
     answer::{Answer, malformed},
     client::connector,
-    request::{Prepared, unserialisable},
+    request::{Prepared, unserializable},
 };
 
 /// An open channel that speaks its frame types.
@@ -100,7 +100,7 @@ impl<C: Channel> Conversation<C> {
     }
 
     pub async fn say(&mut self, frame: &C::FromClient) -> Result<(), ClientError> {
-        let text = serde_json::to_string(frame).map_err(unserialisable)?;
+        let text = serde_json::to_string(frame).map_err(unserializable)?;
         self.socket.send(Message::Text(text.into())).await.map_err(|error| self.lost(error))
     }
 

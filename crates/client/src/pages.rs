@@ -3,7 +3,7 @@
 use contract::{Endpoint, Nothing, Page, Payload};
 use serde_json::Value;
 
-use crate::{Client, ClientError, Request, request::unserialisable};
+use crate::{Client, ClientError, Request, request::unserializable};
 
 /// An endpoint that answers with a page of items.
 pub trait List: Endpoint<Path: Clone> {
@@ -73,7 +73,7 @@ impl<'a, E: List> Pages<'a, E> {
 /// Every list has a `cursor`, but their query types share nothing else; so
 /// the cursor is set in the JSON form.
 fn at_cursor<E: Endpoint>(query: &E::Query, cursor: &str) -> Result<E::Query, ClientError> {
-    let mut fields = serde_json::to_value(query).map_err(unserialisable)?;
+    let mut fields = serde_json::to_value(query).map_err(unserializable)?;
     fields["cursor"] = Value::from(cursor);
-    serde_json::from_value(fields).map_err(unserialisable)
+    serde_json::from_value(fields).map_err(unserializable)
 }

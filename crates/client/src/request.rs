@@ -31,7 +31,7 @@ impl<E: Endpoint> Request<E> {
         let info = E::INFO;
         let url = address::build(base, info.path, &self.path, &self.query)?;
         let body =
-            if is_nothing::<E::Body>() { None } else { Some(serde_json::to_vec(&self.body).map_err(unserialisable)?) };
+            if is_nothing::<E::Body>() { None } else { Some(serde_json::to_vec(&self.body).map_err(unserializable)?) };
         let key = if info.policy.idempotency.needs_key() { Some(key_header(&self.key)?) } else { None };
         Ok(Prepared {
             operation: info.operation,
@@ -68,7 +68,7 @@ impl Prepared {
     }
 }
 
-pub(crate) fn unserialisable(error: serde_json::Error) -> ClientError {
+pub(crate) fn unserializable(error: serde_json::Error) -> ClientError {
     ClientError::Unsendable(format!("a value has no JSON form: {error}"))
 }
 

@@ -380,7 +380,7 @@ moved_event! {
 }
 moved_event! {
     /// Its project no longer waits for it.
-    AllocationCancelled = "allocation.cancelled"
+    AllocationCanceled = "allocation.canceled"
 }
 moved_event! {
     /// Its lease ended.

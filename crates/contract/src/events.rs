@@ -77,7 +77,7 @@ channel! {
 pub fn platform_permission(subject: &str) -> Permission {
     match subject.split('.').next().unwrap_or_default() {
         "node" | "pool" | "region" | "sku" | "price" | "machine" | "provider" | "agent_update" | "gateway"
-        | "enrolment_token" | "maintenance_window" => Permission::PlatformFleetRead,
+        | "enrollment_token" | "maintenance_window" => Permission::PlatformFleetRead,
         "allocation" | "quota" => Permission::PlatformAllocationsRead,
         "journal" | "wallet" | "payment" | "refund" | "invoice" | "budget" | "correction" => {
             Permission::PlatformLedgerRead

@@ -51,7 +51,7 @@ kinds! {
     Pool = "pool",
     Node = "node",
     Slot = "slot",
-    EnrolmentToken = "enrol",
+    EnrollmentToken = "enroll",
     Sku = "sku",
     Price = "price",
     Quota = "quota",
@@ -98,7 +98,7 @@ pub type RegionId = Id<Region>;
 pub type PoolId = Id<Pool>;
 pub type NodeId = Id<Node>;
 pub type SlotId = Id<Slot>;
-pub type EnrolmentTokenId = Id<EnrolmentToken>;
+pub type EnrollmentTokenId = Id<EnrollmentToken>;
 pub type SkuId = Id<Sku>;
 pub type PriceId = Id<Price>;
 pub type QuotaId = Id<Quota>;

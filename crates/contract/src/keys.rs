@@ -77,7 +77,7 @@ list_query! {
 pub struct Key {
     pub id: KeyId,
     pub name: Name,
-    /// The first characters of the secret, to recognise it by.
+    /// The first characters of the secret, to recognize it by.
     pub prefix: String,
     pub scopes: Vec<Open<Permission>>,
     pub created_at: Timestamp,

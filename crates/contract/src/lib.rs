@@ -36,7 +36,7 @@ pub mod budgets;
 pub mod capacity;
 pub mod corrections;
 pub mod dead_letters;
-pub mod enrolment_tokens;
+pub mod enrollment_tokens;
 pub mod events;
 pub mod gateways;
 pub mod invitations;

@@ -70,7 +70,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Forget a failed machine without asking MAAS anything, such as one that burnt down.
+    /// Forget a failed machine without asking MAAS anything, such as one that burned down.
     AbandonMachine = POST "/v1/platform/machines/{machine_id}/abandon" {
         path: MachinePath,
         body: Because,
@@ -237,8 +237,8 @@ moved_event! {
     MachineEnrolled = "machine.enrolled"
 }
 moved_event! {
-    /// The agent of a machine did not enrol in time; the machine is given back.
-    MachineEnrolTimedOut = "machine.enrol_timed_out"
+    /// The agent of a machine did not enroll in time; the machine is given back.
+    MachineEnrollTimedOut = "machine.enroll_timed_out"
 }
 moved_event! {
     /// A machine is to be erased and given back.

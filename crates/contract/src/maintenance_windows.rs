@@ -133,7 +133,7 @@ words! {
         Planned = "planned",
         Active = "active",
         Over = "over",
-        Cancelled = "cancelled",
+        Canceled = "canceled",
     }
 }
 
@@ -175,5 +175,5 @@ moved_event! {
 }
 moved_event! {
     /// A maintenance window was called off.
-    MaintenanceWindowCancelled = "maintenance_window.cancelled"
+    MaintenanceWindowCanceled = "maintenance_window.canceled"
 }

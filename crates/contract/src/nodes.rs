@@ -416,7 +416,7 @@ event! {
     NodeHealthChanged = "node.health_changed" { id: NodeId, health: Open<NodeHealth>, reason: Option<String> }
 }
 event! {
-    /// What a node was known by no longer works; it must enrol again.
+    /// What a node was known by no longer works; it must enroll again.
     NodeCertificatesRevoked = "node.certificates_revoked" { id: NodeId }
 }
 event! {

@@ -169,7 +169,7 @@ words! {
         /// The provider refused it; nothing was paid.
         Failed = "failed",
         /// Nobody paid in time; nothing was paid.
-        Cancelled = "cancelled",
+        Canceled = "canceled",
         /// The payer's bank took it back until a dispute is decided.
         Disputed = "disputed",
         /// A dispute was lost; the money is gone.
@@ -279,7 +279,7 @@ moved_event! {
 }
 moved_event! {
     /// Nobody paid in time.
-    PaymentCancelled = "payment.cancelled"
+    PaymentCanceled = "payment.canceled"
 }
 moved_event! {
     /// The payer's bank took a payment back until a dispute is decided.

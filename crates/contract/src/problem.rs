@@ -1,5 +1,5 @@
-//! The one error shape that leaves the server, and the catalogue of its codes.
-//! `docs/generated/errors.md` prints the catalogue.
+//! The one error shape that leaves the server, and the catalog of its codes.
+//! `docs/generated/errors.md` prints the catalog.
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ pub struct CodeInfo {
     pub advice: &'static str,
 }
 
-macro_rules! catalogue {
+macro_rules! catalog {
     ($($(#[doc = $doc:literal])* $code:ident = $status:literal $name:literal $title:literal => $advice:literal;)+) => {
         /// Every problem that the API can answer.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,7 +66,7 @@ macro_rules! catalogue {
     };
 }
 
-catalogue! {
+catalog! {
     InvalidPath = 400 "invalid_path" "A part of the address is malformed" => "Use ids exactly as the API printed them.";
     InvalidQuery = 400 "invalid_query" "A query parameter is malformed or unknown" => "Compare the parameters with the API document.";
     InvalidHeader = 400 "invalid_header" "A header is missing or malformed" => "Send the header as the detail says.";

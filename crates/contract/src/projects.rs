@@ -83,7 +83,7 @@ endpoint! {
 endpoint! {
     /// Delete a project and end everything in it.
     ///
-    /// Allocations are released and requests that wait are cancelled; what
+    /// Allocations are released and requests that wait are canceled; what
     /// `deletion-preview` lists ends. The project is `deleting` until nothing in
     /// it is live, then `deleted`.
     DeleteProject = DELETE "/v1/projects/{project_id}" {

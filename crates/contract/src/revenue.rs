@@ -22,9 +22,9 @@ endpoint! {
 
 endpoint! {
     /// Show how long GPUs were sold and how long they were there, day by day.
-    GetUtilisation = GET "/v1/platform/utilisation" {
+    GetUtilization = GET "/v1/platform/utilization" {
         query: DayRange,
-        returns: 200 Utilisation,
+        returns: 200 Utilization,
         auth: Platform(PlatformFleetRead),
         lane: Admin,
         idempotency: Natural,
@@ -64,15 +64,15 @@ pub struct RevenueLine {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Utilisation {
+pub struct Utilization {
     pub since: Timestamp,
     pub until: Timestamp,
     /// Every day, in order.
-    pub lines: Vec<UtilisationLine>,
+    pub lines: Vec<UtilizationLine>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UtilisationLine {
+pub struct UtilizationLine {
     /// Like `2026-11-15`.
     pub day: String,
     /// GPUs times the seconds that they ran for somebody.

@@ -132,16 +132,16 @@ macro_rules! words {
 mod tests {
     use super::*;
 
-    words! { Colour { Red = "red", Blue = "blue" } }
+    words! { Color { Red = "red", Blue = "blue" } }
 
     #[test]
     #[expect(clippy::cmp_owned, reason = "the comparison is what is tested")]
     fn answers_keep_unknown_words_and_requests_refuse_them() {
-        let open: Open<Colour> = serde_json::from_str("\"green\"").unwrap();
+        let open: Open<Color> = serde_json::from_str("\"green\"").unwrap();
         assert_eq!(open, Open::Unknown("green".into()));
         assert_eq!(serde_json::to_string(&open).unwrap(), "\"green\"");
-        assert!(open != Colour::Red && Open::from(Colour::Blue) == Colour::Blue);
-        let error = serde_json::from_str::<Colour>("\"green\"").unwrap_err().to_string();
+        assert!(open != Color::Red && Open::from(Color::Blue) == Color::Blue);
+        let error = serde_json::from_str::<Color>("\"green\"").unwrap_err().to_string();
         assert!(error.contains("expected one of red, blue"), "{error}");
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     events::Feed,
     gateways::{Doors, Live},
     http::{Readiness, Refusals, Turns, limiter::Limiter},
-    identity::{Oidc, Recogniser, passwords::Passwords, signing::Signing},
+    identity::{Oidc, Recognizer, passwords::Passwords, signing::Signing},
     mails::Sending,
     node_api::{Samples, Standings},
     placement::Placement,
@@ -29,7 +29,7 @@ pub struct App {
     pub keyring: Arc<Keyring>,
     pub policies: Policies,
     pub signing: Signing,
-    pub recogniser: Recogniser,
+    pub recognizer: Recognizer,
     pub passwords: Passwords,
     pub limiter: Limiter,
     pub turns: Turns,
@@ -64,7 +64,7 @@ pub struct App {
     pub payments: Option<Arc<dyn PaymentProvider>>,
     /// The external issuer, when one is configured.
     pub oidc: Option<Oidc>,
-    /// Cancelled when the process is asked to stop.
+    /// Canceled when the process is asked to stop.
     pub stopping: CancellationToken,
 }
 
@@ -128,7 +128,7 @@ impl App {
         let ca = Ca::load(db.clone(), keyring.clone(), intermediate_for).await?;
         crate::ssh_certificates::prepare(&db, &keyring).await?;
         let app = App {
-            recogniser: Recogniser::new(db.clone(), signing.clone(), policies.clone()),
+            recognizer: Recognizer::new(db.clone(), signing.clone(), policies.clone()),
             passwords: Passwords::default(),
             limiter: Limiter::new(redis.clone()),
             turns: Turns::default(),

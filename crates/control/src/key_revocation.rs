@@ -96,7 +96,7 @@ impl KeyKind {
             }
             KeyKind::NodeCa => {
                 "No host and no gateway is trusted any longer. Restart the servers, then enroll every host again \
-                 (`gpuaas enrolment-tokens create`, `gpuaas-node enroll`) and join every gateway again. Workloads go on \
+                 (`gpuaas enrollment-tokens create`, `gpuaas-node enroll`) and join every gateway again. Workloads go on \
                  meanwhile; nobody can be let in or out."
             }
             KeyKind::Seal => {

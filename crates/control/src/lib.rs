@@ -22,7 +22,7 @@ pub mod corrections;
 pub mod dead_letters;
 pub mod dev;
 pub mod documents;
-pub mod enrolment_tokens;
+pub mod enrollment_tokens;
 pub mod events;
 pub mod gateway_api;
 pub mod gateway_role;

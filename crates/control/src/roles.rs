@@ -257,7 +257,7 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) -> Result<
     tasks.spawn(app.ca.clone().run(app.policies.clone(), stop.clone()));
     tasks.spawn(listen_for_changes(app.clone(), stop.clone()));
     if roles.contains(&Role::Api) {
-        tasks.spawn(app.recogniser.last_used.clone().run(app.db.clone(), stop.clone()));
+        tasks.spawn(app.recognizer.last_used.clone().run(app.db.clone(), stop.clone()));
         if let Some(oidc) = app.oidc.clone() {
             tasks.spawn(oidc.run(stop.clone()));
         }
@@ -354,7 +354,7 @@ async fn listen_for_changes(app: Arc<App>, stop: CancellationToken) {
         let app = app.clone();
         move || {
             app.policies.forget();
-            app.recogniser.forget();
+            app.recognizer.forget();
         }
     };
     app.feed.clone().run(app.db.clone(), heard, started, stop).await;

@@ -33,7 +33,7 @@ impl Stale {
             app.policies.forget();
         }
         if self.callers {
-            app.recogniser.forget();
+            app.recognizer.forget();
         }
         if self.standings {
             app.standings.look_again();

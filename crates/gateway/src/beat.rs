@@ -51,7 +51,7 @@ pub async fn run(gateway: Arc<Gateway>) {
 }
 
 async fn beat(gateway: &Gateway, sessions: Vec<SessionBeat>) -> Result<BeatAnswer, GatewayError> {
-    let wanted = if is_ageing(gateway)? { Some(Asked::new()?) } else { None };
+    let wanted = if is_aging(gateway)? { Some(Asked::new()?) } else { None };
     let request = BeatRequest {
         protocol: PROTOCOL,
         version: gateway.settings.version.clone(),
@@ -87,7 +87,7 @@ async fn beat(gateway: &Gateway, sessions: Vec<SessionBeat>) -> Result<BeatAnswe
 }
 
 /// Whether two thirds of the certificate's life are over.
-fn is_ageing(gateway: &Gateway) -> Result<bool, GatewayError> {
+fn is_aging(gateway: &Gateway) -> Result<bool, GatewayError> {
     let renew_at = gateway.identity().pair.renew_at()?;
     Ok(gateway.clock.now().is_some_and(|now| now >= renew_at))
 }

@@ -60,7 +60,7 @@ pub struct Gateway {
     pub control: Control,
     pub hub: Hub,
     pub sessions: Sessions,
-    /// Everybody goes when it is cancelled.
+    /// Everybody goes when it is canceled.
     pub stop: CancellationToken,
     pub spool: recorder::Spool,
     /// Nobody is left.

@@ -1,6 +1,6 @@
 //! Wakes idle workers here and in the other replicas. A lost ring costs at most
 //! one poll interval, so rings are sent after commit, coalesced, and never
-//! inside a business transaction: NOTIFY serialises every commit that holds one.
+//! inside a business transaction: NOTIFY serializes every commit that holds one.
 
 use std::{sync::Arc, time::Duration};
 

@@ -24,7 +24,7 @@ use crate::{
 pub enum Scope {
     /// Sees nothing.
     Public,
-    /// Accounts and credentials, to sign in and to recognise callers.
+    /// Accounts and credentials, to sign in and to recognize callers.
     Identity,
     /// One person's own things.
     Person(Uuid),

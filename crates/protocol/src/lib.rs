@@ -3,7 +3,7 @@
 
 pub mod agent_binary;
 pub mod canonical;
-mod catalogue;
+mod catalog;
 mod endorsement;
 pub mod gateway;
 mod inventory;
@@ -18,7 +18,7 @@ mod task;
 mod telemetry;
 mod verb;
 
-pub use catalogue::catalogue;
+pub use catalog::catalog;
 pub use endorsement::{Endorsement, TrustSet, TrustVersion};
 pub use inventory::{DriverKind, Gpu, Inventory};
 pub use keys::{BadKey, SigningKey, TaskKey};

@@ -1,10 +1,10 @@
 //! The closed list of what a host can be asked to make so. The text of this file
-//! is also the catalogue that people read: its comments are printed.
+//! is also the catalog that people read: its comments are printed.
 
 use crate::{GpuRef, Isolation, Login, Shape, WantedLimits};
 use serde::{Deserialize, Serialize};
 
-/// A verb as the catalogue prints it.
+/// A verb as the catalog prints it.
 pub struct VerbEntry {
     pub name: &'static str,
     pub doc: &'static [&'static str],
@@ -14,7 +14,7 @@ pub struct VerbEntry {
     pub failures: &'static [(&'static str, &'static str)],
 }
 
-/// A field of a verb as the catalogue prints it.
+/// A field of a verb as the catalog prints it.
 pub struct Field {
     pub name: &'static str,
     pub kind: &'static str,
@@ -38,8 +38,8 @@ macro_rules! verbs {
         )* }
 
         impl Verb {
-            /// Every verb, in the order of the catalogue.
-            pub const CATALOGUE: &'static [VerbEntry] = &[ $( VerbEntry {
+            /// Every verb, in the order of the catalog.
+            pub const CATALOG: &'static [VerbEntry] = &[ $( VerbEntry {
                 name: $name,
                 doc: &[ $( $doc ),* ],
                 fields: &[ $( Field { name: stringify!($field), kind: stringify!($kind), doc: &[ $( $field_doc ),* ] } ),* ],
@@ -47,7 +47,7 @@ macro_rules! verbs {
                 failures: &[ $( ($code, $why) ),* ],
             } ),* ];
 
-            /// The name on the wire and in the catalogue.
+            /// The name on the wire and in the catalog.
             pub fn name(&self) -> &'static str {
                 match self { $( Self::$variant { .. } => $name ),* }
             }

@@ -161,14 +161,14 @@ pub fn inventory(hostname: &str, gpus: u32) -> Inventory {
 }
 
 impl Agent {
-    /// Enrols with a token and a fresh key.
-    pub async fn enrol(server: &Server, token: &str, inventory: Inventory) -> Result<Agent, Refused> {
+    /// Enrolls with a token and a fresh key.
+    pub async fn enroll(server: &Server, token: &str, inventory: Inventory) -> Result<Agent, Refused> {
         let key = KeyPair::generate().unwrap();
         let request = csr(&key, &[]);
-        Agent::enrol_with(server, token, inventory, key, request).await
+        Agent::enroll_with(server, token, inventory, key, request).await
     }
 
-    pub async fn enrol_with(
+    pub async fn enroll_with(
         server: &Server,
         token: &str,
         inventory: Inventory,

@@ -1,4 +1,4 @@
-//! Allocations from end to end: simulated hosts that enrol and speak the real
+//! Allocations from end to end: simulated hosts that enroll and speak the real
 //! protocol, tenants who ask for their GPUs, and an operator who looks on.
 
 use std::{

@@ -1,4 +1,4 @@
-//! A fleet for tests: a server, an operator, a pool, and hosts that enrol into
+//! A fleet for tests: a server, an operator, a pool, and hosts that enroll into
 //! it when the test says so.
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use client::Client;
 use contract::{
     Nothing,
-    enrolment_tokens::{CreateEnrolmentToken, EnrolmentTokenSpec, NewEnrolmentToken},
+    enrollment_tokens::{CreateEnrollmentToken, EnrollmentTokenSpec, NewEnrollmentToken},
     id::{NodeId, PoolId},
     nodes::{DrainNode, DrainSpec, GetNode, NodeDetail, NodeHealth, NodePath, NodeState},
     pools::{CreatePool, Isolation, PoolSpec, Provider},
@@ -37,7 +37,7 @@ impl Fleet {
         Fleet { world, operator, pool }
     }
 
-    pub async fn token_for(&self, pool_id: PoolId) -> NewEnrolmentToken {
+    pub async fn token_for(&self, pool_id: PoolId) -> NewEnrollmentToken {
         issue(&self.operator, pool_id).await
     }
 
@@ -48,14 +48,14 @@ impl Fleet {
     /// A host that enrolled and said what it is made of.
     pub async fn host(&self, name: &str, gpus: u32) -> Agent {
         let mut agent =
-            Agent::enrol(&self.world.server, &self.token().await, agent::inventory(name, gpus)).await.unwrap();
+            Agent::enroll(&self.world.server, &self.token().await, agent::inventory(name, gpus)).await.unwrap();
         agent.introduce().await.unwrap();
         agent
     }
 
-    /// The code with which an enrolment is refused.
-    pub async fn enrol_err(&self, token: &str, inventory: Inventory) -> String {
-        let refused = Agent::enrol(&self.world.server, token, inventory).await.err().expect("it is refused");
+    /// The code with which an enrollment is refused.
+    pub async fn enroll_err(&self, token: &str, inventory: Inventory) -> String {
+        let refused = Agent::enroll(&self.world.server, token, inventory).await.err().expect("it is refused");
         refused.code().to_owned()
     }
 
@@ -121,9 +121,9 @@ impl Fleet {
     }
 }
 
-pub async fn issue(operator: &Client, pool_id: PoolId) -> NewEnrolmentToken {
-    let spec = EnrolmentTokenSpec { pool_id, lifetime_minutes: None };
-    operator.call::<CreateEnrolmentToken>(Nothing {}, Default::default(), spec).await.unwrap()
+pub async fn issue(operator: &Client, pool_id: PoolId) -> NewEnrollmentToken {
+    let spec = EnrollmentTokenSpec { pool_id, lifetime_minutes: None };
+    operator.call::<CreateEnrollmentToken>(Nothing {}, Default::default(), spec).await.unwrap()
 }
 
 /// The secrets of so many tokens.

@@ -31,8 +31,8 @@ impl Host {
         let token = fleet.token_for(pool_id).await;
         let address = fleet.world.server.node_address.expect("the server speaks with hosts");
         let (url, secret) = (format!("https://{address}"), token.secret.expose());
-        let enrol = ["enroll", "--url", &url, "--token", secret, "--ca-fingerprint", &token.ca_fingerprint];
-        let output = host.agent(&enrol).output().await.expect("the agent starts");
+        let enroll = ["enroll", "--url", &url, "--token", secret, "--ca-fingerprint", &token.ca_fingerprint];
+        let output = host.agent(&enroll).output().await.expect("the agent starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         host.start();
         let nodes = async || {

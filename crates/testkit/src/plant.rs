@@ -23,7 +23,7 @@ pub struct Plant {
     pub colleague: Member,
     /// Somebody who belongs to no organization.
     pub stranger: Member,
-    /// One enrolment token for each host that is to come.
+    /// One enrollment token for each host that is to come.
     pub tokens: Vec<String>,
     /// The roots that hosts trust.
     pub roots: String,

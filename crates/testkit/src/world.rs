@@ -81,7 +81,7 @@ impl World {
         organizations::add(&mut tx, organization, &name).await.unwrap();
         members::join(&mut tx, organization, owner.id, Role::Owner).await.unwrap();
         tx.commit().await.unwrap();
-        self.server.app.recogniser.forget();
+        self.server.app.recognizer.forget();
         (organization, owner)
     }
 

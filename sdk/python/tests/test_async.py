@@ -39,17 +39,17 @@ def test_a_context_manager_releases_on_an_exception(server: Server) -> None:
     asyncio.run(program())
 
 
-def test_a_cancelled_wait_gives_back_what_it_asked_for(server: Server) -> None:
+def test_a_canceled_wait_gives_back_what_it_asked_for(server: Server) -> None:
     async def program() -> None:
         async with server.async_client() as client:
 
             async def use() -> None:
-                async with client.allocations.create(sku="h200-node", gpus=8, nodes=5, name="cancelled"):
+                async with client.allocations.create(sku="h200-node", gpus=8, nodes=5, name="canceled"):
                     raise AssertionError("it cannot become active")
 
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(use(), 0.7)
-            left = [it.state async for it in client.allocations.list(name="cancelled")]
+            left = [it.state async for it in client.allocations.list(name="canceled")]
             assert all(state == "releasing" for state in left), left
 
     asyncio.run(program())
@@ -61,7 +61,7 @@ def test_a_creation_that_is_cancelled_on_its_way_is_given_back(server: Server, p
 
             async def use() -> None:
                 async with client.allocations.create(sku="h200-slice", gpus=1, name="on-its-way"):
-                    raise AssertionError("it was cancelled before")
+                    raise AssertionError("it was canceled before")
 
             using = asyncio.create_task(use())
             while not proxy.seen:

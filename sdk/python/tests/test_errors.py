@@ -79,7 +79,7 @@ def test_a_code_of_a_newer_server_is_a_problem(server: Server, proxy: Proxy) -> 
     assert (type(caught.value), caught.value.code) == (errors.ProblemError, "of_tomorrow")
 
 
-def test_a_stranger_at_the_address_is_recognised(server: Server, proxy: Proxy) -> None:
+def test_a_stranger_at_the_address_is_recognized(server: Server, proxy: Proxy) -> None:
     proxy.acts.extend([answer(404, b"<html>hush</html>", "text/html"), answer(200, b"<html>", "text/html")])
     with server.client(url=proxy.url) as client:
         for _ in range(2):

@@ -46,14 +46,14 @@ def test_a_list_that_goes_in_circles_is_left(server: Server, proxy: Proxy) -> No
 
 def test_unknown_fields_and_words_are_kept(server: Server, proxy: Proxy) -> None:
     def of_tomorrow(content: bytes) -> bytes:
-        return json.dumps(json.loads(content) | {"state": "hibernating", "colour": {"r": 1}}).encode()
+        return json.dumps(json.loads(content) | {"state": "hibernating", "color": {"r": 1}}).encode()
 
     proxy.acts.append(of_tomorrow)
     with server.client(url=proxy.url) as client:
         project = client.projects.get(server.project)
     assert project.state == "hibernating"
-    assert project.unknown_fields == {"colour": {"r": 1}}
-    assert project.to_dict()["colour"] == {"r": 1}
+    assert project.unknown_fields == {"color": {"r": 1}}
+    assert project.to_dict()["color"] == {"r": 1}
 
 
 def test_an_answer_that_does_not_fit_names_the_place_and_not_the_value(server: Server, proxy: Proxy) -> None:

@@ -98,7 +98,7 @@ fn number(text: &str) -> Result<u64, String> {
 pub fn run(root: &Path, args: &[String]) -> Result<(), String> {
     let options = Options::parse(args)?;
     if cfg!(debug_assertions) {
-        return Err("run `make bench`: an unoptimised load generator would measure itself".to_owned());
+        return Err("run `make bench`: an unoptimized load generator would measure itself".to_owned());
     }
     // One thread is enough to keep the server busy and leaves it the others.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

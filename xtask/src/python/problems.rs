@@ -1,4 +1,4 @@
-//! `problems.py`: an exception for each code of the catalogue, so that programs
+//! `problems.py`: an exception for each code of the catalog, so that programs
 //! catch what they can do something about.
 
 use std::fmt::Write;

@@ -49,9 +49,9 @@ export function Fleet() {
       title={text.title}
       lead={text.lead}
       actions={
-        <Link to="/platform/enrolment" className={buttonLook('primary')}>
+        <Link to="/platform/enrollment" className={buttonLook('primary')}>
           <Icon name="plus" size={16} />
-          {text.enrol}
+          {text.enroll}
         </Link>
       }
     >

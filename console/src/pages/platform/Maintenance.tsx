@@ -29,7 +29,7 @@ export function Maintenance() {
   const { nodes } = useStore(fleet);
   useEffect(watchFleet, []);
   const [isPlanning, setPlanning] = useState(false);
-  const [cancelling, setCancelling] = useState<Window>();
+  const [canceling, setCanceling] = useState<Window>();
   const refresh = () => queries.invalidateQueries({ queryKey: ['maintenance_window'] });
   const place = (it: Window) =>
     pools.data?.find((pool) => pool.id === it.pool_id)?.name ??
@@ -59,7 +59,7 @@ export function Maintenance() {
         ]}
         rowActions={(it) =>
           (it.state === 'planned' || it.state === 'active') && (
-            <Button small kind="quiet" onClick={() => setCancelling(it)}>
+            <Button small kind="quiet" onClick={() => setCanceling(it)}>
               {text.cancel}
             </Button>
           )
@@ -73,7 +73,7 @@ export function Maintenance() {
           onDone={refresh}
         />
       )}
-      {cancelling && <Cancel window={cancelling} onClose={() => setCancelling(undefined)} onDone={refresh} />}
+      {canceling && <Cancel window={canceling} onClose={() => setCanceling(undefined)} onDone={refresh} />}
     </Page>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Schemas } from '@/api/client';
-import { revenueQuery, utilisationQuery } from '@/api/platform';
+import { revenueQuery, utilizationQuery } from '@/api/platform';
 import { csv, save } from '@/format/csv';
 import { money } from '@/format/money';
 import { gpuHours } from '@/format/size';
@@ -22,7 +22,7 @@ import { bySku, currencies, hours, share } from './earned';
 
 const text = operations.revenue;
 type RevenueLine = Schemas['RevenueLine'];
-type UtilisationLine = Schemas['UtilisationLine'];
+type UtilizationLine = Schemas['UtilizationLine'];
 
 interface Filters {
   days?: string;
@@ -41,7 +41,7 @@ export function RevenuePage() {
   const days = Number(filters.days ?? 30);
   const from = since(days);
   const revenue = useQuery(revenueQuery(from));
-  const utilisation = useQuery(utilisationQuery(from));
+  const utilization = useQuery(utilizationQuery(from));
   const set = (change: Filters) =>
     void navigate({
       to: '/platform/revenue',
@@ -73,18 +73,18 @@ export function RevenuePage() {
         </>
       }
     >
-      <Sums lines={revenue.data?.lines} sold={utilisation.data?.lines} currency={currency} />
+      <Sums lines={revenue.data?.lines} sold={utilization.data?.lines} currency={currency} />
       <Answer query={revenue}>
         {(data) => <Earned lines={data.lines} from={from} days={days} currency={currency} />}
       </Answer>
-      <Answer query={utilisation}>{(data) => <Hours lines={data.lines} from={from} days={days} />}</Answer>
+      <Answer query={utilization}>{(data) => <Hours lines={data.lines} from={from} days={days} />}</Answer>
     </Page>
   );
 }
 
 interface SumsProps {
   lines: readonly RevenueLine[] | undefined;
-  sold: readonly UtilisationLine[] | undefined;
+  sold: readonly UtilizationLine[] | undefined;
   currency: string;
 }
 
@@ -177,7 +177,7 @@ function Earned({ lines, from, days, currency }: EarnedProps) {
   );
 }
 
-function Hours({ lines, from, days }: { lines: readonly UtilisationLine[]; from: string; days: number }) {
+function Hours({ lines, from, days }: { lines: readonly UtilizationLine[]; from: string; days: number }) {
   const series = useMemo(() => hours(lines, from, days), [lines, from, days]);
   return (
     <Card title={text.hours}>

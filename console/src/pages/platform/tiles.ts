@@ -1,4 +1,4 @@
-/** The fleet as tiles: where each node is drawn, in what colour, and which one is pointed at. */
+/** The fleet as tiles: where each node is drawn, in what color, and which one is pointed at. */
 
 import type { Node } from '@/api/platform';
 import { toneOf, type Tone } from '@/ui/Badge';

@@ -33,8 +33,8 @@ fn advice(state: &str) -> &'static str {
     match state {
         "connected" => "none needed",
         "unreachable" => "check the network; the agent keeps trying and its tasks run on",
-        protocol::codes::CERTIFICATE_REVOKED => "an operator revoked this node; enrol anew after cleaning the host",
-        protocol::codes::UNKNOWN_NODE => "the control plane does not know this node; enrol anew",
+        protocol::codes::CERTIFICATE_REVOKED => "an operator revoked this node; enroll anew after cleaning the host",
+        protocol::codes::UNKNOWN_NODE => "the control plane does not know this node; enroll anew",
         _ => "see the control plane's message above",
     }
 }

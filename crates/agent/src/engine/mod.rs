@@ -156,7 +156,7 @@ impl<D: Driver> Engine<D> {
     pub fn settle(&self, sent: &[Report], accepted: &[TaskId]) {
         locked(&self.shared.state).outbox.settle(sent, accepted, Instant::now());
         if let Err(error) = locked(&self.shared.journal).acknowledge(accepted.to_vec()) {
-            tracing::warn!(%error, "an acknowledgement was not kept; the report is sent once more after a restart");
+            tracing::warn!(%error, "an acknowledgment was not kept; the report is sent once more after a restart");
         }
     }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub enum JournalError {
     #[error("the journal {path} cannot be read or written")]
     Io { path: PathBuf, source: io::Error },
-    #[error("line {line} of the journal {path} is damaged; clean the host, remove the file and enrol anew")]
+    #[error("line {line} of the journal {path} is damaged; clean the host, remove the file and enroll anew")]
     Damaged { path: PathBuf, line: usize },
 }
 

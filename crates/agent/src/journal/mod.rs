@@ -73,7 +73,7 @@ impl Journal {
         self.write(Entry::Reported { at, report }, true)
     }
 
-    /// A lost acknowledgement only means that a report is sent once more.
+    /// A lost acknowledgment only means that a report is sent once more.
     pub fn acknowledge(&mut self, tasks: Vec<TaskId>) -> Result<(), JournalError> {
         if tasks.is_empty() { Ok(()) } else { self.write(Entry::Acknowledged { tasks }, false) }
     }

@@ -157,7 +157,7 @@ impl<D: Driver> Agent<D> {
         &self.engine
     }
 
-    /// Polls until `stop` is cancelled. Running tasks are left to the process.
+    /// Polls until `stop` is canceled. Running tasks are left to the process.
     pub async fn run(mut self, stop: CancellationToken) {
         let ending = self.streams.as_ref().map(|streams| {
             let (driver, sessions) = (Arc::clone(self.engine.driver()), self.engine.sessions().clone());

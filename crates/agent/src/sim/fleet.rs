@@ -14,7 +14,7 @@ use trust::{Trust, TrustError};
 pub enum FleetError {
     #[error("a token could not be had: {0}")]
     Token(String),
-    #[error("{node} could not enrol")]
+    #[error("{node} could not enroll")]
     Enroll { node: String, source: Box<EnrollError> },
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -42,7 +42,7 @@ pub struct Handle {
 }
 
 impl Fleet {
-    /// Enrols every node and starts it. Fails with the first that cannot.
+    /// Enrolls every node and starts it. Fails with the first that cannot.
     pub async fn start(config: SimConfig) -> Result<Handle, FleetError> {
         let trust = Trust::in_roots(&config.roots)?;
         let shared = Arc::new(Shared { config, trust, stop: CancellationToken::new() });

@@ -26,7 +26,7 @@ type TokenFuture = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 pub enum Tokens {
     /// One for each node, in order.
     List(Vec<String>),
-    /// Asked for when a node is about to enrol.
+    /// Asked for when a node is about to enroll.
     Each(Arc<dyn Fn(usize) -> TokenFuture + Send + Sync>),
 }
 
@@ -58,7 +58,7 @@ pub struct SimConfig {
     pub timing: Timing,
     /// Where identities and journals outlive the process; in memory without.
     pub data_dir: Option<PathBuf>,
-    /// How many enrol at the same moment.
+    /// How many enroll at the same moment.
     pub enrolling_at_once: usize,
     pub points: Points,
     /// Whether the nodes connect to gateways; by default when there are few of them.

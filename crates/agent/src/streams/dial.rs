@@ -35,7 +35,7 @@ pub struct Wanted {
     pub tls: Option<Arc<ClientConfig>>,
 }
 
-/// Keeps the connections until `stop` is cancelled.
+/// Keeps the connections until `stop` is canceled.
 pub async fn keep<D: Driver>(
     driver: Arc<D>,
     sessions: Sessions,

@@ -42,7 +42,7 @@ impl Streams {
         Self { wanted: watch::Sender::new(Wanted::default()) }
     }
 
-    /// Dials what is wanted until `stop` is cancelled; every stream ends with it,
+    /// Dials what is wanted until `stop` is canceled; every stream ends with it,
     /// and then what is returned.
     pub fn start<D: Driver>(
         &self,

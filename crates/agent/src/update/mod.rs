@@ -27,7 +27,7 @@ const TRY_LIMIT: Duration = Duration::from_secs(10); // bound: printing a versio
 pub struct Updater {
     folder: StateFolder,
     binary: PathBuf,
-    /// Cancelled when the process must start itself anew.
+    /// Canceled when the process must start itself anew.
     restart: CancellationToken,
 }
 

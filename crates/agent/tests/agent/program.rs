@@ -22,7 +22,7 @@ async fn polls_again(plane: &Plane) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_enrols_once_runs_and_says_how_it_stands() {
+async fn a_host_enrolls_once_runs_and_says_how_it_stands() {
     let plane = Plane::start().await;
     let mut node = Node::enrolled(&plane, "simulated_gpus = 2\n").await;
     let again = node.tell(&["enroll", "--url", &plane.url, "--token", "x", "--ca-fingerprint", "x"], true).await;
@@ -139,10 +139,10 @@ async fn a_revoked_node_keeps_asking_slowly_and_says_so() {
     .await;
     let status = node.tell(&["status"], true).await;
     let said = String::from_utf8(status.stdout).unwrap();
-    assert!(!status.status.success() && said.contains("enrol anew"), "{said}");
+    assert!(!status.status.success() && said.contains("enroll anew"), "{said}");
     let doctor = node.tell(&["doctor"], true).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
-    assert!(said.contains("ok   enrolment") && said.contains("control plane"), "{said}");
+    assert!(said.contains("ok   enrollment") && said.contains("control plane"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -231,12 +231,12 @@ async fn earlier_task_keys_that_a_known_key_signed_are_not_taken_over() {
 }
 
 /// A new agent: a script that says another version and behaves as told.
-fn offer(plane: &Plane, node: &Node, behaviour: &str) -> Verb {
+fn offer(plane: &Plane, node: &Node, behavior: &str) -> Verb {
     let version = "9.9.9";
     let real = env!("CARGO_BIN_EXE_gpuaas-node");
     let text = format!(
         "#!/bin/sh\n[ \"$1\" = --version ] && echo gpuaas-node {version} && exit 0\n\
-         echo started >> {count}\n{behaviour}\nexec {real} \"$@\"\n",
+         echo started >> {count}\n{behavior}\nexec {real} \"$@\"\n",
         count = node.folder.path().join("starts").display()
     );
     let sha256 = sha256_hex(text.as_bytes());
@@ -267,8 +267,8 @@ async fn an_update_that_does_not_reach_the_control_plane_is_rolled_back() {
     // The new agent's address leads nowhere: it can start, and not poll.
     let identity = node.data().join("identity.json");
     let port = plane.url.rsplit(':').next().unwrap();
-    let behaviour = format!("sed -i 's/:{port}/:9/' {}", identity.display());
-    let verb = offer(&plane, &node, &behaviour);
+    let behavior = format!("sed -i 's/:{port}/:9/' {}", identity.display());
+    let verb = offer(&plane, &node, &behavior);
     let task = plane.deliver(plane.task(&node.id, "agent", 1, verb));
     // Its status names the address that it read: the way may be free again, before the old one comes back.
     let status = node.data().join("status.json");

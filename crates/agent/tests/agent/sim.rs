@@ -74,7 +74,7 @@ async fn a_task_reaches_a_waiting_node_and_its_report_returns_within_millisecond
         slowest = slowest.max(began.elapsed());
     }
     println!("slowest of 20: {slowest:?}");
-    assert_eq!(plane.state().connections, 2, "one to enrol, one for everything else");
+    assert_eq!(plane.state().connections, 2, "one to enroll, one for everything else");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -198,7 +198,7 @@ async fn a_fleet_on_disk_comes_back_as_the_same_nodes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fleet_that_cannot_enrol_says_which_node_and_why() {
+async fn a_fleet_that_cannot_enroll_says_which_node_and_why() {
     let plane = Plane::start().await;
     plane.state().tokens.clear();
     let error = Fleet::start(plane.sim(1)).await.err().unwrap();

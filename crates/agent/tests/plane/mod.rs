@@ -128,7 +128,7 @@ impl Plane {
         self.state().reports.iter().find(|report| report.task == task).cloned()
     }
 
-    /// The configuration of a fast fleet that enrols here.
+    /// The configuration of a fast fleet that enrolls here.
     pub fn sim(&self, nodes: usize) -> SimConfig {
         let tokens = (0..nodes).map(|at| format!("token-{at}")).collect();
         let mut config = SimConfig::new(&self.url, &self.authority.roots, Tokens::List(tokens));

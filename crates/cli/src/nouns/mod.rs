@@ -15,7 +15,7 @@ mod dead_letters;
 mod delete;
 mod demo;
 mod diff;
-mod enrolment_tokens;
+mod enrollment_tokens;
 mod events;
 mod forward;
 mod gateways;
@@ -58,7 +58,7 @@ mod tests;
 mod top;
 mod usage;
 mod users;
-mod utilisation;
+mod utilization;
 mod webhooks;
 mod whoami;
 mod why;
@@ -125,7 +125,7 @@ nouns! {
     Quotas(quotas::Quotas),
     Usage(usage::Usage),
     Revenue(revenue::Revenue),
-    Utilisation(utilisation::Utilisation),
+    Utilization(utilization::Utilization),
     #[command(subcommand)]
     Budgets(budgets::Budgets),
     #[command(subcommand)]
@@ -183,7 +183,7 @@ nouns! {
     #[command(subcommand)]
     Machines(machines::Machines),
     #[command(subcommand)]
-    EnrolmentTokens(enrolment_tokens::EnrolmentTokens),
+    EnrollmentTokens(enrollment_tokens::EnrollmentTokens),
     #[command(subcommand)]
     DeadLetters(dead_letters::DeadLetters),
     #[command(subcommand)]

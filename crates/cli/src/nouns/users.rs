@@ -61,7 +61,7 @@ pub enum Users {
         user: String,
         /// operator, support, auditor or none
         #[arg(value_parser = platform_role)]
-        role: GivenRole,
+        role: Givenrolle,
     },
     /// Erase a person's data; their id stays in logs and names nobody (platform staff)
     Erase {
@@ -74,13 +74,13 @@ pub enum Users {
 
 /// A platform role, or none.
 #[derive(Debug, Clone, Copy)]
-pub struct GivenRole(Option<PlatformRole>);
+pub struct Givenrolle(Option<PlatformRole>);
 
-fn platform_role(text: &str) -> Result<GivenRole, String> {
+fn platform_role(text: &str) -> Result<Givenrolle, String> {
     if text == "none" {
-        return Ok(GivenRole(None));
+        return Ok(Givenrolle(None));
     }
-    text.parse().map(|it| GivenRole(Some(it))).map_err(|error| format!("{error}, none"))
+    text.parse().map(|it| Givenrolle(Some(it))).map_err(|error| format!("{error}, none"))
 }
 
 const COLUMNS: Columns = columns!(User: id, email, name, platform_role, created_at);

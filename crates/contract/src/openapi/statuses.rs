@@ -9,7 +9,7 @@ use crate::{Auth, Code, EndpointInfo, SecondFactor, Standing, Verb};
 /// answer nothing else, and the document lists exactly these.
 pub fn statuses(info: &EndpointInfo) -> BTreeMap<u16, Vec<Code>> {
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
-    // The order of the catalogue, so that equal sets read the same everywhere.
+    // The order of the catalog, so that equal sets read the same everywhere.
     for code in Code::ALL {
         if at_gates(info, *code) || info.problems.contains(code) {
             by_status.entry(code.info().status).or_default().push(*code);

@@ -1,4 +1,4 @@
-//! The catalogues that people read: problems, roles, endpoints, events and notifications, as
+//! The catalogs that people read: problems, roles, endpoints, events and notifications, as
 //! Markdown.
 
 mod page;

@@ -2,12 +2,12 @@
 //! few of a pool at a time. That a new agent works is proved by itself, on its
 //! host; one that does not brings its predecessor back.
 
-mod catalogue;
+mod catalog;
 mod choice;
 pub mod lifecycle;
 mod reconcile;
 mod routes;
 mod store;
 
-pub use catalogue::{AgentFile, Agents};
+pub use catalog::{AgentFile, Agents};
 pub use reconcile::AgentUpdateReconciler;

@@ -17,7 +17,7 @@ use protocol::{Done, Outcome, Verb, agent_binary::AgentBinary};
 use uuid::Uuid;
 
 use super::{
-    catalogue::Agents,
+    catalog::Agents,
     choice,
     lifecycle::{Event, Lifecycle},
     store::{self, Update},
@@ -109,7 +109,7 @@ impl Reconciler for AgentUpdateReconciler {
                     store::set_reason(tx, update.id, &why).await?;
                 }
                 if matches!(event, Event::RolledBack | Event::Failed) {
-                    tracing::error!(node = %update.node, version = update.wanted, why, "an agent could not be replaced; see docs/guides/enrol-hosts.md");
+                    tracing::error!(node = %update.node, version = update.wanted, why, "an agent could not be replaced; see docs/guides/enroll-hosts.md");
                 }
                 transition::<Lifecycle>(tx, update.versioned(), event, &why).await?;
                 self.bring_next(tx, update).await?;

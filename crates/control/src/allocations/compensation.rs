@@ -1,5 +1,5 @@
 //! What is taken back when a step fails, as a table: written from the
-//! lifecycle, the orders and the task catalogue, so that it cannot drift.
+//! lifecycle, the orders and the task catalog, so that it cannot drift.
 
 use contract::{
     Word,
@@ -25,14 +25,14 @@ const BREAKS: &[Event] = &[
     Event::ProjectEnded,
     Event::ForceReleased,
     Event::FundsExhausted,
-    Event::Cancelled,
+    Event::Canceled,
     Event::CleaningFailed,
     Event::Abandoned,
 ];
 
 pub fn table() -> String {
     let mut out = String::from(
-        "# Compensation\n\nWritten from `crates/control/src/allocations/` and the task catalogue; do not edit.\n\n\
+        "# Compensation\n\nWritten from `crates/control/src/allocations/` and the task catalog; do not edit.\n\n\
          What happens to an allocation when a step fails or is broken off. Its slots are dirty from the moment they are\n\
          reserved, and become clean only by a host's evidence; what cannot be cleaned is quarantined and shown.\n\
          A start that fails is taken back to `stopped`: nothing that the project keeps there is lost. What hosts cannot\n\
@@ -51,7 +51,7 @@ pub fn table() -> String {
             | verb | code | meaning | compensation |\n|---|---|---|---|\n";
     for state in Lifecycle::STATES {
         let Some(verb) = orders::verb_name(*state) else { continue };
-        let Some(entry) = Verb::CATALOGUE.iter().find(|it| it.name == verb) else { continue };
+        let Some(entry) = Verb::CATALOG.iter().find(|it| it.name == verb) else { continue };
         let event = failure(*state);
         let stays = if *state == AllocationState::Stopping { "stays, and needs attention" } else { "stays" };
         let to = event.and_then(|it| Lifecycle::next(*state, it)).map_or(stays, |it| it.as_str());

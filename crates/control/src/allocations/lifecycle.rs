@@ -24,7 +24,7 @@ pub enum Event {
     Rejected,
     ReleaseRequested,
     /// It was given back before it held anything.
-    Cancelled,
+    Canceled,
     LeaseEnded,
     /// It was stopped for longer than a policy allows.
     StopExpired,
@@ -60,7 +60,7 @@ impl Machine for Lifecycle {
         Event::ProvisionFailed,
         Event::Rejected,
         Event::ReleaseRequested,
-        Event::Cancelled,
+        Event::Canceled,
         Event::LeaseEnded,
         Event::StopExpired,
         Event::ProjectEnded,
@@ -112,7 +112,7 @@ impl Machine for Lifecycle {
                 Provisioning | Active | Stopping | Stopped | Starting | Releasing | Released | Failed
                 | ReleaseFailed => None,
             },
-            Event::Cancelled => match from {
+            Event::Canceled => match from {
                 Requested => Some(Released),
                 Provisioning | Active | Stopping | Stopped | Starting | Releasing | Released | Failed
                 | ReleaseFailed => None,
@@ -191,7 +191,7 @@ impl Machine for Lifecycle {
             Event::ProvisionFailed => "provision_failed",
             Event::Rejected => "rejected",
             Event::ReleaseRequested => "release_requested",
-            Event::Cancelled => "cancelled",
+            Event::Canceled => "canceled",
             Event::LeaseEnded => "lease_ended",
             Event::StopExpired => "stop_expired",
             Event::ProjectEnded => "project_ended",

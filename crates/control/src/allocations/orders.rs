@@ -23,7 +23,7 @@ pub fn sends_keys(state: AllocationState) -> bool {
     }
 }
 
-/// The verb that a node has to fulfil while the allocation is in its state, with
+/// The verb that a node has to fulfill while the allocation is in its state, with
 /// the keys that it lets in; none where nothing is asked of hosts.
 pub fn verb(visit: &Visit, node: NodeId, keys: &[String]) -> Option<Verb> {
     let gpus = || -> Vec<GpuRef> {

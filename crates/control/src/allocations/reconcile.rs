@@ -232,7 +232,7 @@ impl AllocationReconciler {
 
     async fn go(&self, tx: &mut Tx, visit: Visit, step: Step) -> Result<Next, ReconcileError> {
         match step {
-            // Cancelled while nodes were kept for it, which are free for others now.
+            // Canceled while nodes were kept for it, which are free for others now.
             Step::Nothing if visit.is_reserved => {
                 reservations::end(tx, visit.id).await?;
                 super::capacity_changed(tx).await?;

@@ -96,7 +96,7 @@ impl Handle<ReleaseAllocation> for App {
     async fn handle(&self, call: &mut Call, request: Request<ReleaseAllocation>) -> Result<Allocation, Failure> {
         let allocation = found_still(call, request.path.project_id, request.path.allocation_id).await?;
         let event = match allocation.state {
-            ref state if *state == AllocationState::Requested => Event::Cancelled,
+            ref state if *state == AllocationState::Requested => Event::Canceled,
             _ => Event::ReleaseRequested,
         };
         end(call, allocation, event, "its project gave it back").await
@@ -115,7 +115,7 @@ impl Handle<ForceReleaseAllocation> for App {
         let is_lost = may_be_lost && slots::abandon_on_lost_nodes(&mut call.tx, allocation.id).await?;
         let holds_more = is_lost && !slots::held(&mut call.tx, allocation.id).await?.is_empty();
         let event = match &state {
-            state if *state == AllocationState::Requested => Event::Cancelled,
+            state if *state == AllocationState::Requested => Event::Canceled,
             // What it holds on other hosts is cleaned there, as always.
             state if *state == AllocationState::Releasing && holds_more => {
                 work::wake(&mut call.tx, Lifecycle::NAME, allocation.id.uuid());
@@ -169,7 +169,7 @@ pub async fn found_still(call: &mut Call, project: ProjectId, id: AllocationId) 
     of_project(store::get_still(&mut call.tx, id).await?, project)
 }
 
-/// The path's project was authorised; an allocation of another one is not found.
+/// The path's project was authorized; an allocation of another one is not found.
 fn of_project(allocation: Option<Allocation>, project: ProjectId) -> Result<Allocation, Failure> {
     allocation.filter(|it| it.project_id == project).ok_or_else(|| Failure::not_found("allocation"))
 }
@@ -194,7 +194,7 @@ async fn end(call: &mut Call, mut allocation: Allocation, event: Event, reason: 
     if event == Event::Abandoned {
         slots::abandon(&mut call.tx, allocation.id).await?;
     }
-    if event == Event::Cancelled {
+    if event == Event::Canceled {
         // Who waited behind it need not any longer.
         super::capacity_changed(&mut call.tx).await?;
     }

@@ -71,7 +71,7 @@ impl Validity {
     }
 
     /// Whether two thirds of it are over.
-    pub fn is_ageing(self, now: Timestamp) -> bool {
+    pub fn is_aging(self, now: Timestamp) -> bool {
         let (life, age) = (self.until.duration_since(self.from), now.duration_since(self.from));
         age >= life / 3 * 2
     }
@@ -122,7 +122,7 @@ impl Authority {
         self.changes
     }
 
-    /// SHA-256 of the root that signs now, by which a new host recognises us.
+    /// SHA-256 of the root that signs now, by which a new host recognizes us.
     pub fn root_fingerprint(&self) -> &str {
         &self.root_fingerprint
     }
@@ -145,8 +145,8 @@ impl Authority {
         self.expires_at
     }
 
-    pub(super) fn is_ageing(&self, now: Timestamp) -> bool {
-        Validity { from: self.starts_at, until: self.expires_at }.is_ageing(now)
+    pub(super) fn is_aging(&self, now: Timestamp) -> bool {
+        Validity { from: self.starts_at, until: self.expires_at }.is_aging(now)
     }
 
     /// A certificate by which a node is known; nothing of it was chosen by the node but the key.

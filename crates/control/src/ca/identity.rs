@@ -76,8 +76,8 @@ impl Peer {
     }
 
     /// Whether it should be renewed now.
-    pub fn is_ageing(&self, now: Timestamp) -> bool {
-        Validity { from: self.issued_at, until: self.expires_at }.is_ageing(now)
+    pub fn is_aging(&self, now: Timestamp) -> bool {
+        Validity { from: self.issued_at, until: self.expires_at }.is_aging(now)
     }
 }
 

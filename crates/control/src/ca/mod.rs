@@ -77,7 +77,7 @@ impl Ca {
         let now = self.now();
         metrics::gauge!("gpuaas_ca_intermediate_seconds_left")
             .set(fresh.expires_at().duration_since(now).as_secs_f64());
-        if fresh.is_ageing(now) {
+        if fresh.is_aging(now) {
             tracing::error!(
                 "the CA's intermediate certificate ends at {} and the root key is not here: run `gpuaasd ca rotate --root-key FILE`",
                 fresh.expires_at()
@@ -140,7 +140,7 @@ async fn ensure(db: &Db, keyring: &Keyring, intermediate_for: Duration) -> Resul
         if !takes_over {
             signs = Some(turnover::signing(&roots, newest)?);
         }
-        wanted = takes_over || read(&roots, newest)?.is_ageing(now);
+        wanted = takes_over || read(&roots, newest)?.is_aging(now);
     }
     if wanted && let Some(root) = signs.filter(|it| !it.secret.expose().is_empty()) {
         let life = Validity::starting(now, intermediate_for);

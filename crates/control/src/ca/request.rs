@@ -21,7 +21,7 @@ pub enum CsrError {
 const MAX_CSR_BYTES: usize = 8 * 1024;
 
 /// The public key of a request whose signature fits. `own` is the one name that
-/// it may ask for; a host that enrols has none yet.
+/// it may ask for; a host that enrolls has none yet.
 pub fn read_request(pem: &str, own: Option<&str>) -> Result<PublicKey, CsrError> {
     if pem.len() > MAX_CSR_BYTES {
         return Err(CsrError::Unreadable);

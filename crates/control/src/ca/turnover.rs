@@ -16,7 +16,7 @@ use super::{CaError, ROOT, authority};
 use crate::nodes;
 
 // bound: four times what a replica needs to notice a change of the CA
-const LEARNT_AFTER: Duration = Duration::from_secs(120);
+const LEARNED_AFTER: Duration = Duration::from_secs(120);
 
 /// How far the replacement of the root is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +34,8 @@ impl Turnover {
     pub fn of(roots: &[Held], intermediate: &Held) -> Result<Turnover, CaError> {
         let Some(newest) = roots.first().filter(|_| roots.len() > 1) else { return Ok(Turnover::Settled) };
         Ok(match signing(roots, intermediate)?.id == newest.id {
-            true => Turnover::Signing { since: intermediate.created_at + LEARNT_AFTER },
-            false => Turnover::Telling { since: newest.created_at + LEARNT_AFTER },
+            true => Turnover::Signing { since: intermediate.created_at + LEARNED_AFTER },
+            false => Turnover::Telling { since: newest.created_at + LEARNED_AFTER },
         })
     }
 

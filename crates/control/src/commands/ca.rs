@@ -29,7 +29,7 @@ pub enum Action {
         #[arg(long)]
         remove: bool,
     },
-    /// Make a new intermediate certificate; hosts need not enrol again.
+    /// Make a new intermediate certificate; hosts need not enroll again.
     Rotate {
         /// The file that `export-root` wrote, when the key is no longer in the database.
         #[arg(long, value_name = "FILE")]

@@ -110,7 +110,7 @@ fn install(config: &Config) -> Result<(), AnyError> {
     Ok(telemetry::install(&telemetry.log, telemetry.format, telemetry.otlp_endpoint.as_deref())?)
 }
 
-/// Cancelled by Ctrl-C or SIGTERM; a second one ends the process at once.
+/// Canceled by Ctrl-C or SIGTERM; a second one ends the process at once.
 fn stop_on_signal() -> CancellationToken {
     use tokio::signal::unix::{SignalKind, signal};
     let stop = CancellationToken::new();

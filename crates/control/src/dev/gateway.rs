@@ -68,7 +68,7 @@ pub async fn seed(app: &App) -> Result<Config, DevError> {
         }
         // What it was before is nobody any more.
         let _ = std::fs::remove_file(config.gateway.folder.join("identity.json"));
-        let minutes = app.policies.number(keys::NODE_ENROLMENT_MINUTES);
+        let minutes = app.policies.number(keys::NODE_ENROLLMENT_MINUTES);
         let expires_at = clock::now(&mut tx).await? + keys::minutes(minutes);
         let added = gateways::add(&mut tx, &spec, expires_at).await?;
         config.gateway.join_token = Some(added.map_err(|_| sqlx::Error::RowNotFound)?.token);

@@ -62,7 +62,7 @@ pub enum DevError {
     Seed(#[source] seed::SeedError),
 }
 
-/// Runs until `stop` is cancelled, and leaves nothing running.
+/// Runs until `stop` is canceled, and leaves nothing running.
 pub async fn run(mut config: Config, options: Options, stop: CancellationToken) -> Result<(), DevError> {
     let folder = |source| DevError::Folder { path: options.data_dir.clone(), source };
     std::fs::create_dir_all(&options.data_dir).map_err(folder)?;

@@ -151,7 +151,7 @@ async fn token(
     kept: &mut Kept,
 ) -> Result<(), SeedError> {
     if let Some(token) = kept.get(variable)
-        && app.recogniser.caller(token, None).await.is_ok()
+        && app.recognizer.caller(token, None).await.is_ok()
     {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::{Options, fleet};
-use crate::{app::App, enrolment_tokens, nodes, policies::keys};
+use crate::{app::App, enrollment_tokens, nodes, policies::keys};
 
 const BINARY: &str = "gpuaas-node";
 // bound: how long it may take to end before it is killed
@@ -84,10 +84,10 @@ async fn mint(app: &App, wanted: usize) -> Result<Vec<String>, SimError> {
     let mut tx = Tx::system(&app.db, "seed", Access::Write).await?;
     let pool = fleet::seed(&mut tx).await?;
     let enrolled = nodes::count_in(&mut tx, pool).await?;
-    let expires_at = clock::now(&mut tx).await? + keys::minutes(app.policies.number(keys::NODE_ENROLMENT_MINUTES));
+    let expires_at = clock::now(&mut tx).await? + keys::minutes(app.policies.number(keys::NODE_ENROLLMENT_MINUTES));
     let mut tokens = Vec::new();
     for _ in enrolled..wanted {
-        if let Some((_, secret)) = enrolment_tokens::mint(&mut tx, pool, expires_at).await? {
+        if let Some((_, secret)) = enrollment_tokens::mint(&mut tx, pool, expires_at).await? {
             tokens.push(secret);
         }
     }

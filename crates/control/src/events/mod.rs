@@ -14,7 +14,7 @@ use kernel::{Tx, outbox};
 /// Emits a typed event with the transaction. The only caller of the outbox
 /// besides `transition`.
 pub fn emit<E: Event>(tx: &mut Tx, organization: Option<OrganizationId>, resource: impl ToString, event: &E) {
-    let data = serde_json::to_value(event).expect("events serialise");
+    let data = serde_json::to_value(event).expect("events serialize");
     let new = outbox::NewEvent {
         subject: E::INFO.subject.to_owned(),
         organization: organization.map(|it| it.uuid()),

@@ -29,7 +29,7 @@ impl Handle<CreateGateway> for App {
     async fn handle(&self, call: &mut Call, request: Request<CreateGateway>) -> Result<NewGateway, Failure> {
         let spec = &request.body;
         fits(self, spec)?;
-        let minutes = self.policies.number(keys::NODE_ENROLMENT_MINUTES);
+        let minutes = self.policies.number(keys::NODE_ENROLLMENT_MINUTES);
         let expires_at = clock::now(&mut call.tx).await? + keys::minutes(minutes);
         let added = super::add(&mut call.tx, spec, expires_at).await?.map_err(|why| match why {
             NotAdded::NameTaken => Failure::new(Code::NameTaken, "another gateway has this name"),

@@ -97,7 +97,7 @@ pub async fn admit(
         .await
         .map_err(|wait| slow_down(&format!("requests in the {} lane", lane.as_str()), wait))?;
 
-    match authorise_newest(app, info, parts, caller.clone(), &params).await {
+    match authorize_newest(app, info, parts, caller.clone(), &params).await {
         Ok((caller, (scope, organization))) => Ok(Admitted { caller, scope, organization, params, limits }),
         Err(failure) => Err(denied(app, info, arrival, (Some(&caller), &params), failure).await),
     }
@@ -105,14 +105,14 @@ pub async fn admit(
 
 /// A caller is remembered for a moment, in which another replica may have
 /// granted more: before a refusal, the memory is checked.
-async fn authorise_newest(
+async fn authorize_newest(
     app: &App,
     info: &EndpointInfo,
     parts: &Parts,
     caller: Arc<Caller>,
     params: &PathParams,
 ) -> Result<(Arc<Caller>, Granted), Failure> {
-    let first = match authorise(app, info, &caller, params).await {
+    let first = match authorize(app, info, &caller, params).await {
         Ok(granted) => return Ok((caller, granted)),
         Err(failure) => failure,
     };
@@ -123,11 +123,11 @@ async fn authorise_newest(
     if !may_change {
         return Err(first);
     }
-    let now = app.recogniser.caller_now(bearer(parts)?).await?;
+    let now = app.recognizer.caller_now(bearer(parts)?).await?;
     if now == caller {
         return Err(first);
     }
-    let granted = authorise(app, info, &now, params).await?;
+    let granted = authorize(app, info, &now, params).await?;
     Ok((now, granted))
 }
 
@@ -140,7 +140,7 @@ async fn authenticate(
     if let Auth::Public { .. } = info.policy.auth {
         return Ok(Arc::new(Caller::anyone()));
     }
-    app.recogniser.caller(bearer(parts)?, param(params, "project_id")).await
+    app.recognizer.caller(bearer(parts)?, param(params, "project_id")).await
 }
 
 fn bearer(parts: &Parts) -> Result<&str, Failure> {
@@ -167,18 +167,18 @@ fn bearer(parts: &Parts) -> Result<&str, Failure> {
 /// What an admitted request may see, and the organization that it is about.
 type Granted = (Scope, Option<OrganizationId>);
 
-pub async fn authorise(
+pub async fn authorize(
     app: &App,
     info: &EndpointInfo,
     caller: &Caller,
     params: &PathParams,
 ) -> Result<Granted, Failure> {
-    let granted = authorise_role(app, info, caller, params).await?;
+    let granted = authorize_role(app, info, caller, params).await?;
     second_factor::check(app, info, caller, granted.1)?;
     Ok(granted)
 }
 
-async fn authorise_role(
+async fn authorize_role(
     app: &App,
     info: &EndpointInfo,
     caller: &Caller,
@@ -204,7 +204,7 @@ async fn authorise_role(
         }
         Auth::Project(permission) => {
             let project: ProjectId = named(params, "project_id")?;
-            let organization = app.recogniser.organization_of(project).await?;
+            let organization = app.recognizer.organization_of(project).await?;
             let organization =
                 organization.ok_or_else(|| Failure::not_found("organization, project or part of one"))?;
             caller.check_organization(organization, permission, needs_active)?;
@@ -288,10 +288,10 @@ async fn denied(
 /// The organization that the path names, if there is such a one.
 async fn addressed(app: &App, params: &PathParams) -> Result<Option<OrganizationId>, Failure> {
     if let Some(project) = param(params, "project_id") {
-        return app.recogniser.organization_of(project).await;
+        return app.recognizer.organization_of(project).await;
     }
     match param(params, "organization_id") {
-        Some(organization) => app.recogniser.existing(organization).await,
+        Some(organization) => app.recognizer.existing(organization).await,
         None => Ok(None),
     }
 }

@@ -71,7 +71,7 @@ impl<C: Channel> Socket<C> {
 
     /// Says whether the frame was taken.
     pub async fn send(&mut self, frame: &C::ToClient) -> bool {
-        let text = serde_json::to_string(frame).expect("frames serialise");
+        let text = serde_json::to_string(frame).expect("frames serialize");
         let sent = tokio::time::timeout(SEND_PATIENCE, self.inner.send(Message::Text(text.into()))).await;
         matches!(sent, Ok(Ok(())))
     }
@@ -88,8 +88,8 @@ impl Standing {
     /// The caller as they are now, if they still may; otherwise why the
     /// conversation ends, in the words of its last frame.
     pub async fn caller(&self, app: &App) -> Result<Arc<Caller>, &'static str> {
-        let caller = app.recogniser.caller(&self.token, None).await.map_err(why_ended)?;
-        super::admit::authorise(app, self.info, &caller, &self.params).await.map_err(why_ended)?;
+        let caller = app.recognizer.caller(&self.token, None).await.map_err(why_ended)?;
+        super::admit::authorize(app, self.info, &caller, &self.params).await.map_err(why_ended)?;
         Ok(caller)
     }
 }

@@ -146,9 +146,9 @@ pub fn problem(trouble: &Trouble, correlation_id: &str) -> Problem {
 /// Renders a problem as the one error shape that leaves the server.
 pub fn render(trouble: Trouble, correlation_id: &str) -> Response {
     let problem = problem(&trouble, correlation_id);
-    let status = StatusCode::from_u16(problem.status).expect("catalogue statuses are valid");
+    let status = StatusCode::from_u16(problem.status).expect("catalog statuses are valid");
     metrics::counter!("gpuaas_http_problems_total", "code" => trouble.code.info().name).increment(1);
-    let body = serde_json::to_vec(&problem).expect("problems serialise");
+    let body = serde_json::to_vec(&problem).expect("problems serialize");
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(contract::PROBLEM_JSON));

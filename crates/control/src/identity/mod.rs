@@ -1,4 +1,4 @@
-//! Recognising callers: who sends this credential, what may they do, and where.
+//! Recognizing callers: who sends this credential, what may they do, and where.
 //! Sessions, keys and people are resources of their own; this is what the
 //! gates ask.
 
@@ -6,11 +6,11 @@ pub mod caller;
 mod last_used;
 pub mod oidc;
 pub mod passwords;
-pub mod recognise;
+pub mod recognize;
 pub mod signing;
 mod store;
 
 pub use caller::{Caller, Membership, SecondFactorStanding, Who};
 pub use oidc::Oidc;
-pub use recognise::Recogniser;
+pub use recognize::Recognizer;
 pub use signing::KEY_NAME as TOKEN_KEY_NAME;

@@ -1,4 +1,4 @@
-//! What recognising a caller reads, each in one round trip.
+//! What recognizing a caller reads, each in one round trip.
 
 use contract::id::{KeyId, OrganizationId, ProjectId, ServiceAccountId, SessionId, UserId};
 use kernel::{Db, Scope, tx::Literal};
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use sqlx::Row;
 use uuid::Uuid;
 
-/// A credential as stored, with everything that authorising needs.
+/// A credential as stored, with everything that authorizing needs.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Credential {
     pub user_id: Option<Uuid>,

@@ -17,7 +17,7 @@ use kernel::{
 use crate::{
     events::emit,
     http::{Call, Failure},
-    identity::recognise::KEY_PREFIX,
+    identity::recognize::KEY_PREFIX,
     organizations,
     policies::{self, keys as policy},
     users,
@@ -38,7 +38,7 @@ impl Owner {
     }
 }
 
-/// How much of a secret is shown to recognise it by.
+/// How much of a secret is shown to recognize it by.
 const SHOWN: usize = 12;
 
 pub async fn create(call: &mut Call, owner: Owner, spec: KeySpec) -> Result<NewKey, Failure> {

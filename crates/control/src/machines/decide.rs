@@ -192,8 +192,8 @@ fn enrolling(facts: &Facts, look: &Look) -> Verdict {
             Verdict::Move(Event::DeployFailed, format!("MAAS says {}", it.status_text))
         }
         _ if facts.is_late => Verdict::Move(
-            Event::EnrolTimedOut,
-            "its agent did not enrol in time, see `machines.enrol_minutes` and the console of the machine".into(),
+            Event::EnrollTimedOut,
+            "its agent did not enroll in time, see `machines.enroll_minutes` and the console of the machine".into(),
         ),
         _ => Verdict::Wait,
     }

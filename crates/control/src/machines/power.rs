@@ -43,7 +43,7 @@ pub fn refusal(state: MachineState, wish: Wish, node: Option<Occupancy>) -> Opti
             format!("the machine is {state} and MAAS itself drives its power; wait until that is over")
         }
         (MachineState::Enrolling, Off) => {
-            "the agent of the machine is about to enrol; `gpuaas machines retire` gives the machine back".to_owned()
+            "the agent of the machine is about to enroll; `gpuaas machines retire` gives the machine back".to_owned()
         }
         (MachineState::Enrolling | MachineState::InService | MachineState::Failed, On) => return None,
         (MachineState::InService | MachineState::Failed, Off) => return under_work(wish, node),

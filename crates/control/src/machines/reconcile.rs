@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use contract::{
     Timestamp,
-    enrolment_tokens::EnrolmentTokenStatus,
+    enrollment_tokens::EnrollmentTokenStatus,
     id::NodeId,
     machines::{MachineDesired, MachinePowerAction, MachineState},
     providers::ProviderState,
@@ -28,7 +28,7 @@ use super::{
 use crate::{
     allocations::LossError,
     ca::Ca,
-    enrolment_tokens,
+    enrollment_tokens,
     nodes::{self, Leaving, Occupancy},
     policies::{Policies, keys},
     ports::metal::{
@@ -98,7 +98,7 @@ impl Reconciler for MachineReconciler {
         let Some(held) = store::get(tx, id.into()).await? else { return Ok(None) };
         let Some(supply) = providers::supply(tx, held.machine.provider_id.uuid()).await? else { return Ok(None) };
         let enrolled = match held.token_id {
-            Some(token) => enrolment_tokens::made(tx, token).await?,
+            Some(token) => enrollment_tokens::made(tx, token).await?,
             None => None,
         };
         let (node, occupancy) = match held.machine.node_id {
@@ -171,7 +171,7 @@ impl MachineReconciler {
         let minutes = |key| keys::minutes(self.policies.number(key));
         let patience = match seen.held.state {
             MachineState::Deploying => Some(minutes(keys::MACHINE_DEPLOY_MINUTES)),
-            MachineState::Enrolling => Some(minutes(keys::MACHINE_ENROL_MINUTES)),
+            MachineState::Enrolling => Some(minutes(keys::MACHINE_ENROLL_MINUTES)),
             MachineState::Releasing => Some(minutes(keys::MACHINE_ERASE_MINUTES)),
             MachineState::Discovered
             | MachineState::Acquiring
@@ -283,7 +283,7 @@ impl MachineReconciler {
                 store::serve_as(tx, id, node).await?;
                 nodes::reimaged(tx, node, "erased and installed anew by MAAS").await?;
             }
-            Event::DeployFailed | Event::EnrolTimedOut => {
+            Event::DeployFailed | Event::EnrollTimedOut => {
                 store::begin_release(tx, id, Some(why), true).await?;
             }
             Event::StrayFound => store::begin_release(tx, id, None, true).await?,
@@ -324,7 +324,7 @@ impl MachineReconciler {
         why: &str,
     ) -> Result<bool, MachineError> {
         let is_broken_off = match event {
-            Event::DeployFailed | Event::EnrolTimedOut | Event::ReleaseRequested | Event::Lost => true,
+            Event::DeployFailed | Event::EnrollTimedOut | Event::ReleaseRequested | Event::Lost => true,
             Event::AcquireRequested
             | Event::Acquired
             | Event::AcquireLost
@@ -339,14 +339,14 @@ impl MachineReconciler {
         };
         let is_on_its_way = matches!(seen.held.state, MachineState::Deploying | MachineState::Enrolling);
         let Some(token) = seen.held.token_id.filter(|_| is_broken_off && is_on_its_way) else { return Ok(false) };
-        if enrolment_tokens::revoke_unused(tx, token).await? != Some(EnrolmentTokenStatus::Used) {
+        if enrollment_tokens::revoke_unused(tx, token).await? != Some(EnrollmentTokenStatus::Used) {
             return Ok(false);
         }
-        if event == Event::EnrolTimedOut {
+        if event == Event::EnrollTimedOut {
             return Ok(true);
         }
-        enrolment_tokens::revoke(tx, token).await?;
-        if let Some(node) = enrolment_tokens::made(tx, token).await? {
+        enrollment_tokens::revoke(tx, token).await?;
+        if let Some(node) = enrollment_tokens::made(tx, token).await? {
             store::set_node(tx, seen.held.machine.id, node).await?;
             nodes::revoke_certificates(tx, node).await?;
             nodes::fail(tx, node, &format!("its machine is taken back: {why}")).await?;
@@ -357,9 +357,9 @@ impl MachineReconciler {
     /// The intent to deploy: the token is there before MAAS is asked.
     async fn prepare_deployment(&self, tx: &mut Tx, seen: &Seen) -> Result<(), MachineError> {
         let minutes = |key| self.policies.number(key);
-        let lifetime = keys::minutes(minutes(keys::MACHINE_DEPLOY_MINUTES) + minutes(keys::MACHINE_ENROL_MINUTES));
+        let lifetime = keys::minutes(minutes(keys::MACHINE_DEPLOY_MINUTES) + minutes(keys::MACHINE_ENROLL_MINUTES));
         let expires_at = clock::now(tx).await? + lifetime;
-        let minted = enrolment_tokens::mint(tx, seen.held.machine.pool_id, expires_at).await?;
+        let minted = enrollment_tokens::mint(tx, seen.held.machine.pool_id, expires_at).await?;
         let (token, secret) = minted.ok_or(sqlx::Error::RowNotFound)?;
         let (token, secret) = (token.id, Secret::from(secret));
         store::set_token(tx, &self.keyring, seen.held.machine.id, (token, &secret)).await?;

@@ -2,7 +2,7 @@
 
 use contract::{
     Timestamp, Word,
-    id::{EnrolmentTokenId, MachineId, NodeId, ProviderId},
+    id::{EnrollmentTokenId, MachineId, NodeId, ProviderId},
     machines::{Machine, MachineDesired, MachineFilter, MachinePower, MachinePowerAction, MachineState},
 };
 use kernel::{
@@ -60,7 +60,7 @@ pub struct Held {
     pub release_attempts: i32,
     pub erasing_seen: bool,
     pub is_dirty: bool,
-    pub token_id: Option<EnrolmentTokenId>,
+    pub token_id: Option<EnrollmentTokenId>,
     /// What an operator wants done with its power.
     pub wish: Option<Wish>,
     token: Option<Vec<u8>>,
@@ -129,7 +129,7 @@ pub async fn serving(tx: &mut Tx, node: NodeId) -> sqlx::Result<Option<MachineId
 }
 
 /// The machine whose deployment carried this token.
-pub async fn enrolled_with(tx: &mut Tx, token: EnrolmentTokenId) -> sqlx::Result<Option<Uuid>> {
+pub async fn enrolled_with(tx: &mut Tx, token: EnrollmentTokenId) -> sqlx::Result<Option<Uuid>> {
     sqlx::query_scalar("SELECT id FROM machines WHERE token_id = $1").bind(token.uuid()).fetch_optional(tx.conn()).await
 }
 
@@ -224,7 +224,7 @@ pub async fn set_token(
     tx: &mut Tx,
     keyring: &Keyring,
     id: MachineId,
-    token: (EnrolmentTokenId, &Secret),
+    token: (EnrollmentTokenId, &Secret),
 ) -> sqlx::Result<()> {
     let sealed = TOKENS.seal(keyring, id.uuid(), token.1.expose());
     sqlx::query("UPDATE machines SET token_id = $2, token = $3, is_dirty = true WHERE id = $1")

@@ -1,4 +1,4 @@
-//! What a machine does when it first starts: install the agent and enrol it
+//! What a machine does when it first starts: install the agent and enroll it
 //! with the token that was made for this one deployment.
 
 use contract::providers::AgentSource;

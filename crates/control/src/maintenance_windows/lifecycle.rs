@@ -3,7 +3,7 @@
 use contract::{
     Word,
     id::MaintenanceWindowId,
-    maintenance_windows::MaintenanceWindowState::{self, Active, Cancelled, Over, Planned},
+    maintenance_windows::MaintenanceWindowState::{self, Active, Canceled, Over, Planned},
 };
 use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ pub struct Lifecycle;
 pub enum Event {
     Started,
     Ended,
-    Cancelled,
+    Canceled,
 }
 
 impl Machine for Lifecycle {
@@ -23,14 +23,14 @@ impl Machine for Lifecycle {
     type State = MaintenanceWindowState;
     type Event = Event;
     const STATES: &'static [MaintenanceWindowState] = MaintenanceWindowState::ALL;
-    const EVENTS: &'static [Event] = &[Event::Started, Event::Ended, Event::Cancelled];
+    const EVENTS: &'static [Event] = &[Event::Started, Event::Ended, Event::Canceled];
     const INITIAL: MaintenanceWindowState = Planned;
     const PARENT_END: ParentEnd = ParentEnd::Unowned;
 
     fn is_driven(state: MaintenanceWindowState) -> bool {
         match state {
             Planned | Active => true,
-            Over | Cancelled => false,
+            Over | Canceled => false,
         }
     }
 
@@ -39,9 +39,9 @@ impl Machine for Lifecycle {
             (Planned, Event::Started) => Some(Active),
             // Nobody was there to start it: what it was planned for is past.
             (Planned | Active, Event::Ended) => Some(Over),
-            (Planned | Active, Event::Cancelled) => Some(Cancelled),
+            (Planned | Active, Event::Canceled) => Some(Canceled),
             (Active, Event::Started) => None,
-            (Over | Cancelled, Event::Started | Event::Ended | Event::Cancelled) => None,
+            (Over | Canceled, Event::Started | Event::Ended | Event::Canceled) => None,
         }
     }
 
@@ -53,7 +53,7 @@ impl Machine for Lifecycle {
         match event {
             Event::Started => "started",
             Event::Ended => "ended",
-            Event::Cancelled => "cancelled",
+            Event::Canceled => "canceled",
         }
     }
 

@@ -153,7 +153,7 @@ async fn tell(tx: &mut Tx, window: &MaintenanceWindow) -> sqlx::Result<usize> {
                 let event = MaintenanceWindowEndAnnounced { id, project_id, starts_at, ends_at, reason };
                 emit(tx, organization, id, &event);
             }
-            MaintenanceWindowState::Cancelled => {
+            MaintenanceWindowState::Canceled => {
                 let event = MaintenanceWindowCancelAnnounced { id, project_id, starts_at, ends_at, reason };
                 emit(tx, organization, id, &event);
             }

@@ -70,7 +70,7 @@ impl Handle<CancelMaintenanceWindow> for App {
         let reason = request.body.reason.as_str();
         call.note("reason", reason);
         let row = store::versioned(&window)?;
-        let moved = transition::<Lifecycle>(&mut call.tx, row, Event::Cancelled, reason).await?;
+        let moved = transition::<Lifecycle>(&mut call.tx, row, Event::Canceled, reason).await?;
         // Nodes that it emptied are given back by its reconciler.
         work::wake(&mut call.tx, Lifecycle::NAME, window.id.uuid());
         (window.state, window.version) = (moved.state.into(), moved.version);

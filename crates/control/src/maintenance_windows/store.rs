@@ -201,7 +201,7 @@ pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT id FROM maintenance_windows WHERE state IN ('planned', 'active')
          UNION SELECT window_id FROM maintenance_nodes JOIN maintenance_windows w ON w.id = window_id
-           WHERE restored_at IS NULL AND w.state IN ('over', 'cancelled')
+           WHERE restored_at IS NULL AND w.state IN ('over', 'canceled')
          UNION SELECT window_id FROM maintenance_notices n JOIN maintenance_windows w ON w.id = window_id
            WHERE n.told <> w.state LIMIT $1",
     )

@@ -33,7 +33,7 @@ use crate::{
 const HANDSHAKE: Duration = Duration::from_secs(10);
 // bound: the longest silence between two requests of one connection, headers included
 const HEADERS: Duration = Duration::from_secs(90);
-// bound: who shows no certificate enrols and goes
+// bound: who shows no certificate enrolls and goes
 const STRANGER: Duration = Duration::from_secs(30);
 // bound: connections of one peer that have not shown a certificate that works
 const STRANGERS_PER_PEER: usize = 512;

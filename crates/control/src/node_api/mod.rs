@@ -1,4 +1,4 @@
-//! The node API: where hosts enrol, renew their certificates and poll, and what
+//! The node API: where hosts enroll, renew their certificates and poll, and what
 //! gateways ask is let through to `gateway_api`, on a
 //! listener of its own that knows them by certificate. One poll is heartbeat,
 //! telemetry and the delivery of tasks; an idle one costs no look at the
@@ -6,7 +6,7 @@
 
 mod agents;
 mod dispatcher;
-mod enrol;
+mod enroll;
 mod intake;
 mod listener;
 mod poll;

@@ -68,7 +68,7 @@ pub async fn poll(
         roots,
         trust_version,
         endorsements,
-        renew: peer.is_ageing(now) || app.ca.authority().wants_renewal(peer.issued_at, now),
+        renew: peer.is_aging(now) || app.ca.authority().wants_renewal(peer.issued_at, now),
         retry_after_ms,
         gateways: app.gateways.of(region),
     })

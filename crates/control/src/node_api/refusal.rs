@@ -66,24 +66,24 @@ const fn kind(status: u16, code: &'static str, title: &'static str, advice: &'st
     Kind { status, code, title, advice }
 }
 
-const NEW_TOKEN: &str = "make a new token with `gpuaas enrolment-tokens create` and enrol with that";
-const ENROL_AGAIN: &str = "make a token with `gpuaas enrolment-tokens create` and run `gpuaas-node enroll` again";
+const NEW_TOKEN: &str = "make a new token with `gpuaas enrollment-tokens create` and enroll with that";
+const ENROLL_AGAIN: &str = "make a token with `gpuaas enrollment-tokens create` and run `gpuaas-node enroll` again";
 const TRY_LATER: &str = "try again later";
 const UPDATE: &str = "install an agent of the release that the control plane runs, or of the one before";
 
 impl Refusal {
     fn kind(&self) -> Kind {
         match self {
-            Self::NoCertificate => kind(401, "no_certificate", "a client certificate is needed", ENROL_AGAIN),
-            Self::NotANode => kind(403, "not_a_node", "the certificate names no node", ENROL_AGAIN),
-            Self::Revoked => kind(403, codes::CERTIFICATE_REVOKED, "the certificate was revoked", ENROL_AGAIN),
+            Self::NoCertificate => kind(401, "no_certificate", "a client certificate is needed", ENROLL_AGAIN),
+            Self::NotANode => kind(403, "not_a_node", "the certificate names no node", ENROLL_AGAIN),
+            Self::Revoked => kind(403, codes::CERTIFICATE_REVOKED, "the certificate was revoked", ENROLL_AGAIN),
             Self::Expired => kind(
                 403,
                 codes::CERTIFICATE_EXPIRED,
                 "the certificate has expired",
-                "renew it; when `nodes.renew_window_hours` are over too, enrol again",
+                "renew it; when `nodes.renew_window_hours` are over too, enroll again",
             ),
-            Self::UnknownNode => kind(403, codes::UNKNOWN_NODE, "no such node is known", ENROL_AGAIN),
+            Self::UnknownNode => kind(403, codes::UNKNOWN_NODE, "no such node is known", ENROLL_AGAIN),
             Self::BadCsr(_) => {
                 kind(400, "bad_csr", "the signing request is not accepted", "make a new key and request")
             }
@@ -93,10 +93,10 @@ impl Refusal {
                 "the signing request asks for a name that is not its own",
                 "send a request without names: the control plane says who a node is",
             ),
-            Self::WrongToken => kind(401, "wrong_token", "the enrolment token is not known", NEW_TOKEN),
-            Self::ReplayedToken => kind(409, "replayed_token", "the enrolment token was used before", NEW_TOKEN),
-            Self::RevokedToken => kind(403, "revoked_token", "the enrolment token was revoked", NEW_TOKEN),
-            Self::ExpiredToken => kind(403, "expired_token", "the enrolment token has expired", NEW_TOKEN),
+            Self::WrongToken => kind(401, "wrong_token", "the enrollment token is not known", NEW_TOKEN),
+            Self::ReplayedToken => kind(409, "replayed_token", "the enrollment token was used before", NEW_TOKEN),
+            Self::RevokedToken => kind(403, "revoked_token", "the enrollment token was revoked", NEW_TOKEN),
+            Self::ExpiredToken => kind(403, "expired_token", "the enrollment token has expired", NEW_TOKEN),
             Self::NameTaken(_) => kind(
                 409,
                 "name_taken",

@@ -4,7 +4,7 @@ use contract::id::NodeId;
 use kernel::{Access, Actor, Scope, Tx};
 use protocol::{PROTOCOL, RenewAnswer, RenewRequest};
 
-use super::{NodeApi, enrol, refusal::Refusal, standings::standing};
+use super::{NodeApi, enroll, refusal::Refusal, standings::standing};
 use crate::{
     ca::{self, Peer},
     nodes,
@@ -13,7 +13,7 @@ use crate::{
 pub async fn renew(api: &NodeApi, node: NodeId, peer: &Peer, request: RenewRequest) -> Result<RenewAnswer, Refusal> {
     let app = &api.app;
     let key = ca::read_request(&request.csr, Some(&ca::node_uri(node)))?;
-    let issued = enrol::issue(api, &key, node)?;
+    let issued = enroll::issue(api, &key, node)?;
     let actor = Actor::principal("node", node);
     let cause = format!("renew:{}", uuid::Uuid::now_v7());
     let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, actor, cause.into()).await?;

@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use protocol::{gateway::paths as gateway_paths, limits::MAX_BODY_BYTES, paths};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{NodeApi, agents, enrol, listener::Caller, poll, refusal::Refusal, renew};
+use super::{NodeApi, agents, enroll, listener::Caller, poll, refusal::Refusal, renew};
 use crate::{
     ca::{Peer, Who},
     gateway_api,
@@ -51,9 +51,9 @@ async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Re
     let (parts, body) = request.into_parts();
     match (&parts.method, parts.uri.path()) {
         (&Method::POST, paths::ENROLL) => {
-            let per_minute = api.app.policies.number(keys::RATE_ENROL);
-            admit(api, "enrol", &network(caller.address).to_string(), per_minute).await?;
-            json(&enrol::enrol(api, caller.address, read(body).await?).await?)
+            let per_minute = api.app.policies.number(keys::RATE_ENROLL);
+            admit(api, "enroll", &network(caller.address).to_string(), per_minute).await?;
+            json(&enroll::enroll(api, caller.address, read(body).await?).await?)
         }
         (&Method::POST, paths::RENEW) => {
             let (node, peer) = known_node(api, caller, true).await?;
@@ -64,8 +64,8 @@ async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Re
             json(&poll::poll(api, peer, caller.connection, read(body).await?).await?)
         }
         (&Method::POST, gateway_paths::JOIN) => {
-            let per_minute = api.app.policies.number(keys::RATE_ENROL);
-            admit(api, "enrol", &network(caller.address).to_string(), per_minute).await?;
+            let per_minute = api.app.policies.number(keys::RATE_ENROLL);
+            admit(api, "enroll", &network(caller.address).to_string(), per_minute).await?;
             json(&gateway_api::join(&api.app, read(body).await?).await?)
         }
         (&Method::POST, path) if path.starts_with(GATEWAYS) => of_gateway(api, caller, path, body).await,

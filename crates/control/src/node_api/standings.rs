@@ -37,7 +37,7 @@ pub struct Held {
     standings: Standings,
     serial: String,
     connection: u64,
-    /// Cancelled when the certificate no longer works.
+    /// Canceled when the certificate no longer works.
     pub cut: CancellationToken,
 }
 

@@ -1,5 +1,5 @@
 //! TLS of the node listener. A client certificate is optional here, because a
-//! host that enrols has none; one that is shown must be of our CA. An expired
+//! host that enrolls has none; one that is shown must be of our CA. An expired
 //! one passes, so that the request that renews it can be told from the others.
 
 use std::{
@@ -77,7 +77,7 @@ impl Tls {
 
     fn current(&self) -> Arc<Current> {
         let current = self.now.read().expect("no code panics while it holds this lock").clone();
-        let is_good = current.version == self.ca.version() && !current.validity.is_ageing(self.ca.now());
+        let is_good = current.version == self.ca.version() && !current.validity.is_aging(self.ca.now());
         if is_good {
             return current;
         }

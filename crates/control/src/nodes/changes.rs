@@ -27,7 +27,7 @@ pub struct Enrolled {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum EnrolError {
+pub enum EnrollError {
     #[error("the pool has a node named {name} whose certificate works")]
     NameTaken { name: HostName },
     #[error("the pool takes hosts of provider {provider} only")]
@@ -40,20 +40,20 @@ pub enum EnrolError {
 
 /// Makes a host a node of the pool. A host that was one before, and whose
 /// certificates no longer work, is the same node again.
-pub async fn enrol(tx: &mut Tx, pool: &Pool, name: &HostName, inventory: &Inventory) -> Result<Enrolled, EnrolError> {
+pub async fn enroll(tx: &mut Tx, pool: &Pool, name: &HostName, inventory: &Inventory) -> Result<Enrolled, EnrollError> {
     let provider = crate::rows::known::<Provider>(pool.provider.as_str())?;
     let fits = match inventory.driver {
         DriverKind::Sim => provider == Provider::Sim,
         DriverKind::Linux => provider != Provider::Sim,
     };
     if !fits {
-        return Err(EnrolError::WrongDriver { provider });
+        return Err(EnrollError::WrongDriver { provider });
     }
     let before = store::lock_named(tx, pool.id, name).await?;
     if let Some(before) = &before {
         let is_ghost = before.state == NodeState::Enrolling && !heartbeats::ever(tx, before.id).await?;
         if !is_ghost && certificates::any_works(tx, before.id).await? {
-            return Err(EnrolError::NameTaken { name: name.clone() });
+            return Err(EnrollError::NameTaken { name: name.clone() });
         }
     }
     let state = before.as_ref().map_or(NodeState::Enrolling, |it| it.state);
@@ -73,7 +73,7 @@ pub async fn enrol(tx: &mut Tx, pool: &Pool, name: &HostName, inventory: &Invent
         }
         None => {
             let inserted = store::insert(tx, pool, name).await?;
-            let id = inserted.ok_or_else(|| EnrolError::NameTaken { name: name.clone() })?;
+            let id = inserted.ok_or_else(|| EnrollError::NameTaken { name: name.clone() })?;
             emit(tx, None, id, &NodeCreated { id, pool_id: pool.id, name: name.to_string() });
             id
         }

@@ -114,7 +114,7 @@ pub async fn caught_lying(tx: &mut Tx, node: NodeId, lie: &str) -> sqlx::Result<
 pub async fn shut_out(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
     match store::lock(tx, node).await? {
         Some(known) if known.health != NodeHealth::Lying => {
-            let reason = "its certificates were revoked; install it anew, enrol it, and attest that it was wiped";
+            let reason = "its certificates were revoked; install it anew, enroll it, and attest that it was wiped";
             mark(tx, node, NodeHealth::Unknown, Some(reason)).await
         }
         _ => Ok(()),

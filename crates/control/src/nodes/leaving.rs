@@ -78,7 +78,7 @@ pub async fn reimaged(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), Tra
     step(tx, node, NodeState::Failed, Event::SanitizeRequested, reason).await?;
     match store::lock(tx, node).await? {
         Some(known) if known.state == NodeState::Sanitizing => changes::sanitized(tx, &known, reason).await,
-        // A first enrolment: the node is ready when it reported its inventory.
+        // A first enrollment: the node is ready when it reported its inventory.
         _ => Ok(()),
     }
 }

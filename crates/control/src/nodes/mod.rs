@@ -13,7 +13,7 @@ mod routes;
 mod store;
 
 pub use changes::{
-    EnrolError, Enrolled, enrol, first_word, renew_certificate, request_sanitizing, revoke_certificates,
+    EnrollError, Enrolled, enroll, first_word, renew_certificate, request_sanitizing, revoke_certificates,
 };
 pub use health::{Judged, caught_lying, give_up_lost, heard, judge_silence, report_health, report_inventory};
 pub use inventory::Lie;

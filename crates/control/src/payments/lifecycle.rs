@@ -4,7 +4,7 @@
 use contract::{
     Word,
     id::PaymentId,
-    payments::PaymentState::{self, Cancelled, ChargedBack, Created, Disputed, Failed, Pending, Succeeded},
+    payments::PaymentState::{self, Canceled, ChargedBack, Created, Disputed, Failed, Pending, Succeeded},
 };
 use kernel::machine::{Machine, ParentEnd};
 use uuid::Uuid;
@@ -16,7 +16,7 @@ pub enum Event {
     Opened,
     Succeeded,
     Failed,
-    Cancelled,
+    Canceled,
     DisputeOpened,
     DisputeWon,
     DisputeLost,
@@ -32,7 +32,7 @@ impl Machine for Lifecycle {
         Event::Opened,
         Event::Succeeded,
         Event::Failed,
-        Event::Cancelled,
+        Event::Canceled,
         Event::DisputeOpened,
         Event::DisputeWon,
         Event::DisputeLost,
@@ -43,25 +43,25 @@ impl Machine for Lifecycle {
     fn is_driven(state: PaymentState) -> bool {
         match state {
             Created | Pending => true,
-            Succeeded | Failed | Cancelled | Disputed | ChargedBack => false,
+            Succeeded | Failed | Canceled | Disputed | ChargedBack => false,
         }
     }
 
     fn next(from: PaymentState, event: Event) -> Option<PaymentState> {
         match (from, event) {
             (Created, Event::Opened) => Some(Pending),
-            (Created | Pending | Failed | Cancelled, Event::Succeeded) => Some(Succeeded),
+            (Created | Pending | Failed | Canceled, Event::Succeeded) => Some(Succeeded),
             (Created | Pending, Event::Failed) => Some(Failed),
-            (Created | Pending, Event::Cancelled) => Some(Cancelled),
+            (Created | Pending, Event::Canceled) => Some(Canceled),
             (Succeeded | ChargedBack, Event::DisputeOpened) => Some(Disputed),
             (Disputed, Event::DisputeWon) => Some(Succeeded),
             (Disputed, Event::DisputeLost) => Some(ChargedBack),
-            (Pending | Succeeded | Failed | Cancelled | Disputed | ChargedBack, Event::Opened) => None,
+            (Pending | Succeeded | Failed | Canceled | Disputed | ChargedBack, Event::Opened) => None,
             (Succeeded | Disputed | ChargedBack, Event::Succeeded) => None,
-            (Succeeded | Failed | Cancelled | Disputed | ChargedBack, Event::Failed | Event::Cancelled) => None,
-            (Created | Pending | Failed | Cancelled | Disputed, Event::DisputeOpened) => None,
+            (Succeeded | Failed | Canceled | Disputed | ChargedBack, Event::Failed | Event::Canceled) => None,
+            (Created | Pending | Failed | Canceled | Disputed, Event::DisputeOpened) => None,
             (
-                Created | Pending | Succeeded | Failed | Cancelled | ChargedBack,
+                Created | Pending | Succeeded | Failed | Canceled | ChargedBack,
                 Event::DisputeWon | Event::DisputeLost,
             ) => None,
         }
@@ -76,7 +76,7 @@ impl Machine for Lifecycle {
             Event::Opened => "opened",
             Event::Succeeded => "succeeded",
             Event::Failed => "failed",
-            Event::Cancelled => "cancelled",
+            Event::Canceled => "canceled",
             Event::DisputeOpened => "dispute_opened",
             Event::DisputeWon => "dispute_won",
             Event::DisputeLost => "dispute_lost",

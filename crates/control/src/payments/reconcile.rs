@@ -97,7 +97,7 @@ impl Reconciler for PaymentReconciler {
                 held.state
             }
             Found::TooLate if held.state == PaymentState::Created => {
-                give_up(tx, &held, Event::Cancelled, "the provider could not be asked in time").await?
+                give_up(tx, &held, Event::Canceled, "the provider could not be asked in time").await?
             }
             Found::TooLate => held.state,
             Found::Opened(checkout) => {
@@ -118,7 +118,7 @@ impl Reconciler for PaymentReconciler {
             }
             PaymentState::Succeeded
             | PaymentState::Failed
-            | PaymentState::Cancelled
+            | PaymentState::Canceled
             | PaymentState::Disputed
             | PaymentState::ChargedBack => Next::Done,
         })

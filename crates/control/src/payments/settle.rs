@@ -52,7 +52,7 @@ pub enum Outcome {
         amount: Money,
     },
     Failed(&'static str),
-    Cancelled(&'static str),
+    Canceled(&'static str),
     /// It cannot be right, and nothing is posted for it.
     Wrong(&'static str),
 }
@@ -74,13 +74,13 @@ pub fn judge(payment: PaymentId, asked: Money, reading: &Reading) -> Outcome {
             IntentStatus::Succeeded => {
                 return Outcome::Arrived { intent: intent.id.clone(), amount: intent.received };
             }
-            IntentStatus::Cancelled => return Outcome::Cancelled("the provider cancelled it"),
+            IntentStatus::Canceled => return Outcome::Canceled("the provider canceled it"),
             IntentStatus::NeedsPayer if is_complete(reading) => return Outcome::Failed("the payer's bank refused it"),
             IntentStatus::NeedsPayer | IntentStatus::Processing => (),
         }
     }
     match reading.checkout.as_ref().map(|it| it.status) {
-        Some(CheckoutStatus::Expired) => Outcome::Cancelled("nobody paid in time"),
+        Some(CheckoutStatus::Expired) => Outcome::Canceled("nobody paid in time"),
         Some(CheckoutStatus::Open | CheckoutStatus::Complete) => Outcome::Waits,
         None => Outcome::Wrong("the provider does not know it; was the account changed?"),
     }
@@ -94,7 +94,7 @@ fn is_complete(reading: &Reading) -> bool {
 pub fn has_arrived(state: PaymentState) -> bool {
     match state {
         Succeeded | Disputed | ChargedBack => true,
-        PaymentState::Created | PaymentState::Pending | PaymentState::Failed | PaymentState::Cancelled => false,
+        PaymentState::Created | PaymentState::Pending | PaymentState::Failed | PaymentState::Canceled => false,
     }
 }
 
@@ -111,7 +111,7 @@ pub async fn settle(tx: &mut Tx, held: &Held, reading: &Reading) -> Result<Payme
                 store::trouble(tx, id, Some(why)).await?;
             }
             Outcome::Failed(why) => row = over(tx, row, Event::Failed, why).await?,
-            Outcome::Cancelled(why) => row = over(tx, row, Event::Cancelled, why).await?,
+            Outcome::Canceled(why) => row = over(tx, row, Event::Canceled, why).await?,
         }
     }
     // What could not be read says nothing of refunds and disputes.
@@ -137,7 +137,7 @@ async fn over(
             store::trouble(tx, row.id.into(), Some(why)).await?;
             Ok(transition::<Lifecycle>(tx, row, event, why).await?)
         }
-        PaymentState::Failed | PaymentState::Cancelled | Succeeded | Disputed | ChargedBack => Ok(row),
+        PaymentState::Failed | PaymentState::Canceled | Succeeded | Disputed | ChargedBack => Ok(row),
     }
 }
 
@@ -248,7 +248,7 @@ mod tests {
         let arrived = Outcome::Arrived { intent: "pi_1".into(), amount: asked };
         let named = Some(id.to_string());
         use CheckoutStatus::{Complete, Expired, Open};
-        use IntentStatus::{Cancelled, NeedsPayer, Processing, Succeeded};
+        use IntentStatus::{Canceled, NeedsPayer, Processing, Succeeded};
         assert_eq!(of(Complete, Some((Succeeded, asked, named.clone()))), arrived);
         assert_eq!(of(Expired, Some((Succeeded, asked, None))), arrived, "money is money");
         assert_eq!(of(Open, None), Outcome::Waits);
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!(of(Open, Some((NeedsPayer, usd(0), None))), Outcome::Waits, "the payer may try again");
         assert_eq!(of(Complete, Some((Processing, usd(0), None))), Outcome::Waits);
         assert!(matches!(of(Complete, Some((NeedsPayer, usd(0), None))), Outcome::Failed(_)));
-        assert!(matches!(of(Open, Some((Cancelled, usd(0), None))), Outcome::Cancelled(_)));
-        assert!(matches!(of(Expired, None), Outcome::Cancelled(_)));
+        assert!(matches!(of(Open, Some((Canceled, usd(0), None))), Outcome::Canceled(_)));
+        assert!(matches!(of(Expired, None), Outcome::Canceled(_)));
         let euro = Money::from_micros(50_000_000, Currency::EUR);
         let other = Some(PaymentId::generate().to_string());
         for (received, payment) in [(euro, named.clone()), (asked, other), (usd(0), named)] {

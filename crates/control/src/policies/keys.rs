@@ -280,8 +280,8 @@ policy_keys! {
     RATE_LAUNCH = "rate_limit.launch_per_minute": number(60, 1, 10000000) "per_minute", Platform, None;
     /// Requests of one node.
     RATE_NODE = "rate_limit.node_per_minute": number(600, 10, 10000000) "per_minute", Platform, None;
-    /// Attempts to enrol hosts from one address.
-    RATE_ENROL = "rate_limit.enrol_per_minute": number(6000, 10, 10000000) "per_minute", Platform, None;
+    /// Attempts to enroll hosts from one address.
+    RATE_ENROLL = "rate_limit.enroll_per_minute": number(6000, 10, 10000000) "per_minute", Platform, None;
     /// How many event streams one caller may hold open.
     WATCHES_MAX = "events.max_watches": number(20, 1, 1000) "count", Platform, None;
     /// How long events can be read back.
@@ -300,8 +300,8 @@ policy_keys! {
     REDELIVERY_SECONDS = "delivery.redelivery_seconds": number(300, 1, 86400) "seconds", Platform, None;
     /// How often a dead letter is delivered again before a person must look.
     REDELIVERY_ATTEMPTS = "delivery.redelivery_attempts": number(5, 0, 100) "count", Platform, None;
-    /// How long an enrolment token can be used, unless its maker says otherwise.
-    NODE_ENROLMENT_MINUTES = "nodes.enrolment_minutes": number(60, 1, 10080) "minutes", Platform, None;
+    /// How long an enrollment token can be used, unless its maker says otherwise.
+    NODE_ENROLLMENT_MINUTES = "nodes.enrollment_minutes": number(60, 1, 10080) "minutes", Platform, None;
     /// How long the certificate of a node works; it is renewed at two thirds.
     NODE_CERTIFICATE_HOURS = "nodes.certificate_hours": number(24, 1, 720) "hours", Platform, None;
     /// How long after its end the certificate of a node may still be renewed.
@@ -370,8 +370,8 @@ policy_keys! {
     MACHINE_POLL_SECONDS = "machines.poll_seconds": number(10, 1, 600) "seconds", Platform, None;
     /// How long MAAS may take to install a machine.
     MACHINE_DEPLOY_MINUTES = "machines.deploy_minutes": number(60, 1, 1440) "minutes", Platform, None;
-    /// How long the agent of an installed machine may take to enrol.
-    MACHINE_ENROL_MINUTES = "machines.enrol_minutes": number(30, 1, 1440) "minutes", Platform, None;
+    /// How long the agent of an installed machine may take to enroll.
+    MACHINE_ENROLL_MINUTES = "machines.enroll_minutes": number(30, 1, 1440) "minutes", Platform, None;
     /// How long MAAS may take to erase a machine and give it back.
     MACHINE_ERASE_MINUTES = "machines.erase_minutes": number(1440, 1, 20160) "minutes", Platform, None;
     /// How often a machine is handed over, and how often it is released, before a person must look.

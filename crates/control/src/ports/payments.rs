@@ -87,7 +87,7 @@ pub enum IntentStatus {
     NeedsPayer,
     Processing,
     Succeeded,
-    Cancelled,
+    Canceled,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

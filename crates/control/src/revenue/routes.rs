@@ -1,8 +1,8 @@
-//! Showing revenue and utilisation.
+//! Showing revenue and utilization.
 
 use contract::{
     Code, Timestamp,
-    revenue::{DayRange, GetRevenue, GetUtilisation, Revenue, Utilisation},
+    revenue::{DayRange, GetRevenue, GetUtilization, Revenue, Utilization},
 };
 use jiff::{ToSpan, tz::TimeZone};
 use kernel::clock;
@@ -31,11 +31,11 @@ impl Handle<GetRevenue> for App {
     }
 }
 
-impl Handle<GetUtilisation> for App {
-    async fn handle(&self, call: &mut Call, request: Request<GetUtilisation>) -> Result<Utilisation, Failure> {
+impl Handle<GetUtilization> for App {
+    async fn handle(&self, call: &mut Call, request: Request<GetUtilization>) -> Result<Utilization, Failure> {
         let (since, until) = period(clock::now(&mut call.tx).await?, &request.query)?;
-        let lines = store::utilisation(&mut call.tx, since, until).await?;
-        Ok(Utilisation { since, until, lines })
+        let lines = store::utilization(&mut call.tx, since, until).await?;
+        Ok(Utilization { since, until, lines })
     }
 }
 

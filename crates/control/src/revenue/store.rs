@@ -2,7 +2,7 @@
 
 use contract::{
     Timestamp,
-    revenue::{RevenueLine, UtilisationLine},
+    revenue::{RevenueLine, UtilizationLine},
 };
 use kernel::{Tx, clock};
 use uuid::Uuid;
@@ -33,7 +33,7 @@ pub async fn revenue(tx: &mut Tx, since: Timestamp, until: Timestamp, limit: i64
 
 /// A GPU was there from when its node enrolled until it retired; one that the
 /// host no longer reports is not counted. Sold is what `usage` says of it.
-pub async fn utilisation(tx: &mut Tx, since: Timestamp, until: Timestamp) -> sqlx::Result<Vec<UtilisationLine>> {
+pub async fn utilization(tx: &mut Tx, since: Timestamp, until: Timestamp) -> sqlx::Result<Vec<UtilizationLine>> {
     let rows: Vec<(String, i64, i64)> = sqlx::query_as(
         "WITH days AS MATERIALIZED (
            SELECT to_char(day, 'YYYY-MM-DD') AS day, greatest(day AT TIME ZONE 'UTC', $1) AS since,
@@ -66,6 +66,6 @@ pub async fn utilisation(tx: &mut Tx, since: Timestamp, until: Timestamp) -> sql
     .fetch_all(tx.conn())
     .await?;
     let line =
-        |(day, sold_gpu_seconds, there_gpu_seconds)| UtilisationLine { day, sold_gpu_seconds, there_gpu_seconds };
+        |(day, sold_gpu_seconds, there_gpu_seconds)| UtilizationLine { day, sold_gpu_seconds, there_gpu_seconds };
     Ok(rows.into_iter().map(line).collect())
 }

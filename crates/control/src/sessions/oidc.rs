@@ -72,7 +72,7 @@ impl Handle<FinishOidc> for App {
 impl Handle<ExchangeOidcToken> for App {
     async fn handle(&self, call: &mut Call, request: Request<ExchangeOidcToken>) -> Result<TokenSet, Failure> {
         let oidc = configured(self)?;
-        let identity = oidc.recognise(request.body.id_token.expose()).await.map_err(failed)?;
+        let identity = oidc.recognize(request.body.id_token.expose()).await.map_err(failed)?;
         call.tx.enter(Scope::Identity).await?;
         // Without the signature, of which one token may have several.
         let said = request.body.id_token.expose().rsplit_once('.').map_or("", |it| it.0);

@@ -38,7 +38,7 @@ const FORMER: usize = 8;
 // bound: how soon another replica's new key is noticed
 const REFRESH: Duration = Duration::from_secs(30);
 // bound: ten times what replicas and hosts need to learn a key
-const LEARNT_AFTER: Duration = Duration::from_secs(300);
+const LEARNED_AFTER: Duration = Duration::from_secs(300);
 
 #[derive(Clone)]
 pub struct TaskSigner {
@@ -79,8 +79,8 @@ pub struct Told {
 impl Ring {
     /// The newest key that everybody knows by now.
     fn signing(&self, now: Timestamp) -> &SigningKey {
-        let learnt = self.trusted.iter().find(|(made_at, _)| *made_at + LEARNT_AFTER <= now);
-        let (_, key) = learnt.or(self.trusted.last()).expect("reading the keys makes one where there is none");
+        let learned = self.trusted.iter().find(|(made_at, _)| *made_at + LEARNED_AFTER <= now);
+        let (_, key) = learned.or(self.trusted.last()).expect("reading the keys makes one where there is none");
         key
     }
 
@@ -197,7 +197,7 @@ mod tests {
         let (new, old) = (key(2).id().to_owned(), key(1).id().to_owned());
         let ring = Ring { trusted: vec![(at(1_000), key(2)), (at(0), key(1))], former: vec![], changes: 2 };
         assert_eq!(ring.signing(at(1_001)).id(), old);
-        assert_eq!(ring.signing(at(1_000) + LEARNT_AFTER).id(), new);
+        assert_eq!(ring.signing(at(1_000) + LEARNED_AFTER).id(), new);
         let first = Ring { trusted: vec![(at(1_000), key(1))], former: vec![], changes: 1 };
         assert_eq!(first.signing(at(1_000)).id(), old, "the first key signs at once");
     }

@@ -64,7 +64,7 @@ impl Handle<ResendWebhookDelivery> for App {
     }
 }
 
-/// The path's organization was authorised; a delivery of another webhook is not found.
+/// The path's organization was authorized; a delivery of another webhook is not found.
 async fn read(call: &mut Call, webhook: WebhookId, id: WebhookDeliveryId) -> Result<Held, Failure> {
     let held = store::get(&mut call.tx, id.uuid()).await?.filter(|it| it.delivery.webhook_id == webhook);
     held.ok_or_else(|| Failure::not_found("delivery"))

@@ -94,7 +94,7 @@ impl Sender {
     pub fn new(policies: Policies) -> Self {
         let client = |is_plain: bool| {
             let resolver = Judged { policies: policies.clone(), is_plain };
-            // A proxy or a pooled connection would lead past the judgement.
+            // A proxy or a pooled connection would lead past the judgment.
             let builder = Client::builder().dns_resolver(resolver).no_proxy().pool_max_idle_per_host(0);
             let builder = builder.redirect(redirect::Policy::none()).https_only(!is_plain).http1_only();
             let built = builder.user_agent(concat!("gpuaas-webhooks/", env!("CARGO_PKG_VERSION"))).build();

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::locked;
 
-/// Kept free for acknowledgements, so that input which nobody reads cannot hold
+/// Kept free for acknowledgments, so that input which nobody reads cannot hold
 /// them up.
 const RESERVE: usize = 16 * 1024; // bound: more than a thousand of them
 const WRITE_BYTES: usize = 64 * 1024; // bound: one write on a raw stream

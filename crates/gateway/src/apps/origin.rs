@@ -1,4 +1,4 @@
-//! Whether a page of another origin asks. Apps are neighbours below one domain, so
+//! Whether a page of another origin asks. Apps are neighbors below one domain, so
 //! that a browser calls them the same site and sends their cookies along: what
 //! keeps them apart stands here.
 
@@ -34,13 +34,13 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_can_link_and_nothing_else() {
+    fn a_neighbor_can_link_and_nothing_else() {
         let own = ("origin", "https://80--a.apps.example");
-        let neighbour = ("origin", "https://80--b.apps.example");
+        let neighbor = ("origin", "https://80--b.apps.example");
         let upgrade = ("upgrade", "websocket");
         assert!(!is_foreign("GET", &[]));
         assert!(!is_foreign("POST", &[own]) && !is_foreign("GET", &[own, upgrade]));
-        assert!(is_foreign("POST", &[neighbour]) && is_foreign("GET", &[neighbour, upgrade]));
+        assert!(is_foreign("POST", &[neighbor]) && is_foreign("GET", &[neighbor, upgrade]));
         assert!(is_foreign("POST", &[("origin", "http://80--a.apps.example")]), "another scheme is another origin");
         assert!(is_foreign("DELETE", &[("origin", "null")]));
         let site = ("sec-fetch-site", "same-site");

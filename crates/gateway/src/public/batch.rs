@@ -1,4 +1,4 @@
-//! What a host sent, made ready for one write: neighbouring pieces of output
+//! What a host sent, made ready for one write: neighboring pieces of output
 //! become one message.
 
 use crate::agents::{FrameReader, StreamError};
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_become_one_message_and_a_gap_keeps_them_apart() {
+    fn neighbors_become_one_message_and_a_gap_keeps_them_apart() {
         let (mut run, mut batch) = (Run::default(), Batch::default());
         add(&mut run, &mut batch, 7, b"ab");
         add(&mut run, &mut batch, 9, b"c");

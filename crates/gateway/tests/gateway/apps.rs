@@ -219,8 +219,8 @@ async fn answers_stream_and_websockets_pass() {
     let (mut socket, _) = open(Some(format!("http://{}", browser.host))).await.unwrap();
     socket.send(Message::text("hello")).await.unwrap();
     assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("hello"));
-    let neighbour = open(Some("http://1--other.apps.localhost".into())).await;
-    assert!(neighbour.is_err(), "another app's page cannot connect");
+    let neighbor = open(Some("http://1--other.apps.localhost".into())).await;
+    assert!(neighbor.is_err(), "another app's page cannot connect");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -67,7 +67,7 @@ async fn somebody_who_comes_before_the_host_is_let_in_when_it_arrives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ageing_certificate_is_renewed_through_the_beat() {
+async fn an_aging_certificate_is_renewed_through_the_beat() {
     let stage = Stage::new().await;
     // The first certificate of a gateway is past two thirds of its life here.
     eventually("a new one is asked for", || stage.plane.beats().iter().any(|it| it.csr.is_some())).await;

@@ -47,8 +47,8 @@ pub fn chain(previous_root: &Hash, batch_root: &Hash, header: &[u8]) -> Hash {
 pub struct Proof {
     pub index: u64,
     pub leaf_count: u64,
-    /// The neighbour at each level where there is one, from the leaf upwards.
-    pub neighbours: Vec<Hash>,
+    /// The neighbor at each level where there is one, from the leaf upwards.
+    pub neighbors: Vec<Hash>,
 }
 
 /// Nothing if there is no leaf at `index`.
@@ -56,36 +56,36 @@ pub fn proof(leaves: &[Hash], index: usize) -> Option<Proof> {
     if index >= leaves.len() {
         return None;
     }
-    let mut neighbours = Vec::new();
+    let mut neighbors = Vec::new();
     let mut place = index;
     let mut level = leaves.to_vec();
     while level.len() > 1 {
-        neighbours.extend(level.get(place ^ 1));
+        neighbors.extend(level.get(place ^ 1));
         place /= 2;
         level = parents(&level);
     }
-    Some(Proof { index: index as u64, leaf_count: leaves.len() as u64, neighbours })
+    Some(Proof { index: index as u64, leaf_count: leaves.len() as u64, neighbors })
 }
 
 pub fn verify_proof(leaf: &Hash, proof: &Proof, root: &Hash) -> bool {
     if proof.index >= proof.leaf_count {
         return false;
     }
-    let mut neighbours = proof.neighbours.iter();
+    let mut neighbors = proof.neighbors.iter();
     let (mut place, mut width) = (proof.index, proof.leaf_count);
     let mut reached = *leaf;
     while width > 1 {
         let is_unpaired = place == width - 1 && place.is_multiple_of(2);
         if !is_unpaired {
-            let Some(neighbour) = neighbours.next() else {
+            let Some(neighbor) = neighbors.next() else {
                 return false;
             };
-            reached = if place.is_multiple_of(2) { node(&reached, neighbour) } else { node(neighbour, &reached) };
+            reached = if place.is_multiple_of(2) { node(&reached, neighbor) } else { node(neighbor, &reached) };
         }
         place /= 2;
         width = width.div_ceil(2);
     }
-    neighbours.next().is_none() && reached == *root
+    neighbors.next().is_none() && reached == *root
 }
 
 fn parents(level: &[Hash]) -> Vec<Hash> {
@@ -203,8 +203,8 @@ mod tests {
             match what {
                 0 => leaf = leaves[other.index(count)],
                 1 => bent.index = other.index(count) as u64,
-                2 => bent.neighbours.push(leaf),
-                3 => drop(bent.neighbours.pop()),
+                2 => bent.neighbors.push(leaf),
+                3 => drop(bent.neighbors.pop()),
                 _ => bent.leaf_count = 0,
             }
             let unchanged = bent == honest && leaf == leaves[place];
@@ -212,8 +212,8 @@ mod tests {
         }
 
         #[test]
-        fn no_proof_panics(index: u64, leaf_count: u64, neighbours: Vec<Hash>) {
-            let proof = Proof { index, leaf_count, neighbours };
+        fn no_proof_panics(index: u64, leaf_count: u64, neighbors: Vec<Hash>) {
+            let proof = Proof { index, leaf_count, neighbors };
             prop_assert!(!verify_proof(&[0; 32], &proof, &[1; 32]));
         }
     }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_round_to_the_even_neighbour() {
+    fn halves_round_to_the_even_neighbor() {
         for (micros, cents) in [
             (5_000, 0),
             (15_000, 2),

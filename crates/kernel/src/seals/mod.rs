@@ -1,7 +1,7 @@
 //! Seals over the audit log. A background job hashes finished batches of
 //! entries into a Merkle root, chains the roots and signs them, so that an
 //! entry that is removed, edited or inserted later is found and named. Never
-//! inline: a chain inside the business transaction would serialise commits.
+//! inline: a chain inside the business transaction would serialize commits.
 
 mod sealing;
 mod verify;

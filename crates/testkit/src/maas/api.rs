@@ -117,7 +117,7 @@ fn perform(
         ("POST", "release") => machines::release(shared, system_id, form),
         ("POST", "power_on") => shared.lock().power(system_id, true),
         ("POST", "power_off") => shared.lock().power(system_id, false),
-        _ => Err((400, "Unrecognised signature".into())),
+        _ => Err((400, "Unrecognized signature".into())),
     }
 }
 

@@ -41,9 +41,9 @@ pub fn read_instructions(user_data: &str) -> Option<Instructions> {
     })
 }
 
-/// Enrols and runs the agent until the machine's life ends.
+/// Enrolls and runs the agent until the machine's life ends.
 pub async fn boot(hostname: &str, user_data: &str, life: CancellationToken) -> Result<(), String> {
-    let told = read_instructions(user_data).ok_or("the user-data enrols nothing")?;
+    let told = read_instructions(user_data).ok_or("the user-data enrolls nothing")?;
     let host = SimHost { name: hostname.to_owned(), gpus: 2, model: "NVIDIA H200".into(), gpu_memory_bytes: 141 << 30 };
     let driver = Arc::new(Metal(SimDriver::new(host)));
     let trust = Trust::in_fingerprint(&told.ca_fingerprint).map_err(|it| it.to_string())?;

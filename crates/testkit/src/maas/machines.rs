@@ -188,7 +188,7 @@ async fn install(shared: Arc<Shared>, system_id: String, life: CancellationToken
     let (hostname, user_data) = {
         let mut state = shared.lock();
         let (fails, is_mute) =
-            (state.take_fault(&system_id, Fault::DeployFails), state.take_fault(&system_id, Fault::NeverEnrols));
+            (state.take_fault(&system_id, Fault::DeployFails), state.take_fault(&system_id, Fault::NeverEnrolls));
         let Some(machine) = state.machines.get_mut(&system_id).filter(|_| !life.is_cancelled()) else { return };
         machine.become_(if fails { Status::FailedDeployment } else { Status::Deployed });
         if fails || is_mute {

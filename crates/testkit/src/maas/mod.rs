@@ -38,7 +38,7 @@ pub enum Fault {
     DeployFails,
     EraseFails,
     /// It is installed, but its user-data does nothing.
-    NeverEnrols,
+    NeverEnrolls,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -154,8 +154,8 @@ async fn enrolled(host: &Host) -> (Fleet, tokio::process::Child) {
     let token = fleet.token_for(pool).await;
     let url = format!("https://{}", fleet.world.server.node_address.unwrap());
     let secret = token.secret.expose();
-    let enrol = ["enroll", "--url", &url, "--token", secret, "--ca-fingerprint", &token.ca_fingerprint];
-    let output = host.agent(&enrol).output().await.unwrap();
+    let enroll = ["enroll", "--url", &url, "--token", secret, "--ca-fingerprint", &token.ca_fingerprint];
+    let output = host.agent(&enroll).output().await.unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let agent = host.runs();
     eventually("the node to be ready", || async {

@@ -209,8 +209,8 @@ async fn a_stolen_certificate_opens_one_node_and_no_other() {
     let name = refused_by_us("replayed_token");
     let before = counted(&cloud, &name).await;
     let token = cloud.fleet.token().await;
-    Agent::enrol(&cloud.world().server, &token, agent::inventory("c", 1)).await.unwrap();
-    assert_eq!(cloud.fleet.enrol_err(&token, agent::inventory("d", 1)).await, "replayed_token");
+    Agent::enroll(&cloud.world().server, &token, agent::inventory("c", 1)).await.unwrap();
+    assert_eq!(cloud.fleet.enroll_err(&token, agent::inventory("d", 1)).await, "replayed_token");
     is_counted(&cloud, "a token that is used twice", &name, before).await;
 
     b.speak();

@@ -452,7 +452,8 @@ async fn tenants_and_people_cannot_read_the_fleet() {
     let (organization, owner) = world.organization().await;
     let scopes = [Scope::Organization(organization.uuid()), Scope::Person(owner.id.uuid()), Scope::Public];
     for scope in scopes {
-        for hidden in ["pools", "nodes", "slots", "node_heartbeats", "node_certificates", "enrolment_tokens", "tasks"] {
+        for hidden in ["pools", "nodes", "slots", "node_heartbeats", "node_certificates", "enrollment_tokens", "tasks"]
+        {
             let mut tx = begin(&world, scope).await;
             let statement = format!("SELECT count(*) FROM {hidden}");
             let error = sqlx::query(sqlx::AssertSqlSafe(statement)).execute(tx.conn()).await.unwrap_err();

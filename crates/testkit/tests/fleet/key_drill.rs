@@ -162,7 +162,7 @@ async fn hosts_of_a_revoked_ca_are_refused_and_enroll_again() {
     agent.roots = restarted.app.ca.authority().roots_pem().to_owned();
     assert!(agent.poll().await.is_err(), "nor is its old certificate good for anything");
     let token = fleet.token().await;
-    let mut again = Agent::enrol(&restarted, &token, testkit::agent::inventory("gpu-01", 1)).await.unwrap();
+    let mut again = Agent::enroll(&restarted, &token, testkit::agent::inventory("gpu-01", 1)).await.unwrap();
     again.introduce().await.expect("enrolled again, it works");
 }
 

@@ -292,11 +292,11 @@ async fn a_window_that_is_called_off_gives_its_node_back_and_touches_no_other() 
     let path = || MaintenanceWindowPath { maintenance_window_id: made.id };
     fleet.operator.call::<CancelMaintenanceWindow>(path(), Nothing {}, because()).await.unwrap();
     fleet.world.server.settle().await;
-    assert_eq!((state(&fleet).await.as_str(), fleet.state(planned.node).await.0.as_str()), ("cancelled", "ready"));
+    assert_eq!((state(&fleet).await.as_str(), fleet.state(planned.node).await.0.as_str()), ("canceled", "ready"));
     let again = fleet.operator.call::<CancelMaintenanceWindow>(path(), Nothing {}, because()).await;
     assert!(again.unwrap_err().is(Code::Conflict));
     settle_after(&fleet, 5 * HOUR).await;
-    assert_eq!(state(&fleet).await, "cancelled");
+    assert_eq!(state(&fleet).await, "canceled");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use contract::{
-    enrolment_tokens::{EnrolmentTokenPath, RevokeEnrolmentToken},
+    enrollment_tokens::{EnrollmentTokenPath, RevokeEnrollmentToken},
     nodes::{
         AttestSlot, CordonNode, NodeDetail, NodeHealth, NodePath, NodeState, RestoreNode, RetireNode, RetireSpec,
         SlotCondition, SlotPath,
@@ -44,12 +44,12 @@ fn counter(name: &str) -> f64 {
 const HOUR: Duration = Duration::from_secs(3600);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_enrols_and_is_ready_once_it_has_spoken() {
+async fn a_host_enrolls_and_is_ready_once_it_has_spoken() {
     let fleet = Fleet::new().await;
     let token = fleet.token_for(fleet.pool).await;
     assert_eq!(token.ca_fingerprint, fleet.world.server.app.ca.authority().root_fingerprint());
     let server = &fleet.world.server;
-    let mut agent = Agent::enrol(server, token.secret.expose(), agent::inventory("gpu-01.hall", 2)).await.unwrap();
+    let mut agent = Agent::enroll(server, token.secret.expose(), agent::inventory("gpu-01.hall", 2)).await.unwrap();
     assert_eq!(fleet.state(agent.node).await, ("enrolling".into(), "unknown".into()));
     let answer = agent.introduce().await.unwrap();
     assert!(!answer.want_inventory && !answer.renew);
@@ -69,41 +69,41 @@ async fn a_token_is_spent_once_and_only_while_it_works() {
     let host = |name: &str| agent::inventory(name, 1);
     let before = (counted("replayed_token"), counted("wrong_token"));
     let token = fleet.token().await;
-    Agent::enrol(&fleet.world.server, &token, host("a")).await.unwrap();
-    assert_eq!(fleet.enrol_err(&token, host("b")).await, "replayed_token");
-    assert_eq!(fleet.enrol_err("gpn_nonsense", host("b")).await, "wrong_token");
+    Agent::enroll(&fleet.world.server, &token, host("a")).await.unwrap();
+    assert_eq!(fleet.enroll_err(&token, host("b")).await, "replayed_token");
+    assert_eq!(fleet.enroll_err("gpn_nonsense", host("b")).await, "wrong_token");
     assert!(counted("replayed_token") > before.0 && counted("wrong_token") > before.1);
     let revoked = fleet.token_for(fleet.pool).await;
-    let path = EnrolmentTokenPath { enrolment_token_id: revoked.token.id };
-    fleet.operator.call::<RevokeEnrolmentToken>(path, Default::default(), Default::default()).await.unwrap();
-    assert_eq!(fleet.enrol_err(revoked.secret.expose(), host("b")).await, "revoked_token");
+    let path = EnrollmentTokenPath { enrollment_token_id: revoked.token.id };
+    fleet.operator.call::<RevokeEnrollmentToken>(path, Default::default(), Default::default()).await.unwrap();
+    assert_eq!(fleet.enroll_err(revoked.secret.expose(), host("b")).await, "revoked_token");
     let late = fleet.token().await;
     fleet.advance(2 * HOUR);
-    assert_eq!(fleet.enrol_err(&late, host("b")).await, "expired_token");
+    assert_eq!(fleet.enroll_err(&late, host("b")).await, "expired_token");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refused_enrolments_of_one_address_leave_a_bounded_number_of_audit_entries() {
+async fn refused_enrollments_of_one_address_leave_a_bounded_number_of_audit_entries() {
     let fleet = Fleet::new().await;
     testkit::world::set_policy(&fleet.operator, "audit.refusals_per_minute", "3").await;
     fleet.world.server.app.policies.refresh(&fleet.world.server.app.db).await.unwrap();
     let started = std::time::Instant::now();
     for _ in 0..30 {
-        assert_eq!(fleet.enrol_err("gpn_nonsense", agent::inventory("a", 1)).await, "wrong_token");
+        assert_eq!(fleet.enroll_err("gpn_nonsense", agent::inventory("a", 1)).await, "wrong_token");
     }
-    let entries = "SELECT count(*) FROM audit WHERE action = 'node.enrol' AND outcome = 'refused'";
+    let entries = "SELECT count(*) FROM audit WHERE action = 'node.enroll' AND outcome = 'refused'";
     let mut above = fleet.world.server.database.superuser().await;
     let entries: i64 = sqlx::query_scalar(entries).fetch_one(&mut above).await.unwrap();
     let minutes = i64::try_from(started.elapsed().as_secs() / 60).unwrap() + 2;
-    assert!((1..=3 * minutes).contains(&entries), "30 refused enrolments left {entries} entries");
+    assert!((1..=3 * minutes).contains(&entries), "30 refused enrollments left {entries} entries");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_hosts_with_one_token_one_gets_in() {
     let fleet = Fleet::new().await;
     let (token, server) = (fleet.token().await, &fleet.world.server);
-    let enrol = |name: &'static str| Agent::enrol(server, &token, agent::inventory(name, 1));
-    let (a, b) = tokio::join!(enrol("a"), enrol("b"));
+    let enroll = |name: &'static str| Agent::enroll(server, &token, agent::inventory(name, 1));
+    let (a, b) = tokio::join!(enroll("a"), enroll("b"));
     assert!(a.is_ok() ^ b.is_ok());
 }
 
@@ -114,12 +114,12 @@ async fn a_token_of_another_pool_lets_no_host_in_that_does_not_belong_there() {
     let second = add_pool(&fleet.operator, "sim-b", Provider::Sim).await;
     let token = fleet.token_for(metal).await;
     let host = agent::inventory("a", 1);
-    assert_eq!(fleet.enrol_err(token.secret.expose(), host.clone()).await, "wrong_pool");
+    assert_eq!(fleet.enroll_err(token.secret.expose(), host.clone()).await, "wrong_pool");
     fleet.host("a", 1).await;
     let token = fleet.token_for(second).await;
-    assert_eq!(fleet.enrol_err(token.secret.expose(), host).await, "impossible_inventory", "its GPUs are known");
+    assert_eq!(fleet.enroll_err(token.secret.expose(), host).await, "impossible_inventory", "its GPUs are known");
     let again = fleet.token().await;
-    assert_eq!(fleet.enrol_err(&again, agent::inventory("a", 1)).await, "name_taken");
+    assert_eq!(fleet.enroll_err(&again, agent::inventory("a", 1)).await, "name_taken");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,7 +131,7 @@ async fn a_request_for_a_foreign_name_is_refused_and_spends_nothing() {
     let foreign = control::ca::node_uri(b.node);
     let key = KeyPair::generate().unwrap();
     let request = csr(&key, &[&foreign]);
-    let refused = Agent::enrol_with(&fleet.world.server, &token, agent::inventory("c", 1), key, request).await;
+    let refused = Agent::enroll_with(&fleet.world.server, &token, agent::inventory("c", 1), key, request).await;
     assert_eq!(refused.err().unwrap().code(), "foreign_name");
     let request = RenewRequest { protocol: PROTOCOL, csr: csr(&a.key, &[&foreign]) };
     let refused = a.connect().await.unwrap().send::<RenewAnswer>(paths::RENEW, &request).await;
@@ -140,7 +140,7 @@ async fn a_request_for_a_foreign_name_is_refused_and_spends_nothing() {
     let refused = a.connect().await.unwrap().send::<RenewAnswer>(paths::RENEW, &request).await;
     assert_eq!(refused.unwrap_err().code(), "bad_csr");
     assert!(counted("foreign_name") >= before + 2.0);
-    Agent::enrol(&fleet.world.server, &token, agent::inventory("c", 1)).await.unwrap();
+    Agent::enroll(&fleet.world.server, &token, agent::inventory("c", 1)).await.unwrap();
     a.renew().await.unwrap();
     a.poll().await.unwrap();
 }
@@ -225,7 +225,7 @@ async fn a_revoked_certificate_is_cut_off_and_stays_out() {
     assert_eq!(agent.poll().await.unwrap_err().code(), "certificate_revoked");
     assert_eq!(agent.renew().await.unwrap_err().code(), "certificate_revoked");
     assert!(counted("certificate_revoked") >= before + 2.0);
-    let back = Agent::enrol(&fleet.world.server, &fleet.token().await, agent::inventory("a", 1)).await.unwrap();
+    let back = Agent::enroll(&fleet.world.server, &fleet.token().await, agent::inventory("a", 1)).await.unwrap();
     assert_ne!(back.node, agent.node, "a retired node does not come back; the host may");
 }
 

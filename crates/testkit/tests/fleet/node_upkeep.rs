@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use contract::{
-    enrolment_tokens::{EnrolmentTokenPath, RevokeEnrolmentToken},
+    enrollment_tokens::{EnrollmentTokenPath, RevokeEnrollmentToken},
     id::NodeId,
     nodes::{AttestNode, DrainNode, DrainSpec, NodeHealth, NodePath, NodeState, UncordonNode},
     organizations::Because,
@@ -113,7 +113,7 @@ async fn a_host_that_cannot_wipe_itself_is_shut_out_until_a_person_attests_it() 
     let pool = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
     let server = &fleet.world.server;
     let token = fleet.token_for(pool).await;
-    let mut before = Agent::enrol(server, token.secret.expose(), metal("m")).await.unwrap();
+    let mut before = Agent::enroll(server, token.secret.expose(), metal("m")).await.unwrap();
     before.introduce().await.unwrap();
     use_up(&fleet, before.node).await;
     request_sanitizing(&fleet, before.node).await;
@@ -129,7 +129,7 @@ async fn a_host_that_cannot_wipe_itself_is_shut_out_until_a_person_attests_it() 
     fleet.is(before.node, NodeState::Sanitizing, NodeHealth::Unknown).await;
     // Installed anew, the same machine is the same node, and is not used yet.
     let token = fleet.token_for(pool).await;
-    let mut after = Agent::enrol(server, token.secret.expose(), metal("m")).await.unwrap();
+    let mut after = Agent::enroll(server, token.secret.expose(), metal("m")).await.unwrap();
     assert_eq!(after.node, before.node);
     after.introduce().await.unwrap();
     fleet.is(after.node, NodeState::Sanitizing, NodeHealth::Ok).await;
@@ -147,13 +147,13 @@ async fn who_waits_for_a_host_that_a_person_must_attest_is_told_so_and_of_no_cle
     let fleet = Fleet::new().await;
     let pool = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
     add_sku(&fleet.operator).await;
-    let enrol = async || {
+    let enroll = async || {
         let token = fleet.token_for(pool).await;
-        let mut host = Agent::enrol(&fleet.world.server, token.secret.expose(), metal("m")).await.unwrap();
+        let mut host = Agent::enroll(&fleet.world.server, token.secret.expose(), metal("m")).await.unwrap();
         host.introduce().await.unwrap();
         host
     };
-    let before = enrol().await;
+    let before = enroll().await;
     use_up(&fleet, before.node).await;
     request_sanitizing(&fleet, before.node).await;
     fleet.is(before.node, NodeState::Sanitizing, NodeHealth::Unknown).await;
@@ -169,7 +169,7 @@ async fn who_waits_for_a_host_that_a_person_must_attest_is_told_so_and_of_no_cle
         assert_eq!(why.change.as_deref(), Some(change));
     };
     told("shut out").await;
-    let mut after = enrol().await;
+    let mut after = enroll().await;
     fleet.is(after.node, NodeState::Sanitizing, NodeHealth::Ok).await;
     told("installed anew").await;
     let path = NodePath { node_id: after.node };
@@ -180,17 +180,17 @@ async fn who_waits_for_a_host_that_a_person_must_attest_is_told_so_and_of_no_cle
 
 /// The real agent's own code, with nothing in hand but the token's answer.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_recognises_the_control_plane_by_the_fingerprint_that_came_with_its_token() {
+async fn a_host_recognizes_the_control_plane_by_the_fingerprint_that_came_with_its_token() {
     let fleet = Fleet::new().await;
     let token = fleet.token_for(fleet.pool).await;
-    let enrol = async |fingerprint: &str, secret: &str| {
+    let enroll = async |fingerprint: &str, secret: &str| {
         let trust = trust::Trust::in_fingerprint(fingerprint).unwrap();
         let asked = trust::Asked::new().unwrap();
         ::agent::enroll::enroll(&token.node_url, secret, &trust, agent::inventory("a", 1), asked).await
     };
     let other = "ab".repeat(32);
-    assert!(enrol(&other, token.secret.expose()).await.is_err(), "another control plane gets no token to see");
-    let identity = enrol(&token.ca_fingerprint, token.secret.expose()).await.unwrap();
+    assert!(enroll(&other, token.secret.expose()).await.is_err(), "another control plane gets no token to see");
+    let identity = enroll(&token.ca_fingerprint, token.secret.expose()).await.unwrap();
     assert_eq!(fleet.state(identity.node_id.parse().unwrap()).await.0, "enrolling");
 }
 
@@ -200,21 +200,21 @@ async fn a_host_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
     let fleet = Fleet::new().await;
     let token = fleet.token_for(fleet.pool).await;
     let trust = trust::Trust::in_fingerprint(&token.ca_fingerprint).unwrap();
-    let enrol = async |name: &str, asked: &trust::Asked| {
+    let enroll = async |name: &str, asked: &trust::Asked| {
         let inventory = agent::inventory(name, 1);
         ::agent::enroll::enroll(&token.node_url, token.secret.expose(), &trust, inventory, asked.clone()).await
     };
     let (own, other) = (trust::Asked::new().unwrap(), trust::Asked::new().unwrap());
-    let lost = enrol("a", &own).await.unwrap();
-    let refused = enrol("a", &other).await.unwrap_err().to_string();
+    let lost = enroll("a", &own).await.unwrap();
+    let refused = enroll("a", &other).await.unwrap_err().to_string();
     assert!(refused.contains("replayed_token"), "{refused}");
-    let second = enrol("b", &own).await.unwrap_err().to_string();
+    let second = enroll("b", &own).await.unwrap_err().to_string();
     assert!(second.contains("replayed_token"), "one token makes one node: {second}");
-    let again = enrol("a", &own).await.unwrap();
+    let again = enroll("a", &own).await.unwrap();
     assert_eq!(again.node_id, lost.node_id);
     assert_ne!(again.pair.certificate, lost.pair.certificate);
     fleet.advance(Duration::from_secs(2 * 3600));
-    let late = enrol("a", &own).await.unwrap_err().to_string();
+    let late = enroll("a", &own).await.unwrap_err().to_string();
     assert!(late.contains("replayed_token"), "{late}");
 }
 
@@ -224,24 +224,24 @@ async fn used_token_that_was_revoked_gives_its_key_no_more_certificates() {
     let token = fleet.token_for(fleet.pool).await;
     let trust = trust::Trust::in_fingerprint(&token.ca_fingerprint).unwrap();
     let asked = trust::Asked::new().unwrap();
-    let enrol = async || {
+    let enroll = async || {
         let inventory = agent::inventory("a", 1);
         ::agent::enroll::enroll(&token.node_url, token.secret.expose(), &trust, inventory, asked.clone()).await
     };
-    enrol().await.unwrap();
-    enrol().await.expect("the answer may have been lost");
-    let path = EnrolmentTokenPath { enrolment_token_id: token.token.id };
+    enroll().await.unwrap();
+    enroll().await.expect("the answer may have been lost");
+    let path = EnrollmentTokenPath { enrollment_token_id: token.token.id };
     let revoke = async || {
-        fleet.operator.call::<RevokeEnrolmentToken>(path.clone(), Default::default(), Default::default()).await
+        fleet.operator.call::<RevokeEnrollmentToken>(path.clone(), Default::default(), Default::default()).await
     };
     revoke().await.expect("a used token can be revoked");
     revoke().await.expect("twice as well");
-    let refused = enrol().await.unwrap_err().to_string();
+    let refused = enroll().await.unwrap_err().to_string();
     assert!(refused.contains("revoked_token"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_intermediate_needs_no_new_enrolment() {
+async fn a_new_intermediate_needs_no_new_enrollment() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("a", 1).await;
     let app = &fleet.world.server.app;

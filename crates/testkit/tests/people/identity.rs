@@ -211,7 +211,7 @@ async fn signing_keys_rotate_and_old_tokens_still_verify() {
     let after = jwks().await;
     assert_eq!((before.keys.len(), after.keys.len()), (1, 2));
     assert_ne!(before.keys[0].kid, after.keys[0].kid, "a new key signs");
-    world.server.app.recogniser.forget();
+    world.server.app.recognizer.forget();
     whoami(&with(&world, &tokens)).await.expect("signed by the former key");
     let fresh = sign_in(&world, &person, PASSWORD).await.unwrap();
     whoami(&with(&world, &fresh)).await.expect("signed by the new key");

@@ -101,7 +101,7 @@ async fn another_cluster_goes_on_from_a_backup() {
 
     let daemon = Daemon::serve(&url, free_port(), &[]).await;
     assert_eq!(one::<i32>(&above, "SELECT epoch FROM installation").await, 2, "the server starts no further epoch");
-    // Keys still work, repetitions are still recognised, and writes go on.
+    // Keys still work, repetitions are still recognized, and writes go on.
     let owner = daemon.client(&past.owner.token);
     create(&owner, past.kept, "before").await;
     create(&owner, past.kept, "after").await;

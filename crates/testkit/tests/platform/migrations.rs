@@ -98,7 +98,7 @@ const FLEET: &str = "
     INSERT INTO node_heartbeats (node_id, last_seen_at, generation) SELECT id, app_now(), 1 FROM nodes;
     INSERT INTO node_certificates (serial, node_id, expires_at) SELECT '1', id, app_now() FROM nodes;
     INSERT INTO node_changes (node_id, xid) SELECT id, pg_current_xact_id() FROM nodes;
-    INSERT INTO enrolment_tokens (id, hash, pool_id, expires_at) SELECT gen_random_uuid(), 'h', id, app_now() FROM pools;
+    INSERT INTO enrollment_tokens (id, hash, pool_id, expires_at) SELECT gen_random_uuid(), 'h', id, app_now() FROM pools;
     INSERT INTO providers (id, name, pool_id, url, series, erase, max_machines, state)
       SELECT gen_random_uuid(), 'maas', id, 'http://maas/MAAS', 'noble', 'secure', 1, 'removed' FROM pools;
     INSERT INTO machines (id, provider_id, pool_id, system_id, hostname, state)
@@ -127,7 +127,7 @@ const FLEET: &str = "
     INSERT INTO telemetry_progress VALUES (1, '-infinity') ON CONFLICT DO NOTHING;
     INSERT INTO telemetry_late SELECT id, app_now() + interval '1 hour' FROM nodes;
     INSERT INTO maintenance_windows (id, node_id, starts_at, ends_at, reason, state)
-      SELECT gen_random_uuid(), id, app_now(), app_now() + interval '1 hour', 'test', 'cancelled' FROM nodes;
+      SELECT gen_random_uuid(), id, app_now(), app_now() + interval '1 hour', 'test', 'canceled' FROM nodes;
     INSERT INTO maintenance_nodes SELECT w.id, w.node_id, false, app_now() FROM maintenance_windows w;
     INSERT INTO maintenance_notices SELECT p.organization_id, p.id, w.id FROM projects p, maintenance_windows w;
     INSERT INTO notifications (id, user_id, kind, cause, title, body)

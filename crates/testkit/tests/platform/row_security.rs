@@ -228,7 +228,7 @@ async fn an_organization_cannot_write_into_another() {
     assert!(refused.to_string().contains("row-level security"), "{refused}");
 }
 
-/// New tables cannot forget it: the catalogue is asked, not a list.
+/// New tables cannot forget it: the catalog is asked, not a list.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_table_is_forced_or_says_why_not_and_no_role_owns_one() {
     let database = Database::new().await;
@@ -245,7 +245,7 @@ async fn every_table_is_forced_or_says_why_not_and_no_role_owns_one() {
         "agent_updates",
         "consumed",
         "consumers",
-        "enrolment_tokens",
+        "enrollment_tokens",
         "gateway_beats",
         "gateway_certificates",
         "gateways",

@@ -30,8 +30,8 @@ const REST: Duration = Duration::from_secs(5);
 enum Flood {
     /// As logs and builds do it: the kernel looks at every letter.
     Lines,
-    /// In colours and as full-screen programs do it: the kernel hands on what they print.
-    Colours,
+    /// In colors and as full-screen programs do it: the kernel hands on what they print.
+    Colors,
 }
 
 impl Flood {
@@ -39,7 +39,7 @@ impl Flood {
     fn command(self) -> String {
         let (mode, line) = match self {
             Flood::Lines => ("opost", "one line of sixty-three letters, as logs and builds print them."),
-            Flood::Colours => {
+            Flood::Colors => {
                 ("-opost", "\\033[1;32mone line\\033[0m of sixty-three letters, as some programs print them.\\r")
             }
         };
@@ -57,7 +57,7 @@ pub async fn measure(root: &Path, report: &mut Report) -> Result<(), String> {
     daemon.raise_limits().await?;
     let bench = Bench::start(&daemon).await?;
     flooded(root, &bench, Flood::Lines, report).await?;
-    flooded(root, &bench, Flood::Colours, report).await?;
+    flooded(root, &bench, Flood::Colors, report).await?;
     echo(&bench, report).await?;
     idle(&daemon, &bench, report).await?;
     drop(bench);
@@ -68,7 +68,7 @@ async fn flooded(root: &Path, bench: &Bench, flood: Flood, report: &mut Report) 
     let terminado = terminado::Server::start(root, &flood.command()).await?;
     let name = match flood {
         Flood::Lines => "terminal",
-        Flood::Colours => "terminal_colours",
+        Flood::Colors => "terminal_colors",
     };
     let (mut ours, mut recorded, mut bare, mut theirs) = (vec![], vec![], vec![], vec![]);
     for _ in 0..ROUNDS {
@@ -91,7 +91,7 @@ async fn flooded(root: &Path, bench: &Bench, flood: Flood, report: &mut Report) 
     {
         match flood {
             Flood::Lines => report.value(&format!("{name}_{what}"), value, Bar::AtLeast(bar)),
-            Flood::Colours => report.note(&format!("{name}_{what}"), value),
+            Flood::Colors => report.note(&format!("{name}_{what}"), value),
         }
     }
     Ok(())

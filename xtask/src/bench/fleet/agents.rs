@@ -78,7 +78,7 @@ impl Drop for Agents {
     }
 }
 
-/// A token for each, and where they enrol.
+/// A token for each, and where they enroll.
 async fn tokens(daemon: &Daemon, count: u16) -> Result<(Vec<String>, String), String> {
     let token = daemon.setting("GPUAAS_OPERATOR_TOKEN").ok_or("dev.env names no operator token")?;
     let mut connection = Connection::open(daemon.address()).await?;
@@ -87,7 +87,7 @@ async fn tokens(daemon: &Daemon, count: u16) -> Result<(Vec<String>, String), St
     let (mut tokens, mut url) = (Vec::new(), String::new());
     for _ in 0..count {
         let key = format!("idempotency-key: {}\r\n", uuid::Uuid::now_v7().simple());
-        let ask = request("POST", "/v1/platform/enrolment-tokens", &token, &key, &body);
+        let ask = request("POST", "/v1/platform/enrollment-tokens", &token, &key, &body);
         let answer = connection.ask(ask.as_bytes()).await?;
         tokens.push(answer["secret"].as_str().ok_or("the answer shows no token")?.to_owned());
         url = answer["node_url"].as_str().ok_or("the answer names no address")?.to_owned();

@@ -7,7 +7,7 @@ INSERT INTO skus (id, name, shape, gpu_model, gpu_counts, numa_bound)
   VALUES (gen_random_uuid(), 'large-slice', 'gpu_slice', 'Large GPU', '{1,2,4,8}', false);
 INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
   SELECT gen_random_uuid(), id, 1, 'USD', 0, app_now() FROM skus WHERE name = 'large-slice';
--- They never enrol, so they must begin as what enrolling makes of a host.
+-- They never enroll, so they must begin as what enrolling makes of a host.
 INSERT INTO legal_moves (machine, from_state, to_state) VALUES ('node', '', 'ready') ON CONFLICT DO NOTHING;
 INSERT INTO nodes (id, region_id, pool_id, name, state, health, fabric_domain, inventory)
   SELECT gen_random_uuid(), region_id, id, 'large-' || number, 'ready', 'ok', 'domain-' || number / 64, '{"isolates_vms": true}'

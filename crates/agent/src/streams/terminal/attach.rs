@@ -57,7 +57,7 @@ pub async fn serve(joined: Joined, mut incoming: Incoming, mut outgoing: Outgoin
             Next::Bytes(bytes) => {
                 let sending = outgoing.send(bytes);
                 tokio::pin!(sending);
-                // Acknowledgements come while the other side makes no room.
+                // Acknowledgments come while the other side makes no room.
                 loop {
                     tokio::select! {
                         biased;

@@ -34,7 +34,7 @@ pub struct Terminal {
     state: Mutex<State>,
     /// Rings for viewers: output, a notice, the end.
     changed: watch::Sender<()>,
-    /// Rings for the pump: input, an acknowledgement, an order.
+    /// Rings for the pump: input, an acknowledgment, an order.
     wake: Notify,
 }
 

@@ -1,6 +1,6 @@
 //! What a terminal that saw all the output would show, so that somebody who comes
 //! back late is shown it. Output is looked at in large pieces, and text that has
-//! scrolled past entirely is not parsed at all; only its colours are.
+//! scrolled past entirely is not parsed at all; only its colors are.
 
 use super::lexer::{Lexer, Style, is_plain, style_at};
 use protocol::stream::Size;
@@ -28,13 +28,13 @@ impl vt100::Callbacks for Title {
 
 impl Screen {
     pub fn new(size: Size) -> Self {
-        let (rows, columns) = modelled(size);
+        let (rows, columns) = modeled(size);
         let parser = vt100::Parser::new_with_callbacks(rows, columns, 0, Title::default());
         Self { parser, lexer: Lexer::default(), rows: rows.get() }
     }
 
     pub fn resize(&mut self, size: Size) {
-        let (rows, columns) = modelled(size);
+        let (rows, columns) = modeled(size);
         self.parser.set_size(rows, columns);
         self.rows = rows.get();
     }
@@ -80,7 +80,7 @@ impl Screen {
         None
     }
 
-    /// What makes an empty terminal look the same: both pages, cursor, colours,
+    /// What makes an empty terminal look the same: both pages, cursor, colors,
     /// modes and title.
     pub fn restore(&self) -> Vec<u8> {
         let mut out = String::new();
@@ -133,7 +133,7 @@ fn paints(text: &[u8]) -> Vec<(usize, usize)> {
 
 /// The rows and columns that are kept: fewer rows than the window has where it is
 /// so wide that the model would cost too much.
-fn modelled(size: Size) -> (NonZeroU16, NonZeroU16) {
+fn modeled(size: Size) -> (NonZeroU16, NonZeroU16) {
     let Size { columns, rows } = size.clamped();
     let rows = rows.min(MOST_CELLS / columns);
     (NonZeroU16::new(rows).unwrap_or(NonZeroU16::MIN), NonZeroU16::new(columns).unwrap_or(NonZeroU16::MIN))
@@ -151,7 +151,7 @@ mod tests {
     /// Where a broken character lies across two pieces, the parser itself shows
     /// something else than for the whole; so both are given the same pieces.
     fn in_pieces(size: Size, output: &[u8], cut: usize) -> vt100::Parser {
-        let (rows, columns) = modelled(size);
+        let (rows, columns) = modeled(size);
         let mut parser = vt100::Parser::new(rows, columns, 0);
         output.chunks(cut).for_each(|it| parser.process(it));
         parser
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_keeps_its_colours_also_when_they_are_taken_back_below_it() {
+    fn what_is_seen_keeps_its_colors_also_when_they_are_taken_back_below_it() {
         let size = Size { columns: 20, rows: 5 };
         let output = [&b"\x1b[0;1m\r\n"[..], &b"a\r\n".repeat(19), &b"\x1b[m\r\n".repeat(3)].concat();
         let mut screen = Screen::new(size);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_flood_in_colours_only_the_colours_are_parsed() {
+    fn of_a_flood_in_colors_only_the_colors_are_parsed() {
         let mut screen = Screen::new(Size::DEFAULT);
         let line = b"\x1b[1m\x1b[32mCompiling\x1b[0m one \x1b[K\r\n";
         let flood = [&b"\x1b[7m"[..], &line.repeat(10_000)].concat();
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_huge_window_has_a_bounded_model() {
         let huge = Size { columns: u16::MAX, rows: u16::MAX };
-        let (rows, columns) = modelled(huge);
+        let (rows, columns) = modeled(huge);
         assert!(u32::from(rows.get()) * u32::from(columns.get()) <= u32::from(MOST_CELLS));
         let mut screen = Screen::new(huge);
         screen.resize(Size { columns: 0, rows: 0 });

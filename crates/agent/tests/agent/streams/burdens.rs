@@ -40,7 +40,7 @@ async fn stalled_readers_cost_a_window_each_and_others_do_not_notice() {
         stalled.push((grant, stream));
     }
     for (_, stream) in &mut stalled {
-        // Everything that comes without an acknowledgement, and not a byte more.
+        // Everything that comes without an acknowledgment, and not a byte more.
         while stream.seen < WINDOW_BYTES {
             stream.frame().await.unwrap();
         }

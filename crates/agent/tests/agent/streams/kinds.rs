@@ -105,7 +105,7 @@ async fn a_large_output_arrives_whole_and_waits_for_who_does_not_read() {
     }
     assert_eq!(first, 256 * 1024, "the window");
     let more = tokio::time::timeout(std::time::Duration::from_millis(500), stream.frame()).await;
-    assert!(more.is_err(), "no more than that without an acknowledgement");
+    assert!(more.is_err(), "no more than that without an acknowledgment");
     stream.acknowledges = true;
     stream.send(&Frame::Ack(stream.seen));
     let (rest, end) = stream.rest().await;

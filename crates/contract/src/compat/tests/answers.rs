@@ -9,7 +9,7 @@ const RESPONSES: &str = "/paths/~1v1~1things~1{thing_id}/post/responses";
 #[test]
 fn a_field_stays() {
     assert_breaks(after(THING, "/properties/note", Value::Null), &["200.note: is gone"]);
-    assert_harmless(after(THING, "/properties/colour", json!({ "type": "string" })));
+    assert_harmless(after(THING, "/properties/color", json!({ "type": "string" })));
 }
 
 #[test]

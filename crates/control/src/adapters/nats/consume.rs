@@ -3,7 +3,7 @@
 //! time, so the order per resource is kept while other partitions go on; it is
 //! acknowledged after the effect is committed, and the note that commits with
 //! the effect makes a repetition harmless. A replica that dies holds up its
-//! partitions for the acknowledgement wait and no others.
+//! partitions for the acknowledgment wait and no others.
 
 use std::{sync::Arc, time::Duration};
 
@@ -72,7 +72,7 @@ async fn read(
             let answer = handle(nats, consumer, partition, &delivery).await;
             // An answer that is lost costs a repetition, which is harmless.
             if let Err(error) = delivery.ack_with(answer).await {
-                tracing::debug!(consumer = consumer.name(), %error, "an acknowledgement was not sent");
+                tracing::debug!(consumer = consumer.name(), %error, "an acknowledgment was not sent");
             }
         }
         if !nats.connection.is_up() {

@@ -27,7 +27,7 @@ pub struct Stripe {
     return_url: String,
 }
 
-/// How Stripe is reached, and how it is recognised.
+/// How Stripe is reached, and how it is recognized.
 pub struct StripeAccess {
     /// Ends with a slash.
     pub url: Url,

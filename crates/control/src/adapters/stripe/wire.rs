@@ -78,7 +78,7 @@ impl TryFrom<PaymentIntent> for Intent {
     fn try_from(it: PaymentIntent) -> Result<Self, PaymentError> {
         let status = match it.status.as_str() {
             "succeeded" => IntentStatus::Succeeded,
-            "canceled" => IntentStatus::Cancelled,
+            "canceled" => IntentStatus::Canceled,
             "processing" | "requires_capture" => IntentStatus::Processing,
             _ => IntentStatus::NeedsPayer,
         };

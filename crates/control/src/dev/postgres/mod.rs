@@ -1,4 +1,4 @@
-//! A private PostgreSQL cluster: found, initialised, started, supervised and
+//! A private PostgreSQL cluster: found, initialized, started, supervised and
 //! stopped by us, reachable through a Unix socket that only its owner can
 //! open. It serves `gpuaasd dev` and tests; what is in it is not our business.
 

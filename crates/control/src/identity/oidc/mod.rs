@@ -132,7 +132,7 @@ impl Oidc {
     }
 
     /// Who an identity token stands for. Asks nobody while its key is known.
-    pub async fn recognise(&self, id_token: &str) -> Result<Identity, OidcError> {
+    pub async fn recognize(&self, id_token: &str) -> Result<Identity, OidcError> {
         let oldest = policy::seconds(self.0.policies.number(policy::OIDC_TOKEN_SECONDS));
         self.verify(id_token, None, Some(oldest)).await
     }

@@ -1,4 +1,4 @@
-//! The judgement of passkeys, byte by byte. Round trips with a software
+//! The judgment of passkeys, byte by byte. Round trips with a software
 //! authenticator through the API are tests of the whole.
 
 use super::*;

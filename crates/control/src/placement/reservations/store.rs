@@ -53,7 +53,7 @@ pub async fn keep(tx: &mut Tx, allocation: AllocationId, nodes: &[NodeKey]) -> s
     .bind(allocation.uuid())
     .execute(tx.conn())
     .await?;
-    // Somebody cancelled it at this moment.
+    // Somebody canceled it at this moment.
     let nodes: Vec<Uuid> = match waits.rows_affected() {
         0 => Vec::new(),
         _ => nodes.iter().map(|it| Uuid::from_u128(it.0)).collect(),

@@ -24,7 +24,7 @@ pub async fn command(command: &str, environment: &Environment, mut body: RecvStr
     push(&mut *send.lock().await, opened.to_bytes()).await;
     let (acknowledged, credit) = watch::channel(0_u64);
     let mut stdin = child.stdin.take();
-    // Acknowledgements must not wait behind input that nobody reads.
+    // Acknowledgments must not wait behind input that nobody reads.
     let (typed, mut input) = tokio::sync::mpsc::channel::<(Bytes, usize)>(100_000);
     let mut flow = body.flow_control().clone();
     let writing = async move {

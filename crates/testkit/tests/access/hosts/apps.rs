@@ -191,11 +191,11 @@ async fn an_app_is_opened_from_the_command_line_and_used_as_if_it_were_here() {
     assert_eq!(upload.text().await.unwrap(), "3000000", "{url} {}", browser.host);
     browser.websocket(&url).await.unwrap();
 
-    // Pages of neighbours can link here and do nothing else.
-    let neighbour = url.replace(&port.to_string(), "9999");
-    let post = browser.ask(Method::POST, "/length").header("origin", &neighbour).body("x").send().await.unwrap();
+    // Pages of neighbors can link here and do nothing else.
+    let neighbor = url.replace(&port.to_string(), "9999");
+    let post = browser.ask(Method::POST, "/length").header("origin", &neighbor).body("x").send().await.unwrap();
     assert_eq!(post.status(), StatusCode::FORBIDDEN);
-    assert!(browser.websocket(&neighbour).await.is_err());
+    assert!(browser.websocket(&neighbor).await.is_err());
     let sessions = site.sessions(Some(AccessSessionState::Open)).await;
     let session = sessions.iter().find(|it| it.port == Some(port)).expect("it is seen by operators");
     println!("{url}: signed in, streamed, upgraded; session {} as {}", session.id, session.opened_by);
@@ -235,7 +235,7 @@ async fn one_app_is_no_way_into_another() {
     let mut second_app = Browser::at(elsewhere.app_url.as_ref().unwrap(), site.door.address());
     assert_eq!(second_app.enter(elsewhere.ticket.expose()).await.status(), StatusCode::SEE_OTHER);
     let (status, page) = second_app.text("/").await;
-    assert!(status == StatusCode::BAD_GATEWAY && !page.contains("first"), "a neighbour's port: {status} {page}");
+    assert!(status == StatusCode::BAD_GATEWAY && !page.contains("first"), "a neighbor's port: {status} {page}");
 
     // Other people: strangers learn nothing, and who leaves is out.
     let operator = site.operator();

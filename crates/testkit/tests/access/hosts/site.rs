@@ -60,7 +60,7 @@ impl Site {
         let host = folder();
         let more = Vec::new();
         let mut site = Site { plant, plane: Some(plane), door, tenant, host, agent: None, active: None, more, pool };
-        site.enrol(pool).await;
+        site.enroll(pool).await;
         site.active = Some(site.tenant.get_one(ask(1)).await);
         site
     }
@@ -120,14 +120,14 @@ impl Site {
         command
     }
 
-    async fn enrol(&mut self, pool: PoolId) {
+    async fn enroll(&mut self, pool: PoolId) {
         let plane = self.plane.as_ref().expect("it runs");
         let operator = self.plant.operator_at(plane);
         let token = issue(&operator, pool).await;
         let url = plane.url();
-        let enrol =
+        let enroll =
             ["enroll", "--url", &url, "--token", token.secret.expose(), "--ca-fingerprint", &token.ca_fingerprint];
-        let output = self.agent(&enrol).output().await.unwrap();
+        let output = self.agent(&enroll).output().await.unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         self.run_agent();
         eventually("the node to be ready", || async {

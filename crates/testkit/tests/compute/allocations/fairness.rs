@@ -134,7 +134,7 @@ async fn a_gang_that_waited_longest_is_kept_all_its_nodes_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_kept_for_a_cancelled_one_goes_to_others_at_once() {
+async fn what_was_kept_for_a_canceled_one_goes_to_others_at_once() {
     let (cloud, _hosts) = shared().await;
     let (many, big) = (cloud.tenant().await, cloud.tenant().await);
     let (mut small, large) = crowded(&many, &big).await;

@@ -47,7 +47,7 @@ async fn a_request_becomes_active_by_proof_and_its_release_frees_the_slots_by_ev
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_one_frees_its_own_slots_and_none_of_its_neighbours() {
+async fn the_end_of_one_frees_its_own_slots_and_none_of_its_neighbors() {
     let cloud = Cloud::new(1, 8).await;
     let tenant = cloud.tenant().await;
     let (first, second) = (tenant.get_one(ask(2)).await, tenant.get_one(ask(4)).await);
@@ -60,7 +60,7 @@ async fn the_end_of_one_frees_its_own_slots_and_none_of_its_neighbours() {
     let (firsts, seconds, free) = (held(Some(first.id)).await, held(Some(second.id)).await, held(None).await);
     assert_eq!((firsts.len(), seconds.len(), free.len()), (2, 4, 2));
     tenant.gives_back(first.id).await;
-    assert_eq!(held(Some(second.id)).await, seconds, "the neighbour keeps what it holds");
+    assert_eq!(held(Some(second.id)).await, seconds, "the neighbor keeps what it holds");
     let mut freed = [firsts, free].concat();
     freed.sort();
     assert_eq!(held(None).await, freed, "what is free now was the first one's, or was free before");
@@ -79,8 +79,8 @@ async fn a_waiting_or_preparing_one_can_be_given_back() {
     tenant.reaches(first, AllocationState::Provisioning).await;
     let second = tenant.ask(ask(1)).await;
     tenant.waits(second).await;
-    let cancelled = tenant.release(second).await.unwrap();
-    assert_eq!(cancelled.state, AllocationState::Released, "it held nothing, so that there is nothing to clean");
+    let canceled = tenant.release(second).await.unwrap();
+    assert_eq!(canceled.state, AllocationState::Released, "it held nothing, so that there is nothing to clean");
     tenant.gives_back(first).await;
     assert!(tenant.get(first).await.active_at.is_none());
     cloud.has_free(1).await;

@@ -72,7 +72,7 @@ async fn what_cannot_be_is_refused_clearly_and_leaves_nothing_behind() {
         bodies.push(json!({ "sku": "slice", "gpus": gpus }));
     }
     bodies.push(json!({ "sku": "slice", "gpus": 1, "nodes": 0 }));
-    bodies.push(json!({ "sku": "slice", "gpus": 1, "colour": "red" }));
+    bodies.push(json!({ "sku": "slice", "gpus": 1, "color": "red" }));
     let count = bodies.len();
     for body in bodies {
         let (status, problem) = raw(&cloud, &tenant, body.clone()).await;

@@ -60,8 +60,8 @@ async fn requests_of_one_organization_are_served_in_the_order_in_which_they_came
     }
     assert_eq!(tenant.why(queue[3]).await.waits_behind, Some(3));
     assert_eq!(tenant.why(queue[3]).await.rule, "3 older requests of the organization wait for the same");
-    let cancelled = queue.remove(0);
-    tenant.gives_back(cancelled).await;
+    let canceled = queue.remove(0);
+    tenant.gives_back(canceled).await;
     assert_eq!(tenant.why(queue[2]).await.waits_behind, Some(2));
     for next in queue {
         tenant.gives_back(running).await;

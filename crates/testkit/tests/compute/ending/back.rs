@@ -127,7 +127,7 @@ async fn host_that_was_retired_as_lost_is_wiped_when_it_is_enrolled_again() {
     let spec = RetireSpec { reason: because().reason, lost: true };
     cloud.fleet.operator.call::<RetireNode>(NodePath { node_id: node }, Nothing {}, spec).await.unwrap();
     let same = inventory(&cloud, node).await;
-    let mut again = Agent::enrol(&cloud.world().server, &cloud.fleet.token().await, same).await.unwrap();
+    let mut again = Agent::enroll(&cloud.world().server, &cloud.fleet.token().await, same).await.unwrap();
     again.introduce().await.unwrap();
     assert_ne!(again.node, node);
     assert_eq!(cloud.fleet.node(again.node).await.node.state, NodeState::Sanitizing);

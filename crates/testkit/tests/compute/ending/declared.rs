@@ -29,5 +29,5 @@ async fn every_owned_table_declares_what_its_parents_end_does_to_it() {
     for (table, end) in declared.iter().filter(|(_, end)| **end != ParentEnd::Unowned) {
         assert!(owned.contains(table), "{table} says {end:?} and belongs to nobody");
     }
-    assert!(owned.len() > 30, "the catalogue was read: {owned:?}");
+    assert!(owned.len() > 30, "the catalog was read: {owned:?}");
 }

@@ -21,7 +21,7 @@ async fn dies(mut agent: Child) {
     assert!(!ended.expect("it ends at its point").unwrap().success());
 }
 
-/// Enrols the host.
+/// Enrolls the host.
 async fn enrolled() -> Stand {
     let stand = Stand::new().await;
     let mut agent = stand.start_agent(None);

@@ -349,14 +349,14 @@ async fn a_machine_that_cannot_be_installed_is_given_back_shown_and_can_be_retri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_machine_whose_agent_never_enrols_is_taken_back_and_its_token_is_worthless() {
+async fn a_machine_whose_agent_never_enrolls_is_taken_back_and_its_token_is_worthless() {
     let site = Site::new().await;
-    site.maas.fault("a1", Fault::NeverEnrols);
+    site.maas.fault("a1", Fault::NeverEnrolls);
     site.drive(MachineState::Enrolling).await;
     let told = read_instructions(&site.maas.user_data("a1").unwrap()).unwrap();
     let machine = site.drive(MachineState::Releasing).await;
-    assert!(machine.reason.as_deref().unwrap_or_default().contains("did not enrol in time"), "{machine:?}");
-    let code = site.fleet.enrol_err(&told.token, testkit::agent::inventory("late", 1)).await;
+    assert!(machine.reason.as_deref().unwrap_or_default().contains("did not enroll in time"), "{machine:?}");
+    let code = site.fleet.enroll_err(&told.token, testkit::agent::inventory("late", 1)).await;
     assert!(code.contains("token"), "{code}");
     let (machine, _) = site.serves().await;
     assert_eq!(machine.id, site.machine().await.id);

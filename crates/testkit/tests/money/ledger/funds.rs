@@ -113,7 +113,7 @@ async fn a_refusal_says_what_is_needed_and_what_there_is() {
     let id = funds.ask(short).await.unwrap().id.uuid();
     assert_eq!(funds.available().await, DOLLAR);
     funds.stand.go(id, "released").await;
-    assert_eq!(funds.available().await, 3 * DOLLAR, "what is cancelled holds nothing");
+    assert_eq!(funds.available().await, 3 * DOLLAR, "what is canceled holds nothing");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -313,11 +313,11 @@ async fn members_see_their_own_books_and_auditors_everybodys() {
         sums.push((usage.lines.iter().map(|it| it.amount_micros).sum::<i64>(), usage.until));
     }
     let charged = 1_000_000_000 - balance.posted_micros + balance.accrued_micros;
-    let burnt = |from: jiff::Timestamp, to: jiff::Timestamp| {
+    let burned = |from: jiff::Timestamp, to: jiff::Timestamp| {
         i128::from(balance.burn_micros_per_hour) * to.duration_since(from).as_micros() / 3_600_000_000
     };
     for (sum, until) in sums {
-        let later = i128::from(sum - charged) - burnt(balances.at, until);
+        let later = i128::from(sum - charged) - burned(balances.at, until);
         assert!((-3..=3).contains(&later), "{sum} is {charged} and what ran since");
     }
 

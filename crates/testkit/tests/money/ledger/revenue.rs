@@ -2,7 +2,7 @@
 
 use contract::{
     Nothing,
-    revenue::{DayRange, GetRevenue, GetUtilisation},
+    revenue::{DayRange, GetRevenue, GetUtilization},
 };
 
 use crate::ledger::stand::Stand;
@@ -28,11 +28,11 @@ async fn revenue_sums_to_what_the_books_have_and_hours_to_what_was_used() {
     let days: std::collections::BTreeSet<_> = revenue.lines.iter().map(|it| it.day.clone()).collect();
     assert!(days.len() >= 2, "it is cut by day: {days:?}");
 
-    let utilisation = operator.call::<GetUtilisation>(Nothing {}, DayRange::default(), Nothing {}).await.unwrap();
-    let sold: i64 = utilisation.lines.iter().map(|it| it.sold_gpu_seconds).sum();
+    let utilization = operator.call::<GetUtilization>(Nothing {}, DayRange::default(), Nothing {}).await.unwrap();
+    let sold: i64 = utilization.lines.iter().map(|it| it.sold_gpu_seconds).sum();
     let ran = 9 * (3600 + 86_400 + 3599);
     assert!((ran - 60..ran + 9 * 60).contains(&sold), "{sold} is not about {ran}");
-    assert!((30..=32).contains(&utilisation.lines.len()), "every day is there: {}", utilisation.lines.len());
+    assert!((30..=32).contains(&utilization.lines.len()), "every day is there: {}", utilization.lines.len());
 
     let (_, stranger) = stand.world.organization().await;
     let stranger = stand.world.as_(&stranger);

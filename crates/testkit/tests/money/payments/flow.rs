@@ -91,7 +91,7 @@ async fn money_that_is_late_refused_or_never_paid() {
     assert_eq!(stand.get(refused).await.state, PaymentState::Failed);
     // Of the page that closed nothing was heard: it is looked at now and then.
     stand.later(3700).await;
-    assert_eq!(stand.get(never).await.state, PaymentState::Cancelled);
+    assert_eq!(stand.get(never).await.state, PaymentState::Canceled);
     assert_eq!(stand.wallet().await, 5 * DOLLAR);
 }
 

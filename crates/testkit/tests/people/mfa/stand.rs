@@ -100,7 +100,7 @@ pub async fn operator_with_password(world: &World) -> Member {
     let mut tx = Tx::system(&world.server.app.db, "testkit", Access::Write).await.unwrap();
     users::set_platform_role(&mut tx, person.id, Some(PlatformRole::Operator)).await.unwrap();
     tx.commit().await.unwrap();
-    world.server.app.recogniser.forget();
+    world.server.app.recognizer.forget();
     person
 }
 

@@ -64,13 +64,13 @@ async fn what_people_named_is_escaped_and_encoded() {
 async fn a_server_that_asks_for_later_gets_the_mail_later_and_once() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
-    server.answer("rcpt", &["451 4.3.0 greylisted, come again", "421 4.3.2 too busy"]);
+    server.answer("rcpt", &["451 4.3.0 graylisted, come again", "421 4.3.2 too busy"]);
     stand.is_told("wallet.depleted", about("wallet-1")).await;
     stand.world.server.settle().await;
     let waiting = stand.told(&stand.owner).await.remove(0).mail.unwrap();
     assert_eq!((waiting.state, waiting.attempts), (MailState::Pending.into(), 1));
     println!("after 451: {}", waiting.error.as_deref().unwrap());
-    assert!(waiting.error.unwrap().contains("greylisted"));
+    assert!(waiting.error.unwrap().contains("graylisted"));
     stand.later(31).await;
     assert_eq!((server.refusals(), server.received().len()), (2, 0));
     stand.later(61).await;

@@ -59,7 +59,7 @@ pub const KINDS: &[Kind] = &[
     platforms("node_id", "node", "nodes"),
     platforms("slot_id", "slot", "slots"),
     platforms("sku_id", "sku", "skus"),
-    platforms("enrolment_token_id", "enrol", "enrolment_tokens"),
+    platforms("enrollment_token_id", "enroll", "enrollment_tokens"),
     platforms("maintenance_window_id", "maint", "maintenance_windows"),
     platforms("provider_id", "provider", "providers"),
     platforms("machine_id", "machine", "machines"),
@@ -227,7 +227,7 @@ const FLEET: &str = "
     INSERT INTO skus (id, name, shape, gpu_counts, numa_bound) VALUES ($sku_id, 'swept', 'gpu_slice', '{1}', false);
     INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
       VALUES (gen_random_uuid(), $sku_id, 1, 'USD', 1, app_now());
-    INSERT INTO enrolment_tokens (id, hash, pool_id, expires_at) VALUES ($enrolment_token_id, 'h', $pool_id, app_now() + interval '1 day');
+    INSERT INTO enrollment_tokens (id, hash, pool_id, expires_at) VALUES ($enrollment_token_id, 'h', $pool_id, app_now() + interval '1 day');
     INSERT INTO maintenance_windows (id, node_id, starts_at, ends_at, reason, state)
       VALUES ($maintenance_window_id, $node_id, app_now() + interval '1 hour', app_now() + interval '2 hours', 'test', 'planned');
     INSERT INTO providers (id, name, pool_id, url, series, erase, max_machines, state)

@@ -89,12 +89,12 @@ __all__ = [
     "Email",
     "Ending",
     "EndingPreview",
-    "EnrolmentToken",
-    "EnrolmentTokenId",
-    "EnrolmentTokenPage",
-    "EnrolmentTokenSpec",
-    "EnrolmentTokenStatus",
-    "EnrolmentTokenStatusChoice",
+    "EnrollmentToken",
+    "EnrollmentTokenId",
+    "EnrollmentTokenPage",
+    "EnrollmentTokenSpec",
+    "EnrollmentTokenStatus",
+    "EnrollmentTokenStatusChoice",
     "Erase",
     "EraseChoice",
     "EventId",
@@ -181,7 +181,7 @@ __all__ = [
     "Month",
     "Name",
     "NewAccessTicket",
-    "NewEnrolmentToken",
+    "NewEnrollmentToken",
     "NewFactor",
     "NewGateway",
     "NewInvitation",
@@ -377,8 +377,8 @@ __all__ = [
     "User",
     "UserId",
     "UserPage",
-    "Utilisation",
-    "UtilisationLine",
+    "Utilization",
+    "UtilizationLine",
     "WalletChange",
     "WalletState",
     "Webhook",
@@ -446,11 +446,11 @@ DeadLetterState: TypeAlias = Literal["waiting", "exhausted", "delivered", "disca
 DeadLetterStateChoice: TypeAlias = Literal["waiting", "exhausted", "delivered", "discarded"]
 Domain: TypeAlias = str
 Email: TypeAlias = str
-# Identifies one EnrolmentToken; opaque.
-EnrolmentTokenId: TypeAlias = str
+# Identifies one EnrollmentToken; opaque.
+EnrollmentTokenId: TypeAlias = str
 # One of unused, used, revoked, expired; accept words that are not listed.
-EnrolmentTokenStatus: TypeAlias = Literal["unused", "used", "revoked", "expired"] | str
-EnrolmentTokenStatusChoice: TypeAlias = Literal["unused", "used", "revoked", "expired"]
+EnrollmentTokenStatus: TypeAlias = Literal["unused", "used", "revoked", "expired"] | str
+EnrollmentTokenStatusChoice: TypeAlias = Literal["unused", "used", "revoked", "expired"]
 # One of secure, quick; accept words that are not listed.
 Erase: TypeAlias = Literal["secure", "quick"] | str
 EraseChoice: TypeAlias = Literal["secure", "quick"]
@@ -510,9 +510,9 @@ MailState: TypeAlias = Literal["pending", "sent", "refused", "exhausted", "withd
 MailStateChoice: TypeAlias = Literal["pending", "sent", "refused", "exhausted", "withdrawn"]
 # Identifies one MaintenanceWindow; opaque.
 MaintenanceWindowId: TypeAlias = str
-# One of planned, active, over, cancelled; accept words that are not listed.
-MaintenanceWindowState: TypeAlias = Literal["planned", "active", "over", "cancelled"] | str
-MaintenanceWindowStateChoice: TypeAlias = Literal["planned", "active", "over", "cancelled"]
+# One of planned, active, over, canceled; accept words that are not listed.
+MaintenanceWindowState: TypeAlias = Literal["planned", "active", "over", "canceled"] | str
+MaintenanceWindowStateChoice: TypeAlias = Literal["planned", "active", "over", "canceled"]
 # One of totp, passkey, recovery_code; accept words that are not listed.
 MfaMethod: TypeAlias = Literal["totp", "passkey", "recovery_code"] | str
 Month: TypeAlias = str
@@ -550,9 +550,9 @@ PaymentEventOutcome: TypeAlias = Literal["received", "matched", "unknown"] | str
 PaymentEventOutcomeChoice: TypeAlias = Literal["received", "matched", "unknown"]
 # Identifies one Payment; opaque.
 PaymentId: TypeAlias = str
-# One of created, pending, succeeded, failed, cancelled, disputed, charged_back; accept words that are not listed.
-PaymentState: TypeAlias = Literal["created", "pending", "succeeded", "failed", "cancelled", "disputed", "charged_back"] | str
-PaymentStateChoice: TypeAlias = Literal["created", "pending", "succeeded", "failed", "cancelled", "disputed", "charged_back"]
+# One of created, pending, succeeded, failed, canceled, disputed, charged_back; accept words that are not listed.
+PaymentState: TypeAlias = Literal["created", "pending", "succeeded", "failed", "canceled", "disputed", "charged_back"] | str
+PaymentStateChoice: TypeAlias = Literal["created", "pending", "succeeded", "failed", "canceled", "disputed", "charged_back"]
 # One of organization:read, organization:write, organization:close, members:read, members:write, projects:read, projects:write, service_accounts:read, service_accounts:write, policies:read, policies:write, audit:read, events:read, allocations:read, allocations:write, access:read, access:write, recordings:read, quotas:read, ledger:read, budgets:write, billing_profile:write, payments:read, payments:write, webhooks:read, webhooks:write, platform.organizations:read, platform.organizations:write, platform.users:read, platform.users:write, platform.policies:read, platform.policies:write, platform.audit:read, platform.dead_letters:read, platform.dead_letters:write, platform.work:read, platform.work:write, platform.fleet:read, platform.fleet:write, platform.allocations:read, platform.allocations:write, platform.access:read, platform.access:write, platform.recordings:read, platform.quotas:write, platform.ledger:read, platform.ledger:write, platform.events:read; accept words that are not listed.
 Permission: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "access:read", "access:write", "recordings:read", "quotas:read", "ledger:read", "budgets:write", "billing_profile:write", "payments:read", "payments:write", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.access:read", "platform.access:write", "platform.recordings:read", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write", "platform.events:read"] | str
 PermissionChoice: TypeAlias = Literal["organization:read", "organization:write", "organization:close", "members:read", "members:write", "projects:read", "projects:write", "service_accounts:read", "service_accounts:write", "policies:read", "policies:write", "audit:read", "events:read", "allocations:read", "allocations:write", "access:read", "access:write", "recordings:read", "quotas:read", "ledger:read", "budgets:write", "billing_profile:write", "payments:read", "payments:write", "webhooks:read", "webhooks:write", "platform.organizations:read", "platform.organizations:write", "platform.users:read", "platform.users:write", "platform.policies:read", "platform.policies:write", "platform.audit:read", "platform.dead_letters:read", "platform.dead_letters:write", "platform.work:read", "platform.work:write", "platform.fleet:read", "platform.fleet:write", "platform.allocations:read", "platform.allocations:write", "platform.access:read", "platform.access:write", "platform.recordings:read", "platform.quotas:write", "platform.ledger:read", "platform.ledger:write", "platform.events:read"]
@@ -1310,33 +1310,33 @@ class EndingPreview(Model):
 
 
 @dataclass(kw_only=True)
-class EnrolmentToken(Model):
-    """See the API's `EnrolmentToken`."""
+class EnrollmentToken(Model):
+    """See the API's `EnrollmentToken`."""
 
     created_at: datetime
     expires_at: datetime
-    id: EnrolmentTokenId
+    id: EnrollmentTokenId
     pool_id: PoolId
-    status: EnrolmentTokenStatus
+    status: EnrollmentTokenStatus
     # The node that it enrolled.
     node_id: NodeId | None = None
 
 
 @dataclass(kw_only=True)
-class EnrolmentTokenPage(Model):
+class EnrollmentTokenPage(Model):
     """One page of a list, newest first unless the endpoint says otherwise."""
 
-    items: list[EnrolmentToken]
+    items: list[EnrollmentToken]
     # Send it as `cursor` for the next page; absent on the last one.
     next_cursor: str | None = None
 
 
 @dataclass(kw_only=True)
-class EnrolmentTokenSpec(Model):
-    """See the API's `EnrolmentTokenSpec`."""
+class EnrollmentTokenSpec(Model):
+    """See the API's `EnrollmentTokenSpec`."""
 
     pool_id: PoolId
-    # How long it can be used; the policy `nodes.enrolment_minutes` says when not given.
+    # How long it can be used; the policy `nodes.enrollment_minutes` says when not given.
     lifetime_minutes: int | None = None
 
 
@@ -1640,7 +1640,7 @@ class Key(Model):
     id: KeyId
     last_used_at: datetime | None
     name: Name
-    # The first characters of the secret, to recognise it by.
+    # The first characters of the secret, to recognize it by.
     prefix: str
     revoked_at: datetime | None
     scopes: list[Permission]
@@ -1930,15 +1930,15 @@ class NewAccessTicket(Model):
 
 
 @dataclass(kw_only=True)
-class NewEnrolmentToken(Model):
-    """See the API's `NewEnrolmentToken`."""
+class NewEnrollmentToken(Model):
+    """See the API's `NewEnrollmentToken`."""
 
     # SHA-256 of the root certificate that the host must trust, in hex.
     ca_fingerprint: str
     # Where the host connects to.
     node_url: str
     secret: ShownSecret
-    token: EnrolmentToken
+    token: EnrollmentToken
 
 
 @dataclass(kw_only=True)
@@ -3397,18 +3397,18 @@ class UserPage(Model):
 
 
 @dataclass(kw_only=True)
-class Utilisation(Model):
-    """See the API's `Utilisation`."""
+class Utilization(Model):
+    """See the API's `Utilization`."""
 
     # Every day, in order.
-    lines: list[UtilisationLine]
+    lines: list[UtilizationLine]
     since: datetime
     until: datetime
 
 
 @dataclass(kw_only=True)
-class UtilisationLine(Model):
-    """See the API's `UtilisationLine`."""
+class UtilizationLine(Model):
+    """See the API's `UtilizationLine`."""
 
     # Like `2026-11-15`.
     day: str

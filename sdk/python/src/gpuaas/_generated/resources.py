@@ -905,11 +905,11 @@ class DeadLetters(Resource):
         return self._client.send(call, m.DeadLetter)
 
 
-class EnrolmentTokens(Resource):
-    """The endpoints of `enrolment_tokens`."""
+class EnrollmentTokens(Resource):
+    """The endpoints of `enrollment_tokens`."""
 
-    def list(self, *, page_size: int | None = None, pool_id: m.PoolId | None = None, status: m.EnrolmentTokenStatusChoice | None = None) -> Pages[m.EnrolmentToken]:
-        """List enrolment tokens.
+    def list(self, *, page_size: int | None = None, pool_id: m.PoolId | None = None, status: m.EnrollmentTokenStatusChoice | None = None) -> Pages[m.EnrollmentToken]:
+        """List enrollment tokens.
 
         Who may call: platform staff with the permission `platform.fleet:read`.
 
@@ -918,37 +918,37 @@ class EnrolmentTokens(Resource):
         - `status`: Only tokens in this condition.
         """
         call = Call(
-            "ListEnrolmentTokens", "GET", "/v1/platform/enrolment-tokens",
+            "ListEnrollmentTokens", "GET", "/v1/platform/enrollment-tokens",
             query=given({"limit": page_size, "pool_id": pool_id, "status": status}),
         )
-        return Pages(self._client, call, m.EnrolmentToken)
+        return Pages(self._client, call, m.EnrollmentToken)
 
-    def create(self, *, pool_id: m.PoolId, lifetime_minutes: int | None = None, idempotency_key: str | None = None) -> m.NewEnrolmentToken:
-        """Make a token that enrols one host into a pool.
+    def create(self, *, pool_id: m.PoolId, lifetime_minutes: int | None = None, idempotency_key: str | None = None) -> m.NewEnrollmentToken:
+        """Make a token that enrolls one host into a pool.
 
         The secret is shown once, in this answer.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `lifetime_minutes`: How long it can be used; the policy `nodes.enrolment_minutes` says when not given.
+        - `lifetime_minutes`: How long it can be used; the policy `nodes.enrollment_minutes` says when not given.
         """
         call = Call(
-            "CreateEnrolmentToken", "POST", "/v1/platform/enrolment-tokens",
+            "CreateEnrollmentToken", "POST", "/v1/platform/enrollment-tokens",
             body={"pool_id": pool_id, **given({"lifetime_minutes": lifetime_minutes})},
             key=key_or_new(idempotency_key),
         )
-        return self._client.send(call, m.NewEnrolmentToken)
+        return self._client.send(call, m.NewEnrollmentToken)
 
-    def revoke(self, enrolment_token_id: m.EnrolmentTokenId) -> None:
-        """Revoke an enrolment token.
+    def revoke(self, enrollment_token_id: m.EnrollmentTokenId) -> None:
+        """Revoke an enrollment token.
 
         A host that used it may ask for its certificate again until the token expires, in case the answer was lost; not once it is revoked. The node that it made stays: retire that.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
         call = Call(
-            "RevokeEnrolmentToken", "DELETE", "/v1/platform/enrolment-tokens/{enrolment_token_id}",
-            path={"enrolment_token_id": enrolment_token_id},
+            "RevokeEnrollmentToken", "DELETE", "/v1/platform/enrollment-tokens/{enrollment_token_id}",
+            path={"enrollment_token_id": enrollment_token_id},
         )
         self._client.send(call, None)
 
@@ -1403,7 +1403,7 @@ class Machines(Resource):
         return self._client.send(call, m.Machine)
 
     def abandon(self, machine_id: m.MachineId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Machine:
-        """Forget a failed machine without asking MAAS anything, such as one that burnt down.
+        """Forget a failed machine without asking MAAS anything, such as one that burned down.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -2508,7 +2508,7 @@ class Projects(Resource):
     def delete(self, project_id: m.ProjectId) -> m.Project:
         """Delete a project and end everything in it.
 
-        Allocations are released and requests that wait are cancelled; what `deletion-preview` lists ends. The project is `deleting` until nothing in it is live, then `deleted`.
+        Allocations are released and requests that wait are canceled; what `deletion-preview` lists ends. The project is `deleting` until nothing in it is live, then `deleted`.
 
         Who may call: members of the project's organization with the permission `projects:write`.
         """
@@ -2895,7 +2895,7 @@ class Revenue(Resource):
         )
         return self._client.send(call, m.Revenue)
 
-    def get_utilisation(self, *, since: datetime | str | None = None, until: datetime | str | None = None) -> m.Utilisation:
+    def get_utilization(self, *, since: datetime | str | None = None, until: datetime | str | None = None) -> m.Utilization:
         """Show how long GPUs were sold and how long they were there, day by day.
 
         Who may call: platform staff with the permission `platform.fleet:read`.
@@ -2904,10 +2904,10 @@ class Revenue(Resource):
         - `until`: Until when, without that moment itself; until now when not said.
         """
         call = Call(
-            "GetUtilisation", "GET", "/v1/platform/utilisation",
+            "GetUtilization", "GET", "/v1/platform/utilization",
             query=given({"since": since, "until": until}),
         )
-        return self._client.send(call, m.Utilisation)
+        return self._client.send(call, m.Utilization)
 
 
 class ServiceAccounts(Resource):
@@ -3715,7 +3715,7 @@ class Resources:
         self.capacity = Capacity(client)
         self.corrections = Corrections(client)
         self.dead_letters = DeadLetters(client)
-        self.enrolment_tokens = EnrolmentTokens(client)
+        self.enrollment_tokens = EnrollmentTokens(client)
         self.events = Events(client)
         self.gateways = Gateways(client)
         self.invitations = Invitations(client)

@@ -1,4 +1,4 @@
-//! Enrolment tokens: what a new host shows once to become a node of a pool.
+//! Enrollment tokens: what a new host shows once to become a node of a pool.
 //! Only their hashes are kept.
 
 mod routes;
@@ -6,18 +6,18 @@ mod store;
 
 pub use store::{Spent, made, revoke, revoke_unused, spend, spent_on};
 
-use contract::{Timestamp, enrolment_tokens::EnrolmentToken, id::PoolId};
+use contract::{Timestamp, enrollment_tokens::EnrollmentToken, id::PoolId};
 use kernel::{
     Tx,
     secrets::{hash_token, random_token},
 };
 
-/// What enrolment tokens begin with.
+/// What enrollment tokens begin with.
 pub const PREFIX: &str = "gpn";
 
 /// Makes a token for a pool; none when there is no such pool. Its secret is
 /// given away once, here.
-pub async fn mint(tx: &mut Tx, pool: PoolId, expires_at: Timestamp) -> sqlx::Result<Option<(EnrolmentToken, String)>> {
+pub async fn mint(tx: &mut Tx, pool: PoolId, expires_at: Timestamp) -> sqlx::Result<Option<(EnrollmentToken, String)>> {
     let secret = random_token(PREFIX);
     let text = secret.expose_text().expect("tokens are text").to_owned();
     let token = store::insert(tx, pool, &hash_token(&text), expires_at).await?;

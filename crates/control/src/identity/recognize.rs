@@ -27,7 +27,7 @@ use crate::{
 };
 
 #[derive(Clone)]
-pub struct Recogniser {
+pub struct Recognizer {
     db: Db,
     signing: Signing,
     policies: Policies,
@@ -54,7 +54,7 @@ const PROJECTS: u64 = 100_000;
 // bound: the longest that policy can ask for; entries die earlier by policy
 const LONGEST_MEMORY: Duration = Duration::from_secs(1);
 
-impl Recogniser {
+impl Recognizer {
     pub fn new(db: Db, signing: Signing, policies: Policies) -> Self {
         Self {
             db,

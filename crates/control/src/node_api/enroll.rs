@@ -1,4 +1,4 @@
-//! Enrolment: a token is spent, a host becomes a node and gets its first
+//! Enrollment: a token is spent, a host becomes a node and gets its first
 //! certificate, all in one transaction or not at all.
 
 use std::net::IpAddr;
@@ -12,16 +12,16 @@ use serde_json::json;
 use super::{NodeApi, refusal::Refusal};
 use crate::{
     ca::{self, CsrError, Issued, Validity},
-    enrolment_tokens::{self, Spent},
+    enrollment_tokens::{self, Spent},
     http::Refused,
     machines,
-    nodes::{self, EnrolError},
+    nodes::{self, EnrollError},
     policies::keys,
     pools,
 };
 
-pub async fn enrol(api: &NodeApi, from: IpAddr, request: EnrollRequest) -> Result<EnrollAnswer, Refusal> {
-    match try_enrol(api, &request).await {
+pub async fn enroll(api: &NodeApi, from: IpAddr, request: EnrollRequest) -> Result<EnrollAnswer, Refusal> {
+    match try_enroll(api, &request).await {
         Ok(answer) => Ok(answer),
         Err(refusal) => {
             note_refusal(api, from, &refusal).await;
@@ -30,16 +30,16 @@ pub async fn enrol(api: &NodeApi, from: IpAddr, request: EnrollRequest) -> Resul
     }
 }
 
-async fn try_enrol(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnswer, Refusal> {
+async fn try_enroll(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnswer, Refusal> {
     let app = &api.app;
     // Before the token: a host whose request is refused may try again with it.
     let key = ca::read_request(&request.csr, None)?;
     let name = request.hostname.to_ascii_lowercase().parse();
     let name = name.map_err(|_| Refusal::Malformed("the host's name is not one".into()))?;
-    let cause = format!("enrol:{}", uuid::Uuid::now_v7());
-    let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, Actor::system("enrolment"), cause.into()).await?;
+    let cause = format!("enroll:{}", uuid::Uuid::now_v7());
+    let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, Actor::system("enrollment"), cause.into()).await?;
     let (token, pool, made) =
-        match enrolment_tokens::spend(&mut tx, &hash_token(&request.token), &ca::key_hash(&key)).await? {
+        match enrollment_tokens::spend(&mut tx, &hash_token(&request.token), &ca::key_hash(&key)).await? {
             Spent::On { id, pool, made } => (id, pool, made),
             Spent::Unknown => return Err(Refusal::WrongToken),
             Spent::Before => return Err(Refusal::ReplayedToken),
@@ -47,19 +47,19 @@ async fn try_enrol(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnswe
             Spent::Expired => return Err(Refusal::ExpiredToken),
         };
     let pool = pools::get(&mut tx, pool).await?.ok_or(Refusal::WrongToken)?;
-    let enrolled = nodes::enrol(&mut tx, &pool, &name, &request.inventory).await?;
+    let enrolled = nodes::enroll(&mut tx, &pool, &name, &request.inventory).await?;
     // A token makes one node, whatever else its host says to be.
     if made.is_some_and(|it| it != enrolled.node) {
         return Err(Refusal::ReplayedToken);
     }
-    enrolment_tokens::spent_on(&mut tx, token, enrolled.node).await?;
+    enrollment_tokens::spent_on(&mut tx, token, enrolled.node).await?;
     if let Some(machine) = machines::enrolled_with(&mut tx, token).await? {
         work::wake(&mut tx, machines::lifecycle::Lifecycle::NAME, machine);
     }
     let issued = issue(api, &key, enrolled.node)?;
     nodes::renew_certificate(&mut tx, enrolled.node, &issued).await?;
     let entry = audit::NewEntry {
-        action: "node.enrol".into(),
+        action: "node.enroll".into(),
         organization: None,
         resource: Some(enrolled.node.to_string()),
         outcome: "done",
@@ -99,9 +99,9 @@ async fn note_refusal(api: &NodeApi, from: IpAddr, refusal: &Refusal) {
         return;
     }
     let noted = async {
-        let mut tx = Tx::system(&api.app.db, "enrolment", Access::Write).await?;
+        let mut tx = Tx::system(&api.app.db, "enrollment", Access::Write).await?;
         let entry = audit::NewEntry {
-            action: "node.enrol".into(),
+            action: "node.enroll".into(),
             organization: None,
             resource: None,
             outcome: "refused",
@@ -111,7 +111,7 @@ async fn note_refusal(api: &NodeApi, from: IpAddr, refusal: &Refusal) {
         tx.commit().await
     };
     if let Err(error) = noted.await {
-        tracing::warn!(%error, code = refusal.code(), "a refused enrolment could not be put into the audit log");
+        tracing::warn!(%error, code = refusal.code(), "a refused enrollment could not be put into the audit log");
     }
 }
 
@@ -124,13 +124,13 @@ impl From<CsrError> for Refusal {
     }
 }
 
-impl From<EnrolError> for Refusal {
-    fn from(error: EnrolError) -> Self {
+impl From<EnrollError> for Refusal {
+    fn from(error: EnrollError) -> Self {
         match error {
-            EnrolError::NameTaken { name } => Refusal::NameTaken(name.to_string()),
-            EnrolError::WrongDriver { .. } => Refusal::WrongPool(error.to_string()),
-            EnrolError::Lie(lie) => Refusal::Lying(lie),
-            EnrolError::Database(error) => error.into(),
+            EnrollError::NameTaken { name } => Refusal::NameTaken(name.to_string()),
+            EnrollError::WrongDriver { .. } => Refusal::WrongPool(error.to_string()),
+            EnrollError::Lie(lie) => Refusal::Lying(lie),
+            EnrollError::Database(error) => error.into(),
         }
     }
 }

@@ -1,13 +1,13 @@
-//! `gpuaas enrolment-tokens`: what new hosts show once to become nodes.
+//! `gpuaas enrollment-tokens`: what new hosts show once to become nodes.
 
 use clap::Subcommand;
 use contract::{
     Nothing,
-    enrolment_tokens::{
-        CreateEnrolmentToken, EnrolmentToken, EnrolmentTokenFilter, EnrolmentTokenPath, EnrolmentTokenSpec,
-        EnrolmentTokenStatus, ListEnrolmentTokens, RevokeEnrolmentToken,
+    enrollment_tokens::{
+        CreateEnrollmentToken, EnrollmentToken, EnrollmentTokenFilter, EnrollmentTokenPath, EnrollmentTokenSpec,
+        EnrollmentTokenStatus, ListEnrollmentTokens, RevokeEnrollmentToken,
     },
-    id::EnrolmentTokenId,
+    id::EnrollmentTokenId,
 };
 
 use crate::{
@@ -20,16 +20,16 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  gpuaas enrolment-tokens create --pool hall-a
-  gpuaas enrolment-tokens create --pool hall-a --lifetime 15 --quiet
-  gpuaas enrolment-tokens list --status unused
-  gpuaas enrolment-tokens revoke enrol-01k9z8y7x6w5v4t3s2r1q0p9n8 --yes";
+  gpuaas enrollment-tokens create --pool hall-a
+  gpuaas enrollment-tokens create --pool hall-a --lifetime 15 --quiet
+  gpuaas enrollment-tokens list --status unused
+  gpuaas enrollment-tokens revoke enroll-01k9z8y7x6w5v4t3s2r1q0p9n8 --yes";
 
-/// Enrolment tokens: what new hosts show once to become nodes (platform staff)
+/// Enrollment tokens: what new hosts show once to become nodes (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
-pub enum EnrolmentTokens {
-    /// Make a token that enrols one host into a pool; prints its secret once
+pub enum EnrollmentTokens {
+    /// Make a token that enrolls one host into a pool; prints its secret once
     Create {
         /// Id or name of the pool
         #[arg(long)]
@@ -40,11 +40,11 @@ pub enum EnrolmentTokens {
         #[command(flatten)]
         once: Once,
     },
-    /// List enrolment tokens
+    /// List enrollment tokens
     List {
         /// Only those in this condition
-        #[arg(long, value_parser = arguments::word::<EnrolmentTokenStatus>())]
-        status: Option<EnrolmentTokenStatus>,
+        #[arg(long, value_parser = arguments::word::<EnrollmentTokenStatus>())]
+        status: Option<EnrollmentTokenStatus>,
         /// Only those for this pool, by id or name
         #[arg(long)]
         pool: Option<String>,
@@ -55,21 +55,21 @@ pub enum EnrolmentTokens {
     Revoke {
         /// Id of the token
         #[arg(value_name = "ID")]
-        id: EnrolmentTokenId,
+        id: EnrollmentTokenId,
         #[command(flatten)]
         consent: Consent,
     },
 }
 
-const COLUMNS: Columns = columns!(EnrolmentToken: id, pool_id, status, created_at, expires_at, node_id);
+const COLUMNS: Columns = columns!(EnrollmentToken: id, pool_id, status, created_at, expires_at, node_id);
 
-impl EnrolmentTokens {
+impl EnrollmentTokens {
     pub async fn run(self, context: &Context) -> Done {
         match self {
-            EnrolmentTokens::Create { pool, lifetime, once } => {
+            EnrollmentTokens::Create { pool, lifetime, once } => {
                 let pool_id = context.pool_named(&pool).await?.pool_id;
-                let spec = EnrolmentTokenSpec { pool_id, lifetime_minutes: lifetime };
-                let answer = context.create::<CreateEnrolmentToken>(&once, Nothing {}, spec).await?;
+                let spec = EnrollmentTokenSpec { pool_id, lifetime_minutes: lifetime };
+                let answer = context.create::<CreateEnrollmentToken>(&once, Nothing {}, spec).await?;
                 context.output.item_with_secret(&answer, "token", "secret")?;
                 let text = |name: &str| answer.get(name).and_then(|it| it.as_str()).unwrap_or_default().to_owned();
                 context.output.hint(format!(
@@ -79,19 +79,19 @@ impl EnrolmentTokens {
                 ));
                 Ok(())
             }
-            EnrolmentTokens::List { status, pool, paging } => {
+            EnrollmentTokens::List { status, pool, paging } => {
                 let pool_id = match pool {
                     Some(text) => Some(context.pool_named(&text).await?.pool_id),
                     None => None,
                 };
-                let query = EnrolmentTokenFilter { status, pool_id, limit: paging.page(), ..Default::default() };
-                context.list::<ListEnrolmentTokens>(Nothing {}, query, paging, COLUMNS).await
+                let query = EnrollmentTokenFilter { status, pool_id, limit: paging.page(), ..Default::default() };
+                context.list::<ListEnrollmentTokens>(Nothing {}, query, paging, COLUMNS).await
             }
-            EnrolmentTokens::Revoke { id, consent } => {
+            EnrollmentTokens::Revoke { id, consent } => {
                 let text = id.to_string();
                 prompt::confirm(consent, &format!("revokes {text} for good"), &text).await?;
-                let path = EnrolmentTokenPath { enrolment_token_id: id };
-                let answer = context.ask::<RevokeEnrolmentToken>(path).await?;
+                let path = EnrollmentTokenPath { enrollment_token_id: id };
+                let answer = context.ask::<RevokeEnrollmentToken>(path).await?;
                 context.output.done(&answer, format!("{text} is revoked."))
             }
         }

@@ -1,9 +1,9 @@
-//! The rows of `enrolment_tokens`.
+//! The rows of `enrollment_tokens`.
 
 use contract::{
     Timestamp, Word,
-    enrolment_tokens::{EnrolmentToken, EnrolmentTokenFilter, EnrolmentTokenStatus},
-    id::{EnrolmentTokenId, NodeId, PoolId},
+    enrollment_tokens::{EnrollmentToken, EnrollmentTokenFilter, EnrollmentTokenStatus},
+    id::{EnrollmentTokenId, NodeId, PoolId},
 };
 use kernel::{Tx, clock, secrets::TokenHash};
 use uuid::Uuid;
@@ -30,14 +30,14 @@ pub async fn insert(
     pool: PoolId,
     hash: &TokenHash,
     expires_at: Timestamp,
-) -> sqlx::Result<Option<EnrolmentToken>> {
+) -> sqlx::Result<Option<EnrollmentToken>> {
     let statement = format!(
-        "INSERT INTO enrolment_tokens (id, hash, pool_id, expires_at) SELECT $1, $2, id, $4 FROM pools WHERE id = $3
+        "INSERT INTO enrollment_tokens (id, hash, pool_id, expires_at) SELECT $1, $2, id, $4 FROM pools WHERE id = $3
          RETURNING {}",
         columns()
     );
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
-        .bind(EnrolmentTokenId::generate().uuid())
+        .bind(EnrollmentTokenId::generate().uuid())
         .bind(&hash.as_bytes()[..])
         .bind(pool.uuid())
         .bind(clock::bind(expires_at))
@@ -46,9 +46,9 @@ pub async fn insert(
     row.map(token).transpose()
 }
 
-pub async fn list(tx: &mut Tx, filter: &EnrolmentTokenFilter) -> sqlx::Result<Vec<EnrolmentToken>> {
+pub async fn list(tx: &mut Tx, filter: &EnrollmentTokenFilter) -> sqlx::Result<Vec<EnrollmentToken>> {
     let statement = format!(
-        "SELECT {} FROM enrolment_tokens WHERE ($1::text IS NULL OR {STATUS} = $1) AND ($2::uuid IS NULL OR pool_id = $2)
+        "SELECT {} FROM enrollment_tokens WHERE ($1::text IS NULL OR {STATUS} = $1) AND ($2::uuid IS NULL OR pool_id = $2)
            AND ($3::uuid IS NULL OR id < $3) ORDER BY id DESC LIMIT $4",
         columns()
     );
@@ -64,20 +64,24 @@ pub async fn list(tx: &mut Tx, filter: &EnrolmentTokenFilter) -> sqlx::Result<Ve
 
 /// `None` when there is no such token, else what it was before. A used one is revoked
 /// too: until it expires, whoever has it and the key that used it gets certificates.
-pub async fn revoke(tx: &mut Tx, id: EnrolmentTokenId) -> sqlx::Result<Option<EnrolmentTokenStatus>> {
+pub async fn revoke(tx: &mut Tx, id: EnrollmentTokenId) -> sqlx::Result<Option<EnrollmentTokenStatus>> {
     revoke_of(tx, id, &["unused", "expired", "used"]).await
 }
 
 /// As [`revoke`], and leaves one alone that was used.
-pub async fn revoke_unused(tx: &mut Tx, id: EnrolmentTokenId) -> sqlx::Result<Option<EnrolmentTokenStatus>> {
+pub async fn revoke_unused(tx: &mut Tx, id: EnrollmentTokenId) -> sqlx::Result<Option<EnrollmentTokenStatus>> {
     revoke_of(tx, id, &["unused", "expired"]).await
 }
 
-async fn revoke_of(tx: &mut Tx, id: EnrolmentTokenId, statuses: &[&str]) -> sqlx::Result<Option<EnrolmentTokenStatus>> {
+async fn revoke_of(
+    tx: &mut Tx,
+    id: EnrollmentTokenId,
+    statuses: &[&str],
+) -> sqlx::Result<Option<EnrollmentTokenStatus>> {
     let statement = format!(
-        "WITH mine AS (SELECT id, {STATUS} AS status FROM enrolment_tokens WHERE id = $1 FOR UPDATE),
-         gone AS (UPDATE enrolment_tokens SET revoked_at = app_now() FROM mine
-                  WHERE enrolment_tokens.id = mine.id AND mine.status = ANY($2))
+        "WITH mine AS (SELECT id, {STATUS} AS status FROM enrollment_tokens WHERE id = $1 FOR UPDATE),
+         gone AS (UPDATE enrollment_tokens SET revoked_at = app_now() FROM mine
+                  WHERE enrollment_tokens.id = mine.id AND mine.status = ANY($2))
          SELECT status FROM mine"
     );
     let status: Option<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(statement))
@@ -93,7 +97,7 @@ async fn revoke_of(tx: &mut Tx, id: EnrolmentTokenId, statuses: &[&str]) -> sqlx
 pub enum Spent {
     /// It works, and no longer does after the commit.
     On {
-        id: EnrolmentTokenId,
+        id: EnrollmentTokenId,
         pool: PoolId,
         /// The node that it made already: somebody asks again.
         made: Option<NodeId>,
@@ -110,7 +114,7 @@ pub enum Spent {
 pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spent> {
     let statement = format!(
         "SELECT id, pool_id, {STATUS}, CASE WHEN used_with = $2 AND expires_at > app_now() THEN node_id END
-         FROM enrolment_tokens WHERE hash = $1 FOR UPDATE"
+         FROM enrollment_tokens WHERE hash = $1 FOR UPDATE"
     );
     let row: Option<(Uuid, Uuid, String, Option<Uuid>)> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(&hash.as_bytes()[..])
@@ -119,15 +123,15 @@ pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spe
         .await?;
     let Some((id, pool, status, made)) = row else { return Ok(Spent::Unknown) };
     match crate::rows::known(&status)? {
-        EnrolmentTokenStatus::Used if made.is_some() => {
+        EnrollmentTokenStatus::Used if made.is_some() => {
             return Ok(Spent::On { id: id.into(), pool: pool.into(), made: made.map(Into::into) });
         }
-        EnrolmentTokenStatus::Used => return Ok(Spent::Before),
-        EnrolmentTokenStatus::Revoked => return Ok(Spent::Revoked),
-        EnrolmentTokenStatus::Expired => return Ok(Spent::Expired),
-        EnrolmentTokenStatus::Unused => (),
+        EnrollmentTokenStatus::Used => return Ok(Spent::Before),
+        EnrollmentTokenStatus::Revoked => return Ok(Spent::Revoked),
+        EnrollmentTokenStatus::Expired => return Ok(Spent::Expired),
+        EnrollmentTokenStatus::Unused => (),
     }
-    sqlx::query("UPDATE enrolment_tokens SET used_at = app_now(), used_with = $2 WHERE id = $1")
+    sqlx::query("UPDATE enrollment_tokens SET used_at = app_now(), used_with = $2 WHERE id = $1")
         .bind(id)
         .bind(key)
         .execute(tx.conn())
@@ -136,8 +140,8 @@ pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spe
 }
 
 /// Notes which node a token made.
-pub async fn spent_on(tx: &mut Tx, id: EnrolmentTokenId, node: NodeId) -> sqlx::Result<()> {
-    sqlx::query("UPDATE enrolment_tokens SET node_id = $2 WHERE id = $1")
+pub async fn spent_on(tx: &mut Tx, id: EnrollmentTokenId, node: NodeId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE enrollment_tokens SET node_id = $2 WHERE id = $1")
         .bind(id.uuid())
         .bind(node.uuid())
         .execute(tx.conn())
@@ -146,16 +150,16 @@ pub async fn spent_on(tx: &mut Tx, id: EnrolmentTokenId, node: NodeId) -> sqlx::
 }
 
 /// The node that a token made, once it was spent.
-pub async fn made(tx: &mut Tx, id: EnrolmentTokenId) -> sqlx::Result<Option<NodeId>> {
-    let node: Option<Option<Uuid>> = sqlx::query_scalar("SELECT node_id FROM enrolment_tokens WHERE id = $1")
+pub async fn made(tx: &mut Tx, id: EnrollmentTokenId) -> sqlx::Result<Option<NodeId>> {
+    let node: Option<Option<Uuid>> = sqlx::query_scalar("SELECT node_id FROM enrollment_tokens WHERE id = $1")
         .bind(id.uuid())
         .fetch_optional(tx.conn())
         .await?;
     Ok(node.flatten().map(Into::into))
 }
 
-fn token(row: Row) -> sqlx::Result<EnrolmentToken> {
-    Ok(EnrolmentToken {
+fn token(row: Row) -> sqlx::Result<EnrollmentToken> {
+    Ok(EnrollmentToken {
         id: row.id.into(),
         pool_id: row.pool_id.into(),
         status: crate::rows::word(&row.status)?,

@@ -63,8 +63,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a host enrols by exactly the line that is shown', async () => {
-  await page.getByRole('link', { name: 'Enrolment' }).click();
+test('a host enrolls by exactly the line that is shown', async () => {
+  await page.getByRole('link', { name: 'Enrollment' }).click();
   await page.getByRole('button', { name: 'New token' }).first().click();
   await page.getByRole('dialog').getByLabel('Pool').selectOption(POOL);
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();

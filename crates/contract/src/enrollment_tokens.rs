@@ -1,34 +1,34 @@
-//! Enrolment tokens: what a new host shows once to become a node.
+//! Enrollment tokens: what a new host shows once to become a node.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Nothing, Open, Page, ShownSecret, Timestamp, Within, endpoint, event,
-    id::{EnrolmentTokenId, NodeId, PoolId},
+    id::{EnrollmentTokenId, NodeId, PoolId},
     list_query, words,
 };
 
 endpoint! {
-    /// Make a token that enrols one host into a pool.
+    /// Make a token that enrolls one host into a pool.
     ///
     /// The secret is shown once, in this answer.
-    CreateEnrolmentToken = POST "/v1/platform/enrolment-tokens" {
-        body: EnrolmentTokenSpec,
-        returns: 201 NewEnrolmentToken,
+    CreateEnrollmentToken = POST "/v1/platform/enrollment-tokens" {
+        body: EnrollmentTokenSpec,
+        returns: 201 NewEnrollmentToken,
         auth: Platform(PlatformFleetWrite),
         lane: Admin,
         idempotency: KeyRequiredSealed,
-        audit: Action("enrolment_token.create"),
+        audit: Action("enrollment_token.create"),
         problems: [InvalidValue],
     }
 }
 
 endpoint! {
-    /// List enrolment tokens.
-    ListEnrolmentTokens = GET "/v1/platform/enrolment-tokens" {
-        query: EnrolmentTokenFilter,
-        returns: 200 Page<EnrolmentToken>,
+    /// List enrollment tokens.
+    ListEnrollmentTokens = GET "/v1/platform/enrollment-tokens" {
+        query: EnrollmentTokenFilter,
+        returns: 200 Page<EnrollmentToken>,
         auth: Platform(PlatformFleetRead),
         lane: Admin,
         idempotency: Natural,
@@ -38,48 +38,48 @@ endpoint! {
 }
 
 endpoint! {
-    /// Revoke an enrolment token.
+    /// Revoke an enrollment token.
     ///
     /// A host that used it may ask for its certificate again until the token expires,
     /// in case the answer was lost; not once it is revoked. The node that it made stays:
     /// retire that.
-    RevokeEnrolmentToken = DELETE "/v1/platform/enrolment-tokens/{enrolment_token_id}" {
-        path: EnrolmentTokenPath,
+    RevokeEnrollmentToken = DELETE "/v1/platform/enrollment-tokens/{enrollment_token_id}" {
+        path: EnrollmentTokenPath,
         returns: 200 Nothing,
         auth: Platform(PlatformFleetWrite),
         lane: Admin,
         idempotency: Natural,
-        audit: Action("enrolment_token.revoke"),
+        audit: Action("enrollment_token.revoke"),
         problems: [NotFound],
     }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct EnrolmentTokenPath {
-    pub enrolment_token_id: EnrolmentTokenId,
+pub struct EnrollmentTokenPath {
+    pub enrollment_token_id: EnrollmentTokenId,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct EnrolmentTokenSpec {
+pub struct EnrollmentTokenSpec {
     pub pool_id: PoolId,
-    /// How long it can be used; the policy `nodes.enrolment_minutes` says when not given.
+    /// How long it can be used; the policy `nodes.enrollment_minutes` says when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_minutes: Option<Within<1, 10080>>,
 }
 
 list_query! {
-    EnrolmentTokenFilter {
+    EnrollmentTokenFilter {
         /// Only tokens in this condition.
-        status: EnrolmentTokenStatus,
+        status: EnrollmentTokenStatus,
         /// Only tokens for this pool.
         pool_id: PoolId,
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NewEnrolmentToken {
-    pub token: EnrolmentToken,
+pub struct NewEnrollmentToken {
+    pub token: EnrollmentToken,
     pub secret: ShownSecret,
     /// Where the host connects to.
     pub node_url: String,
@@ -88,10 +88,10 @@ pub struct NewEnrolmentToken {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EnrolmentToken {
-    pub id: EnrolmentTokenId,
+pub struct EnrollmentToken {
+    pub id: EnrollmentTokenId,
     pub pool_id: PoolId,
-    pub status: Open<EnrolmentTokenStatus>,
+    pub status: Open<EnrollmentTokenStatus>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
     /// The node that it enrolled.
@@ -100,15 +100,15 @@ pub struct EnrolmentToken {
 }
 
 words! {
-    /// Whether an enrolment token can still be used.
-    EnrolmentTokenStatus { Unused = "unused", Used = "used", Revoked = "revoked", Expired = "expired" }
+    /// Whether an enrollment token can still be used.
+    EnrollmentTokenStatus { Unused = "unused", Used = "used", Revoked = "revoked", Expired = "expired" }
 }
 
 event! {
-    /// An enrolment token was made.
-    EnrolmentTokenCreated = "enrolment_token.created" { id: EnrolmentTokenId, pool_id: PoolId }
+    /// An enrollment token was made.
+    EnrollmentTokenCreated = "enrollment_token.created" { id: EnrollmentTokenId, pool_id: PoolId }
 }
 event! {
-    /// An enrolment token was revoked before its use.
-    EnrolmentTokenRevoked = "enrolment_token.revoked" { id: EnrolmentTokenId }
+    /// An enrollment token was revoked before its use.
+    EnrollmentTokenRevoked = "enrollment_token.revoked" { id: EnrollmentTokenId }
 }

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask, once, type Schemas } from '@/api/client';
-import { enrolmentTokensQuery, poolsQuery } from '@/api/platform';
+import { enrollmentTokensQuery, poolsQuery } from '@/api/platform';
 import { common, platform } from '@/strings';
 import { State } from '@/ui/Badge';
 import { Button, NewButton } from '@/ui/Button';
@@ -12,15 +12,15 @@ import { List } from '@/ui/List';
 import { Page } from '@/ui/Page';
 import { Command, Id, Time } from '@/ui/Values';
 
-const text = platform.enrol;
+const text = platform.enroll;
 
-export function Enrolment() {
+export function Enrollment() {
   const queries = useQueryClient();
-  const query = useInfiniteQuery(enrolmentTokensQuery());
+  const query = useInfiniteQuery(enrollmentTokensQuery());
   const pools = useQuery(poolsQuery());
   const [isMaking, setMaking] = useState(false);
-  const [revoking, setRevoking] = useState<Schemas['EnrolmentToken']>();
-  const refresh = () => queries.invalidateQueries({ queryKey: ['enrolment_token'] });
+  const [revoking, setRevoking] = useState<Schemas['EnrollmentToken']>();
+  const refresh = () => queries.invalidateQueries({ queryKey: ['enrollment_token'] });
   const poolName = (id: string) => pools.data?.find((it) => it.id === id)?.name ?? id;
   const button = <NewButton onClick={() => setMaking(true)}>{text.create}</NewButton>;
   return (
@@ -28,7 +28,7 @@ export function Enrolment() {
       <List
         query={query}
         empty={{
-          icon: 'enrol',
+          icon: 'enroll',
           title: text.emptyTitle,
           lead: text.emptyLead,
           command: text.command,
@@ -62,8 +62,8 @@ export function Enrolment() {
           action={common.revoke}
           onClose={() => setRevoking(undefined)}
           onConfirm={async () => {
-            const path = { enrolment_token_id: revoking.id };
-            await ask(api.DELETE('/v1/platform/enrolment-tokens/{enrolment_token_id}', { params: { path } }));
+            const path = { enrollment_token_id: revoking.id };
+            await ask(api.DELETE('/v1/platform/enrollment-tokens/{enrollment_token_id}', { params: { path } }));
             await refresh();
           }}
         />
@@ -82,7 +82,7 @@ function NewToken({ pools, onClose, onDone }: NewProps) {
   const usable = pools.filter((it) => it.provider === 'enrolled');
   const [chosen, setChosen] = useState('');
   const [minutes, setMinutes] = useState(60);
-  const [made, setMade] = useState<Schemas['NewEnrolmentToken']>();
+  const [made, setMade] = useState<Schemas['NewEnrollmentToken']>();
   const pool = chosen || usable[0]?.id || pools[0]?.id || '';
   if (made) {
     const line = `GPUAAS_NODE_TOKEN=${made.secret} gpuaas-node enroll --url ${made.node_url} --ca-fingerprint ${made.ca_fingerprint}`;
@@ -110,7 +110,7 @@ function NewToken({ pools, onClose, onDone }: NewProps) {
       onClose={onClose}
       onSubmit={async () => {
         const body = { pool_id: pool, lifetime_minutes: minutes };
-        setMade(await ask(api.POST('/v1/platform/enrolment-tokens', { params: { header: once() }, body })));
+        setMade(await ask(api.POST('/v1/platform/enrollment-tokens', { params: { header: once() }, body })));
         void onDone();
       }}
     >

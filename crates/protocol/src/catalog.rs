@@ -3,8 +3,8 @@
 use crate::{PROTOCOL, Refusal, SUPPORTED, Verb, VerbEntry};
 use std::fmt::Write;
 
-/// The catalogue of tasks as Markdown, for `docs/generated/tasks.md`.
-pub fn catalogue() -> String {
+/// The catalog of tasks as Markdown, for `docs/generated/tasks.md`.
+pub fn catalog() -> String {
     let mut page = String::from("# Tasks\n\nWritten from `crates/protocol/src/verb.rs`; do not edit.\n\n");
     let _ = writeln!(
         page,
@@ -14,7 +14,7 @@ pub fn catalogue() -> String {
         SUPPORTED.start(),
         SUPPORTED.end()
     );
-    for entry in Verb::CATALOGUE {
+    for entry in Verb::CATALOG {
         verb(&mut page, entry);
     }
     page.push_str("## Refusals\n\nEvery task can be refused before anything is done. Each reason is counted.\n\n");
@@ -53,8 +53,8 @@ mod tests {
 
     #[test]
     fn every_verb_and_every_refusal_is_explained() {
-        let page = catalogue();
-        for entry in Verb::CATALOGUE {
+        let page = catalog();
+        for entry in Verb::CATALOG {
             assert!(page.contains(&format!("## {}\n", entry.name)));
             assert!(!entry.doc.is_empty() && !entry.failures.is_empty(), "{}", entry.name);
             for field in entry.fields {

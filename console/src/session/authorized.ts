@@ -22,7 +22,7 @@ async function send(request: Request, token: string | undefined): Promise<Respon
   return response;
 }
 
-export async function authorised(request: Request): Promise<Response> {
+export async function authorized(request: Request): Promise<Response> {
   const response = await renewed(request);
   if (!(await asksForStepUp(response)) || !(await stepUp())) return response;
   return renewed(request);

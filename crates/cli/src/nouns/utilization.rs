@@ -1,9 +1,9 @@
-//! `gpuaas utilisation`: how long GPUs were sold and how long they were there.
+//! `gpuaas utilization`: how long GPUs were sold and how long they were there.
 
 use clap::Args;
 use contract::{
     Nothing, Timestamp,
-    revenue::{DayRange, GetUtilisation, UtilisationLine},
+    revenue::{DayRange, GetUtilization, UtilizationLine},
 };
 
 use crate::{
@@ -15,17 +15,17 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  gpuaas utilisation
-  gpuaas utilisation --since 7d
-  gpuaas utilisation -o json
+  gpuaas utilization
+  gpuaas utilization --since 7d
+  gpuaas utilization -o json
 
 A GPU is there from when its node enrolled until it retires, whatever its state.
 Days are those of UTC.";
 
-/// Utilisation: GPU-hours sold beside GPU-hours there, by day (platform staff)
+/// Utilization: GPU-hours sold beside GPU-hours there, by day (platform staff)
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Utilisation {
+pub struct Utilization {
     /// From when on: a time, or how long ago like 7d; 30 days ago when absent
     #[arg(long, value_parser = arguments::past)]
     since: Option<Timestamp>,
@@ -34,12 +34,12 @@ pub struct Utilisation {
     until: Option<Timestamp>,
 }
 
-const COLUMNS: Columns = columns!(UtilisationLine: day, sold_gpu_seconds, there_gpu_seconds);
+const COLUMNS: Columns = columns!(UtilizationLine: day, sold_gpu_seconds, there_gpu_seconds);
 
-impl Utilisation {
+impl Utilization {
     pub async fn run(self, context: &Context) -> Done {
         let query = DayRange { since: self.since, until: self.until };
-        let answer = context.query::<GetUtilisation>(Nothing {}, query).await?;
+        let answer = context.query::<GetUtilization>(Nothing {}, query).await?;
         if !context.output.is_for_people() {
             return context.output.document(&answer);
         }
