@@ -8,6 +8,7 @@ pub mod bus;
 pub mod clock;
 pub mod dead_letters;
 pub mod gauges;
+pub mod hooks;
 pub mod housekeeping;
 pub mod idempotency;
 pub mod installation;

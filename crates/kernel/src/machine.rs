@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
-use crate::{audit, outbox, tx::Tx, work};
+use crate::{audit, bus::BoxFuture, outbox, tx::Tx, work};
 
 /// What happens to a row when the project or organization that it belongs to
 /// ends. A resource that does not say so does not compile.
@@ -233,4 +233,38 @@ pub async fn teach<M: Machine>(tx: &mut Tx) -> sqlx::Result<()> {
     .execute(tx.conn())
     .await?;
     Ok(())
+}
+
+/// What a program knows of a lifecycle without its types.
+#[derive(Clone, Copy)]
+pub struct LifecycleInfo {
+    pub name: &'static str,
+    pub table: &'static str,
+    pub parent_end: ParentEnd,
+    /// Whether rows in some state are visited by a reconciler.
+    pub is_driven: bool,
+    pub moves: fn() -> Vec<(&'static str, &'static str, &'static str)>,
+    pub mermaid: fn() -> String,
+    pub unsound: fn() -> Vec<String>,
+    teach: for<'a> fn(&'a mut Tx) -> BoxFuture<'a, sqlx::Result<()>>,
+}
+
+impl LifecycleInfo {
+    pub fn of<M: Machine>() -> Self {
+        Self {
+            name: M::NAME,
+            table: M::TABLE,
+            parent_end: M::PARENT_END,
+            is_driven: M::STATES.iter().any(|it| M::is_driven(*it)),
+            moves: moves::<M>,
+            mermaid: mermaid::<M>,
+            unsound: unsound::<M>,
+            teach: |tx| Box::pin(teach::<M>(tx)),
+        }
+    }
+
+    /// As [`teach`].
+    pub async fn teach(&self, tx: &mut Tx) -> sqlx::Result<()> {
+        (self.teach)(tx).await
+    }
 }

@@ -14,6 +14,7 @@ use crate::{
     audit,
     bell::Bell,
     clock::Clock,
+    hooks::Hooks,
     idempotency, outbox,
     pool::{Lent, Pool},
     work,
@@ -52,6 +53,7 @@ pub struct Db {
     pool: Pool,
     pub bell: Bell,
     pub clock: Clock,
+    hooks: Hooks,
     epoch: i32,
 }
 
@@ -77,6 +79,7 @@ pub struct Tx {
     epoch: i32,
     bell: Bell,
     clock: Clock,
+    hooks: Hooks,
     pub(crate) pending: Pending,
 }
 
@@ -167,7 +170,13 @@ impl Db {
         lent.give_back();
         let clock = Clock::default();
         clock.learn(now.to_jiff());
-        Ok(Db { pool, bell: Bell::default(), clock, epoch })
+        Ok(Db { pool, bell: Bell::default(), clock, hooks: Hooks::default(), epoch })
+    }
+
+    /// The same database, whose transactions call these hooks.
+    #[must_use]
+    pub fn with_hooks(self, hooks: Hooks) -> Db {
+        Db { hooks, ..self }
     }
 
     /// A statement of our own as `scope`, in one round trip, without a
@@ -319,6 +328,7 @@ impl Tx {
             epoch: db.epoch,
             bell: db.bell.clone(),
             clock: db.clock.clone(),
+            hooks: db.hooks.clone(),
             pending: Pending::default(),
         })
     }
@@ -354,6 +364,11 @@ impl Tx {
 
     pub fn scope(&self) -> Scope {
         self.scope
+    }
+
+    /// What a higher area does at once when this one asks for it.
+    pub fn hook<T: ?Sized + Send + Sync + 'static>(&self) -> Arc<T> {
+        self.hooks.get()
     }
 
     /// Counts the restores of this installation.

@@ -9,7 +9,7 @@ mod runner;
 pub use queue::{Claim, FinishError, Item, claim, fail, finish, hand_back, list, retry, sweep, wait_for_wakers};
 pub use runner::{Settings, Workers};
 
-use std::{fmt, future::Future, time::Duration};
+use std::{borrow::Cow, fmt, future::Future, time::Duration};
 
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -28,20 +28,20 @@ pub enum Next {
 }
 
 pub(crate) struct Wake {
-    kind: &'static str,
+    kind: Cow<'static, str>,
     id: Uuid,
     after: Option<jiff::Timestamp>,
 }
 
 /// Asks for a visit. Repeated calls collapse into one; a call while a worker
 /// holds the lease makes it visit once more.
-pub fn wake(tx: &mut Tx, kind: &'static str, id: Uuid) {
-    push_wake(tx, Wake { kind, id, after: None });
+pub fn wake(tx: &mut Tx, kind: impl Into<Cow<'static, str>>, id: Uuid) {
+    push_wake(tx, Wake { kind: kind.into(), id, after: None });
 }
 
 /// Asks for a visit at a later time, unless an earlier one is due.
-pub fn wake_at(tx: &mut Tx, kind: &'static str, id: Uuid, at: jiff::Timestamp) {
-    push_wake(tx, Wake { kind, id, after: Some(at) });
+pub fn wake_at(tx: &mut Tx, kind: impl Into<Cow<'static, str>>, id: Uuid, at: jiff::Timestamp) {
+    push_wake(tx, Wake { kind: kind.into(), id, after: Some(at) });
 }
 
 pub(crate) fn push_wake(tx: &mut Tx, wake: Wake) {
@@ -55,7 +55,7 @@ pub(crate) fn push_wake(tx: &mut Tx, wake: Wake) {
 
 pub(crate) fn push(statement: &mut QueryBuilder<Postgres>, mut wakes: Vec<Wake>) {
     // In the order in which everybody locks these rows.
-    wakes.sort_unstable_by_key(|it| (it.kind, it.id));
+    wakes.sort_unstable_by(|a, b| (&a.kind, a.id).cmp(&(&b.kind, b.id)));
     statement.push("INSERT INTO work (kind, id, due_at) ");
     statement.push_values(wakes, |mut values, wake| {
         values.push_bind(wake.kind).push_bind(wake.id);

@@ -67,7 +67,7 @@ pub async fn finish(tx: &mut Tx, claim: &Claim, next: Next) -> Result<(), Finish
         Next::Done => None,
         Next::After(delay) => Some(delay.as_secs_f64()),
     };
-    let (kinds, ids): (Vec<&str>, Vec<Uuid>) = tx.pending.wakes.iter().map(|it| (it.kind, it.id)).unzip();
+    let (kinds, ids): (Vec<&str>, Vec<Uuid>) = tx.pending.wakes.iter().map(|it| (&*it.kind, it.id)).unzip();
     // The row survives while someone called `wake` after our claim. Rows that the
     // commit will wake are locked here too, in the order in which everybody does:
     // two visits that wake each other would wait for each other.
