@@ -109,7 +109,7 @@ pub struct ProjectSpec {
 }
 
 /// What the end of a project or an organization ends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EndingPreview {
     /// What ends, newest first; the first hundred.
     pub ends: Vec<Ending>,

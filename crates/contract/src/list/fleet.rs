@@ -1,0 +1,60 @@
+//! The endpoints that the area `fleet` serves.
+
+/// Calls `$callback!(A, B, …)` with every endpoint of the area.
+#[macro_export]
+macro_rules! fleet_endpoints {
+    ($($then:tt)*) => {
+        $crate::hand_over! {
+            [$($then)*]
+            $crate::agents::ListAgents,
+            $crate::agents::UpdateNode,
+            $crate::agents::UpdatePool,
+            $crate::agents::StopPoolUpdate,
+            $crate::capacity::ListCapacity,
+            $crate::enrollment_tokens::CreateEnrollmentToken,
+            $crate::enrollment_tokens::ListEnrollmentTokens,
+            $crate::enrollment_tokens::RevokeEnrollmentToken,
+            $crate::gateways::CreateGateway,
+            $crate::gateways::ListGateways,
+            $crate::gateways::GetGateway,
+            $crate::gateways::RemoveGateway,
+            $crate::maintenance_windows::CreateMaintenanceWindow,
+            $crate::maintenance_windows::ListMaintenanceWindows,
+            $crate::maintenance_windows::CancelMaintenanceWindow,
+            $crate::maintenance_windows::ListAnnouncedWindows,
+            $crate::machines::ListMachines,
+            $crate::machines::GetMachine,
+            $crate::machines::RetryMachine,
+            $crate::machines::RetireMachine,
+            $crate::machines::AbandonMachine,
+            $crate::machines::PowerMachine,
+            $crate::nodes::ListNodes,
+            $crate::nodes::GetNode,
+            $crate::nodes::ListNodeChanges,
+            $crate::nodes::CordonNode,
+            $crate::nodes::UncordonNode,
+            $crate::nodes::DrainNode,
+            $crate::nodes::RestoreNode,
+            $crate::nodes::AttestNode,
+            $crate::nodes::RetireNode,
+            $crate::nodes::AttestSlot,
+            $crate::pools::CreatePool,
+            $crate::pools::ListPools,
+            $crate::pools::ChangePool,
+            $crate::prices::SetPrice,
+            $crate::prices::ListPrices,
+            $crate::providers::CreateProvider,
+            $crate::providers::ListProviders,
+            $crate::providers::GetProvider,
+            $crate::providers::ChangeProvider,
+            $crate::providers::RemoveProvider,
+            $crate::regions::CreateRegion,
+            $crate::regions::ListRegions,
+            $crate::skus::CreateSku,
+            $crate::skus::ListSkus,
+            $crate::skus::RetireSku,
+            $crate::telemetry::GetNodeTelemetry,
+            $crate::telemetry::GetAllocationTelemetry,
+        }
+    };
+}
