@@ -9,7 +9,7 @@ use crate::{reach, tidy};
 
 /// Every generated file: its path from the workspace root, and its content.
 pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, GenerateError> {
-    let all = contract::generated().into_iter().chain(control::documents::generated());
+    let all = contract::generated().into_iter().chain(gpuaasd::documents::generated());
     let tasks = (PathBuf::from("docs/generated/tasks.md"), protocol::catalog());
     let python = crate::python::documents(&contract::openapi::document());
     let page = PathBuf::from(reach::PAGE);

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use control::dev::{self, postgres::Cluster, postgres::ClusterOptions};
+use gpuaasd::dev::{self, postgres::Cluster, postgres::ClusterOptions};
 
 const EMAIL: &str = "smoke@example.test";
 const PASSWORD: &str = "correct horse battery"; // secret-scan: allow

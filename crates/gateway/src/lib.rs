@@ -9,7 +9,6 @@ pub mod control;
 pub mod identity;
 mod leaving;
 mod ops;
-pub mod peers;
 pub mod public;
 pub mod recorder;
 pub mod sessions;

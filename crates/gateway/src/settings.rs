@@ -1,6 +1,6 @@
 //! What an operator says about a gateway.
 
-use crate::peers::Limits;
+use listen::Limits;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use tokio::net::TcpListener;

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use control::config::Config;
+use platform::config::Config;
 use tokio::process::{Child, Command};
 
 use crate::{process::free_port, python};

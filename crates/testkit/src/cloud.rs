@@ -98,7 +98,7 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 /// Hosts of a pool that are in this process and connect to a node listener.
 pub async fn hosts(fleet: &Fleet, pool: PoolId, url: String, nodes: usize, gpus: u32) -> sim::Handle {
     let tokens = Tokens::List(issue_tokens(&fleet.operator, pool, nodes).await);
-    let roots = fleet.world.server.app.ca.authority().roots_pem().to_owned();
+    let roots = fleet.world.server.app.fleet.ca.authority().roots_pem().to_owned();
     let mut config = SimConfig::new(url, roots, tokens).heartbeat(HEARTBEAT);
     (config.nodes, config.gpus_per_node, config.name) = (nodes, gpus, format!("sim-{}", pool.uuid().simple()));
     sim::Fleet::start(config).await.unwrap()

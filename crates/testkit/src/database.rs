@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::OnceLock};
 
-use control::{
+use gpuaasd::{
     dev::postgres::{Cluster, ClusterOptions},
     migrations,
 };
@@ -46,7 +46,7 @@ impl Database {
     pub async fn on(cluster: &Cluster) -> Database {
         let socket_dir = cluster.socket_dir().to_string_lossy().into_owned();
         let address = |database: &str| url(&socket_dir, "postgres", database);
-        control::dev::make_role_and_database(address, USER, USER).await.unwrap();
+        gpuaasd::dev::make_role_and_database(address, USER, USER).await.unwrap();
         migrations::up(&url(&socket_dir, USER, USER)).await.unwrap();
         Database { name: USER.into(), cluster: socket_dir }
     }
@@ -58,7 +58,7 @@ impl Database {
         let mut admin = PgConnection::connect(&url(&cluster, "postgres", "postgres")).await.unwrap();
         ensure_template(&mut admin, &cluster).await;
         let address = |database: &str| url(&cluster, "postgres", database);
-        control::dev::make_role_and_database(address, USER, &name).await.unwrap();
+        gpuaasd::dev::make_role_and_database(address, USER, &name).await.unwrap();
         Database { name, cluster }
     }
 
@@ -99,7 +99,7 @@ async fn ensure_template(admin: &mut PgConnection, cluster: &str) {
         .unwrap();
     if !known {
         let address = |database: &str| url(cluster, "postgres", database);
-        control::dev::make_role_and_database(address, USER, TEMPLATE).await.unwrap();
+        gpuaasd::dev::make_role_and_database(address, USER, TEMPLATE).await.unwrap();
         migrations::up(&url(cluster, USER, TEMPLATE)).await.unwrap();
     }
     sqlx::raw_sql("SELECT pg_advisory_unlock(4711)").execute(&mut *admin).await.unwrap();

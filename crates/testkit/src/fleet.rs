@@ -12,7 +12,7 @@ use contract::{
     pools::{CreatePool, Isolation, PoolSpec, Provider},
     regions::{CreateRegion, RegionSpec},
 };
-use control::tasks::{self, Order};
+use fleet::tasks::{self, Order};
 use kernel::{Access, Tx, clock};
 use protocol::{Inventory, TaskId, Verb};
 
@@ -100,7 +100,7 @@ impl Fleet {
         };
         let mut tx = self.tx().await;
         let now = clock::now(&mut tx).await.unwrap();
-        let id = tasks::order(&mut tx, &self.world.server.app.signer, now, order).await.unwrap();
+        let id = tasks::order(&mut tx, &self.world.server.app.fleet.signer, now, order).await.unwrap();
         tx.commit().await.unwrap();
         self.world.server.app.db.bell.ring();
         id

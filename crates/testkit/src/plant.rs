@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use client::Client;
-use control::roles::Role;
+use gpuaasd::roles::Role;
 
 use crate::{
     Database, Fleet, Member, Server, Tenant,
@@ -56,7 +56,7 @@ impl Plant {
         let tenant = Tenant::new(&fleet.world).await;
         let colleague = fleet.world.member_of(tenant.organization, contract::Role::Member).await;
         let stranger = fleet.world.person().await;
-        let roots = fleet.world.server.app.ca.authority().roots_pem().to_owned();
+        let roots = fleet.world.server.app.fleet.ca.authority().roots_pem().to_owned();
         fleet.world.server.stop().await;
         let recordings = tempfile::tempdir().expect("there is room for a folder");
         Plant { database, operator, tenant, colleague, stranger, tokens, roots, recordings }

@@ -3,12 +3,12 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use client::{Client, Credential};
-use control::{
+use gpuaasd::{
     app::App,
-    config::Config,
-    http,
     roles::{self, Listeners, Role},
+    router::router,
 };
+use platform::{config::Config, http};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -61,7 +61,7 @@ impl Server {
         let app = App::start(config, stop.clone()).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let (router, limits) = (http::router(app.clone()), app.config.http.limits());
+        let (router, limits) = (router(app.clone()), app.config.http.limits());
         let running = tokio::spawn(http::server::serve(listener, router, limits, stop.clone()));
         Server { app, database, base, node_address: None, stop, running: Some(running) }
     }

@@ -7,11 +7,11 @@ use contract::{
     id::{OrganizationId, ProjectId, UserId},
     permission::PlatformRole,
 };
-use control::{
+use kernel::{Access, Tx, clock};
+use people::{
     keys::{self, Owner},
     members, organizations, projects, users,
 };
-use kernel::{Access, Tx, clock};
 
 use crate::Server;
 
@@ -66,7 +66,7 @@ impl World {
     /// Somebody who can sign in with [`PASSWORD`].
     pub async fn person_with_password(&self) -> Member {
         let person = self.person().await;
-        let hash = self.server.app.passwords.hash(PASSWORD).await.unwrap();
+        let hash = self.server.app.people.passwords.hash(PASSWORD).await.unwrap();
         let mut tx = self.tx().await;
         users::set_password(&mut tx, person.id, &hash).await.unwrap();
         tx.commit().await.unwrap();

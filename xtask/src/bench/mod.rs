@@ -17,9 +17,9 @@ mod sample;
 use std::path::Path;
 use std::time::Duration;
 
-use control::dev::postgres::Binaries;
 use cpu::Used;
 use daemon::Daemon;
+use gpuaasd::dev::postgres::Binaries;
 use load::Load;
 use pgbench::Database;
 use places::Fleet;

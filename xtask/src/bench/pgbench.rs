@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use control::dev::postgres::Binaries;
+use gpuaasd::dev::postgres::Binaries;
 
 use super::daemon::Daemon;
 use super::load::Load;

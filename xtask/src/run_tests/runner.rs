@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 
-use control::dev::postgres::{Cluster, ClusterOptions};
+use gpuaasd::dev::postgres::{Cluster, ClusterOptions};
 
 use super::report::Report;
 

@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use control::migrations::KNOWN_POSTGRES;
+use gpuaasd::migrations::KNOWN_POSTGRES;
 
 use super::runner::{Run, Runner, Selection};
 

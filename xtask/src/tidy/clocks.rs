@@ -90,7 +90,7 @@ mod tests {
         problems.into_iter().map(|problem| problem.line).collect()
     }
 
-    const STORE: &str = "crates/control/src/keys/store.rs";
+    const STORE: &str = "crates/people/src/keys/store.rs";
 
     #[test]
     fn other_clocks_are_found_in_code_and_in_sql() {

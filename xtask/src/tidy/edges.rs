@@ -2,6 +2,18 @@
 
 use super::{File, Problem};
 
+/// What every area stands on.
+const BASE: &[&str] = &["contract", "kernel", "listen", "protocol"];
+/// What the program connects: every area, and the gateway.
+const CONTROL_PLANE: &[&str] = &[
+    "contract", "kernel", "listen", "protocol", "planner", "trust", "gateway", "platform", "people", "fleet", "money",
+    "compute", "access",
+];
+const EVERYTHING: &[&str] = &[
+    "contract", "kernel", "listen", "protocol", "trust", "gateway", "platform", "people", "fleet", "money", "compute",
+    "access", "gpuaasd", "client", "agent",
+];
+
 /// A crate and what it may use. Everybody's tests may use `testkit`.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("contract", &[]),
@@ -9,13 +21,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("planner", &[]),
     ("trust", &["protocol"]),
-    ("gateway", &["protocol", "trust"]),
+    ("listen", &[]),
+    ("gateway", &["listen", "protocol", "trust"]),
     ("client", &["contract", "protocol"]),
     ("cli", &["client", "contract", "protocol"]),
-    ("control", &["contract", "kernel", "protocol", "gateway", "planner", "trust"]),
+    ("platform", BASE),
+    ("people", &["contract", "kernel", "listen", "protocol", "platform"]),
+    ("fleet", &["contract", "kernel", "listen", "protocol", "platform", "people"]),
+    ("money", &["contract", "kernel", "listen", "protocol", "platform", "people", "fleet"]),
+    ("compute", &["contract", "kernel", "listen", "protocol", "planner", "platform", "people", "fleet", "money"]),
+    ("access", &["contract", "kernel", "listen", "protocol", "platform", "people", "fleet", "money", "compute"]),
+    ("gpuaasd", CONTROL_PLANE),
     ("agent", &["protocol", "trust"]),
-    ("testkit", &["contract", "kernel", "protocol", "gateway", "client", "control", "agent", "trust"]),
-    ("xtask", &["contract", "kernel", "protocol", "gateway", "client", "control", "testkit"]),
+    ("testkit", EVERYTHING),
+    ("xtask", &["contract", "kernel", "protocol", "gateway", "client", "platform", "gpuaasd", "testkit"]),
 ];
 
 pub fn check(files: &[File]) -> Vec<Problem> {
@@ -94,7 +113,7 @@ mod tests {
     use super::*;
 
     fn workspace(krate: &str, dependencies: &str) -> Vec<File> {
-        let mut files: Vec<File> = ["contract", "kernel", "control", "client", "testkit"]
+        let mut files: Vec<File> = ["contract", "kernel", "people", "money", "client", "testkit"]
             .iter()
             .filter(|name| **name != krate)
             .map(|name| File::new(format!("crates/{name}/Cargo.toml"), ""))
@@ -105,14 +124,20 @@ mod tests {
 
     #[test]
     fn a_forbidden_edge_is_found_at_its_line() {
-        let problems = check(&workspace("cli", "[dependencies]\ncontrol.workspace = true\n"));
+        let problems = check(&workspace("cli", "[dependencies]\nmoney.workspace = true\n"));
         assert_eq!(problems.len(), 1);
         assert_eq!((problems[0].path.as_str(), problems[0].line), ("crates/cli/Cargo.toml", 2));
     }
 
     #[test]
+    fn edge_from_a_lower_area_to_a_higher_one_is_found() {
+        assert_eq!(check(&workspace("people", "[dependencies]\nmoney.workspace = true\n")).len(), 1);
+        assert_eq!(check(&workspace("money", "[dependencies]\npeople.workspace = true\n")), []);
+    }
+
+    #[test]
     fn a_renamed_or_platform_dependency_does_not_hide() {
-        let renamed = "[dependencies]\nplane = { path = \"../control\", package = \"control\" }\n";
+        let renamed = "[dependencies]\nplane = { path = \"../money\", package = \"money\" }\n";
         assert_eq!(check(&workspace("client", renamed)).len(), 1);
         let platform = "[target.'cfg(unix)'.dependencies]\nkernel.workspace = true\n";
         assert_eq!(check(&workspace("contract", platform)).len(), 1);

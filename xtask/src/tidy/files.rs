@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
+/// The crates of the areas, lower ones first, and the binary on top of them.
+pub const CONTROL_PLANE: [&str; 7] = ["platform", "people", "fleet", "money", "compute", "access", "gpuaasd"];
+
 /// A file of the working tree, by its path from the workspace root.
 pub struct File {
     pub path: String,
@@ -32,6 +35,11 @@ impl File {
 
     pub fn is_migration(&self) -> bool {
         self.path.starts_with("migrations/") && self.is_sql()
+    }
+
+    /// Whether it is of a crate of the control plane: an area, or the binary that connects them.
+    pub fn is_of_the_control_plane(&self) -> bool {
+        CONTROL_PLANE.iter().any(|name| self.is_in(name))
     }
 
     /// Whether the whole file is test code; part of a file is `Source::in_tests`.
@@ -94,11 +102,11 @@ mod tests {
     #[test]
     fn test_code_is_known_by_its_path() {
         let is_test = |path| File::new(path, "").is_test();
-        assert!(is_test("crates/control/src/projects/tests.rs"));
+        assert!(is_test("crates/people/src/projects/tests.rs"));
         assert!(is_test("crates/kernel/tests/work.rs"));
         assert!(is_test("crates/testkit/src/world.rs"));
-        assert!(!is_test("crates/control/src/projects/store.rs"));
-        assert!(!is_test("crates/control/src/contests/store.rs"));
+        assert!(!is_test("crates/people/src/projects/store.rs"));
+        assert!(!is_test("crates/people/src/contests/store.rs"));
     }
 
     #[test]

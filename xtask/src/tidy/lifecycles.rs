@@ -1,6 +1,6 @@
 //! A lifecycle says what every event does in every state: a wildcard arm would
-//! swallow the next state or event that somebody adds. It is listed with the
-//! others, from which the database's guard, the diagrams and the tests are made.
+//! swallow the next state or event that somebody adds. Its folder registers it, from
+//! which the database's guard, the diagrams and the tests are made.
 //! And only the typed `emit` and `transition` write events.
 
 use super::source::Source;
@@ -8,13 +8,13 @@ use super::{File, Problem};
 
 const ARM_ADVICE: &str = "name the states and events; a wildcard arm hides what a new one does";
 const EMIT_ADVICE: &str = "call `events::emit` with a type of the contract, or `transition`";
-const LIST: &str = "crates/control/src/roles.rs";
-const LIST_ADVICE: &str = "add it to `for_each_machine!` in crates/control/src/roles.rs";
-const EMITTERS: &[&str] = &["crates/control/src/events/mod.rs"];
+const CALL: &str = "registry.lifecycle::<lifecycle::Lifecycle>()";
+const LIST_ADVICE: &str = "register it: `registry.lifecycle::<lifecycle::Lifecycle>();` in `register` of its folder";
+const EMITTERS: &[&str] = &["crates/platform/src/events/mod.rs"];
 
 pub fn check(files: &[File]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let code = |file: &&File| file.is_rust() && file.is_in("control") && !file.is_test();
+    let code = |file: &&File| file.is_rust() && file.is_of_the_control_plane() && !file.is_test();
     for file in files.iter().filter(code) {
         let source = Source::of(file);
         if file.name() == "lifecycle.rs" {
@@ -36,9 +36,9 @@ pub fn check(files: &[File]) -> Vec<Problem> {
 }
 
 fn is_listed(lifecycle: &File, files: &[File]) -> bool {
-    let module = lifecycle.path.trim_start_matches("crates/control/src/").trim_end_matches(".rs").replace('/', "::");
-    let list = files.iter().find(|file| file.path == LIST);
-    list.is_some_and(|list| !Source::of(list).find(&format!("$crate::{module}::")).is_empty())
+    let folder = lifecycle.path.trim_end_matches("lifecycle.rs");
+    let list = files.iter().find(|file| file.path == format!("{folder}mod.rs"));
+    list.is_some_and(|list| !Source::of(list).find(CALL).is_empty())
 }
 
 #[cfg(test)]
@@ -46,29 +46,32 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        let list = "for_each_machine! { $crate::projects::lifecycle::Lifecycle, }";
-        check(&[File::new(path, text), File::new(LIST, list)]).into_iter().map(|problem| problem.line).collect()
+        let list = "pub fn register(registry: &mut Registry<People>) { registry.lifecycle::<lifecycle::Lifecycle>(); }";
+        check(&[File::new(path, text), File::new("crates/people/src/projects/mod.rs", list)])
+            .into_iter()
+            .map(|problem| problem.line)
+            .collect()
     }
 
-    const LIFECYCLE: &str = "crates/control/src/projects/lifecycle.rs";
+    const LIFECYCLE: &str = "crates/people/src/projects/lifecycle.rs";
 
     #[test]
     fn a_wildcard_arm_is_found() {
         assert_eq!(lines(LIFECYCLE, "match x {\n    A => 1,\n    _ => 2,\n}"), [3]);
         assert_eq!(lines(LIFECYCLE, "match (a, b) { (_, B) => 1, (A, _) => 2 }"), Vec::<usize>::new());
-        assert!(lines("crates/control/src/projects/routes.rs", "match x { _ => 2 }").is_empty());
+        assert!(lines("crates/people/src/projects/routes.rs", "match x { _ => 2 }").is_empty());
     }
 
     #[test]
     fn a_lifecycle_that_is_not_listed_is_found() {
-        assert_eq!(lines("crates/control/src/notes/lifecycle.rs", "pub struct Lifecycle;"), [1]);
-        assert_eq!(lines("crates/control/src/project/lifecycle.rs", "pub struct Lifecycle;"), [1]);
+        assert_eq!(lines("crates/people/src/notes/lifecycle.rs", "pub struct Lifecycle;"), [1]);
+        assert_eq!(lines("crates/people/src/project/lifecycle.rs", "pub struct Lifecycle;"), [1]);
         assert!(lines(LIFECYCLE, "pub struct Lifecycle;").is_empty());
     }
 
     #[test]
     fn an_untyped_event_is_found() {
-        assert_eq!(lines("crates/control/src/projects/routes.rs", "outbox::emit(tx, event);"), [1]);
-        assert!(lines("crates/control/src/events/mod.rs", "outbox::emit(tx, event);").is_empty());
+        assert_eq!(lines("crates/people/src/projects/routes.rs", "outbox::emit(tx, event);"), [1]);
+        assert!(lines("crates/platform/src/events/mod.rs", "outbox::emit(tx, event);").is_empty());
     }
 }

@@ -18,6 +18,7 @@ mod one_connection;
 mod pauses;
 mod printing;
 mod reach;
+mod registered;
 mod roles;
 mod row_security;
 mod secrets;
@@ -41,6 +42,7 @@ const RULES: &[Rule] = &[
     ("sql-in-stores", sql_in_stores::check),
     ("one-state-mover", mover::check),
     ("lifecycles", lifecycles::check),
+    ("registered", registered::check),
     ("one-clock", clocks::check),
     ("bounded-channels", channels::check),
     ("role-changes", roles::check),

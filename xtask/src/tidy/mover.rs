@@ -92,7 +92,7 @@ mod tests {
         problems.into_iter().map(|problem| problem.line).collect()
     }
 
-    const STORE: &str = "crates/control/src/projects/store.rs";
+    const STORE: &str = "crates/people/src/projects/store.rs";
 
     #[test]
     fn writing_a_state_is_found_however_it_is_spelled() {

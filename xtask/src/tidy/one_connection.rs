@@ -10,7 +10,7 @@ const ADVICE: &str =
 
 pub fn check(files: &[File]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let code = |file: &&File| file.is_rust() && file.path.starts_with("crates/control/src/") && !file.is_test();
+    let code = |file: &&File| file.is_rust() && file.is_of_the_control_plane() && !file.is_test();
     for file in files.iter().filter(code) {
         let source = Source::of(file);
         if source.find("impl Handle<").is_empty() {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Vec<usize> {
-        let problems = check(&[File::new("crates/control/src/projects/routes.rs", text)]);
+        let problems = check(&[File::new("crates/people/src/projects/routes.rs", text)]);
         problems.into_iter().map(|it| it.line).collect()
     }
 

@@ -12,19 +12,19 @@ use super::{File, Problem, sql};
 /// capacity (sums over what all tenants hold), telemetry (what hosts measured of a tenant's GPUs),
 /// SSH certificates (the platform's own keys), explaining (the process's picture of the fleet).
 const CROSSING: &[&str] = &[
-    "crates/control/src/account_tokens/routes.rs",
-    "crates/control/src/allocations/explain.rs",
-    "crates/control/src/capacity/routes.rs",
-    "crates/control/src/identity/",
-    "crates/control/src/invitations/routes.rs",
-    "crates/control/src/members/leave.rs",
-    "crates/control/src/organizations/routes.rs",
-    "crates/control/src/samples/routes.rs",
-    "crates/control/src/sessions/",
-    "crates/control/src/ssh_certificates/routes.rs",
-    "crates/control/src/users/erase.rs",
-    "crates/control/src/users/proof.rs",
-    "crates/control/src/users/routes.rs",
+    "crates/people/src/account_tokens/routes.rs",
+    "crates/compute/src/allocations/explain.rs",
+    "crates/fleet/src/capacity/routes.rs",
+    "crates/platform/src/identity/",
+    "crates/people/src/invitations/routes.rs",
+    "crates/people/src/members/leave.rs",
+    "crates/people/src/organizations/routes.rs",
+    "crates/fleet/src/samples/routes.rs",
+    "crates/people/src/sessions/",
+    "crates/access/src/ssh_certificates/routes.rs",
+    "crates/people/src/users/erase.rs",
+    "crates/people/src/users/proof.rs",
+    "crates/people/src/users/routes.rs",
 ];
 const TX: &[&str] = &["crates/kernel/src/tx.rs", "crates/kernel/src/pool.rs"];
 const ENTER_ADVICE: &str = "this is not a procedure that crosses scopes; take the Tx that the gates opened";
@@ -86,7 +86,7 @@ mod tests {
         problems.into_iter().map(|problem| problem.line).collect()
     }
 
-    const ROUTES: &str = "crates/control/src/projects/routes.rs";
+    const ROUTES: &str = "crates/people/src/projects/routes.rs";
 
     #[test]
     fn a_widened_scope_is_found() {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn identity_tx_tests_and_other_calls_pass() {
-        assert!(lines("crates/control/src/identity/login.rs", "tx.enter(Scope::System)").is_empty());
+        assert!(lines("crates/platform/src/identity/login.rs", "tx.enter(Scope::System)").is_empty());
         assert!(lines(TX[0], "q(\"SET LOCAL ROLE app_system\");").is_empty());
         assert!(lines(ROUTES, "span.enter(); f(\"set the role of a member\");").is_empty());
         assert!(lines("crates/kernel/tests/tx.rs", "tx.enter(Scope::System)").is_empty());

@@ -25,9 +25,9 @@ pub fn check(files: &[File]) -> Vec<Problem> {
 }
 
 fn may_hold_sql(file: &File) -> bool {
-    let in_store = file.is_in("control") && (file.name() == "store.rs" || file.path.contains("/store/"));
+    let in_store = file.is_of_the_control_plane() && (file.name() == "store.rs" || file.path.contains("/store/"));
     // The runner of the schema's own steps.
-    let migrates = file.path == "crates/control/src/migrations.rs";
+    let migrates = file.path == "crates/gpuaasd/src/migrations.rs";
     !file.is_in_a_crate() || migrates || file.is_in("kernel") || file.is_test() || in_store
 }
 
@@ -71,7 +71,7 @@ mod tests {
         problems.into_iter().map(|problem| problem.line).collect()
     }
 
-    const ROUTES: &str = "crates/control/src/projects/routes.rs";
+    const ROUTES: &str = "crates/people/src/projects/routes.rs";
 
     #[test]
     fn queries_outside_a_store_are_found() {
@@ -80,16 +80,16 @@ mod tests {
         assert_eq!(lines(ROUTES, "let q = \"SELECT 1\";"), [1]);
         assert_eq!(lines(ROUTES, "let q = r#\"\n  WITH a AS (x)\"#;"), [1]);
         assert_eq!(lines(ROUTES, "let q = \"delete from projects where id = $1\";"), [1]);
-        assert_eq!(lines("crates/control/src/projects/list.sql", "SELECT 1;"), [1]);
+        assert_eq!(lines("crates/people/src/projects/list.sql", "SELECT 1;"), [1]);
     }
 
     #[test]
     fn stores_kernel_and_tests_may_hold_sql() {
         let query = "fn f() { sqlx::query(\"SELECT 1\") }";
         for path in [
-            "crates/control/src/projects/store.rs",
-            "crates/control/src/projects/store/list.rs",
-            "crates/control/src/projects/tests.rs",
+            "crates/people/src/projects/store.rs",
+            "crates/people/src/projects/store/list.rs",
+            "crates/people/src/projects/tests.rs",
             "crates/kernel/src/work.rs",
             "crates/testkit/src/world.rs",
         ] {

@@ -22,17 +22,17 @@ const CALLS: &[&str] = &[
 const NAMES: &[&str] =
     &["LIMIT", "LIMITS", "MAX", "SECONDS", "MINUTES", "HOURS", "DAYS", "TTL", "TIMEOUT", "ATTEMPTS", "RETRIES"];
 const INTEGERS: &[&str] = &["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
-const ADVICE: &str = "add a policy key in crates/control/src/policies/keys.rs and read it, or say \
+const ADVICE: &str = "add a policy key in crates/platform/src/policies/keys.rs and read it, or say \
                       `// bound: <why this is not a policy>`";
 
 pub fn check(files: &[File]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let judged = |file: &&File| {
         file.is_rust()
-            && file.path.starts_with("crates/control/src/")
-            && !file.path.starts_with("crates/control/src/policies/")
+            && file.is_of_the_control_plane()
+            && !file.path.starts_with("crates/platform/src/policies/")
             // A private cluster on a laptop has no operator who would set policies.
-            && !file.path.starts_with("crates/control/src/dev/")
+            && !file.path.starts_with("crates/gpuaasd/src/dev/")
             && !file.is_test()
     };
     for file in files.iter().filter(judged) {
@@ -116,7 +116,7 @@ mod tests {
         problems.into_iter().map(|problem| problem.line).collect()
     }
 
-    const ROUTES: &str = "crates/control/src/keys/routes.rs";
+    const ROUTES: &str = "crates/people/src/keys/routes.rs";
 
     #[test]
     fn literal_thresholds_are_found() {
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(lines(ROUTES, "// bound:\nconst KEY_LIMIT: u32 = 1;"), [2]);
     }
 
-    const STORE: &str = "crates/control/src/keys/store.rs";
+    const STORE: &str = "crates/people/src/keys/store.rs";
 
     #[test]
     fn literal_spans_of_time_in_sql_are_found() {
@@ -155,6 +155,6 @@ mod tests {
         assert!(lines(ROUTES, "f(Duration::from_secs(policy.seconds));").is_empty());
         assert!(lines(ROUTES, "const NAME: &str = \"x\"; const MAX: f64 = 1.0;").is_empty());
         assert!(lines(ROUTES, "const fn max_of(a: u32) -> u32 { let b = a; b }").is_empty());
-        assert!(lines("crates/control/src/policies/keys.rs", "const MAX_A: u32 = 1;").is_empty());
+        assert!(lines("crates/platform/src/policies/keys.rs", "const MAX_A: u32 = 1;").is_empty());
     }
 }

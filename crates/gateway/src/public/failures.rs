@@ -2,7 +2,7 @@
 //! wait before the control plane is asked.
 
 use crate::locked;
-use crate::peers::network;
+use listen::network;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Mutex;

@@ -18,7 +18,6 @@ pub use websocket::exchange_for_app;
 
 use crate::Gateway;
 use crate::apps::{self, Named, name};
-use crate::peers::{Place, Places, client_address, keep_alive};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
@@ -26,6 +25,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use listen::{Place, Places, client_address, keep_alive};
 use sending::sending;
 use std::convert::Infallible;
 use std::net::IpAddr;

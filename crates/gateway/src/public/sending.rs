@@ -2,10 +2,10 @@
 //! only until its head has.
 
 use super::Body;
-use crate::peers::Busy;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use listen::Busy;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -42,8 +42,8 @@ impl HttpBody for Sending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peers::{Limits, Places};
     use crate::public::full;
+    use listen::{Limits, Places};
 
     #[test]
     fn connection_is_busy_until_its_answer_has_gone() {

@@ -18,11 +18,11 @@ pub use algorithms::HostKeyError;
 pub use host_key::HostKey;
 
 use crate::Gateway;
-use crate::peers::{Place, Places, keep_alive};
 use crate::public::refused;
 use crate::sessions::Session;
 use feed::Gate;
 use line::Line;
+use listen::{Place, Places, keep_alive};
 use person::Person;
 use protocol::stream::{Closing, Kind};
 use russh::Disconnect;

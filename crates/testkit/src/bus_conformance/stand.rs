@@ -2,10 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use control::{
+use gpuaasd::{
     adapters::nats::Nats,
     app::App,
-    dead_letters::DeadLetterReconciler,
     roles::{self, Role},
 };
 use kernel::{
@@ -14,6 +13,7 @@ use kernel::{
     outbox::{self, NewEvent},
     work::Workers,
 };
+use platform::dead_letters::DeadLetterReconciler;
 use sqlx::PgConnection;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;

@@ -74,7 +74,7 @@ impl Stripe {
     }
 
     /// The settings of a server that uses it.
-    pub fn configure(&self, config: &mut control::config::Config) {
+    pub fn configure(&self, config: &mut platform::config::Config) {
         config.stripe.url = Some(self.url.clone());
         config.stripe.secret_key = Some(KEY.into());
         config.stripe.webhook_secrets = vec![WEBHOOK_SECRET.into()];

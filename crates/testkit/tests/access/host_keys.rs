@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use agent::sim::Failing;
+use compute::allocations::AllocationReconciler;
 use contract::{
     allocations::{Allocation, AllocationSpec, AllocationState},
     id::{AllocationId, SshKeyId},
@@ -12,7 +13,7 @@ use contract::{
     ssh_keys::{RemoveSshKey, SshKeyPath},
     users::{EraseUser, UserPath},
 };
-use control::{allocations::AllocationReconciler, roles::Role};
+use gpuaasd::roles::Role;
 use kernel::work::Reconciler;
 use testkit::{
     Cloud, Database, Server, Tenant,
@@ -176,7 +177,7 @@ async fn undriven(roles: &[Role]) -> (Cloud, Tenant, Tenant, AllocationId) {
 
 fn reconciler(cloud: &Cloud) -> AllocationReconciler {
     let app = &cloud.world().server.app;
-    let (placement, signer, policies) = (app.placement.clone(), app.signer.clone(), app.policies.clone());
+    let (placement, signer, policies) = (app.compute.placement.clone(), app.fleet.signer.clone(), app.policies.clone());
     AllocationReconciler { placement, signer, policies }
 }
 

@@ -12,7 +12,7 @@ use contract::{
     policies::{PlatformPolicyPath, PolicyValue, SetPlatformPolicy},
     pools::PoolPath,
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use protocol::{Done, Outcome, Task, Verb, agent_binary::AgentBinary};
 use testkit::{Agent, Database, Fleet, Server, host::Host, process::binary, server::eventually};
 

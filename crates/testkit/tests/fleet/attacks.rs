@@ -85,7 +85,7 @@ async fn a_forged_foreign_late_or_changed_task_is_not_done() {
     let cloud = Cloud::new(2, 1).await;
     let (a, b) = (cloud.id_of(&cloud.hosts.node(0)), cloud.id_of(&cloud.hosts.node(1)));
     let good = wicked(&cloud, a).await;
-    let signer = &cloud.world().server.app.signer;
+    let signer = &cloud.world().server.app.fleet.signer;
     let genuine = |task: &Task| signer.sign(task).unwrap();
     let fresh = || Task { id: uuid::Uuid::now_v7(), ..good.clone() };
 
@@ -201,7 +201,7 @@ async fn a_stolen_certificate_opens_one_node_and_no_other() {
 
     let name = refused_by_us("foreign_name");
     let before = counted(&cloud, &name).await;
-    let request = RenewRequest { protocol: PROTOCOL, csr: csr(&key, &[&control::ca::node_uri(b_id)]) };
+    let request = RenewRequest { protocol: PROTOCOL, csr: csr(&key, &[&fleet::ca::node_uri(b_id)]) };
     let refused = line.send::<RenewAnswer>(paths::RENEW, &request).await.unwrap_err();
     assert_eq!(refused.code(), "foreign_name");
     is_counted(&cloud, "a stolen certificate of A that asks for one of B", &name, before).await;

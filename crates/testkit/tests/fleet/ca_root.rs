@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use contract::nodes::{NodeHealth, NodeState};
-use control::ca::{self, Overview, Turnover, UpkeepError};
+use fleet::ca::{self, Overview, Turnover, UpkeepError};
 use kernel::secrets::Secret;
 use protocol::agent_binary::sha256_hex;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
@@ -16,7 +16,7 @@ const A_WHILE: Duration = Duration::from_secs(150);
 
 async fn look(fleet: &Fleet) -> Overview {
     let app = &fleet.world.server.app;
-    app.ca.refresh(YEAR).await.unwrap();
+    app.fleet.ca.refresh(YEAR).await.unwrap();
     ca::overview(&app.db, &app.keyring).await.unwrap()
 }
 

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, process::Command, time::Duration};
 
 use client::{Client, ClientError};
+use compute::quotas;
 use contract::{
     Code, Limit, Page, Role,
     id::{OrganizationId, PoolId, RegionId, SkuId, SshKeyId, UserId},
@@ -19,8 +20,9 @@ use contract::{
     ssh_keys::{AddSshKey, ListSshKeys, PublicKey, RemoveSshKey, SshKey, SshKeyPath, SshKeySpec},
     users::{EraseUser, UserPath},
 };
-use control::{prices, quotas, ssh_keys};
+use fleet::prices;
 use kernel::{Access, Actor, Scope, Tx, clock};
+use people::ssh_keys;
 use testkit::{
     World,
     cloud::{key_spec, make_key, prove},

@@ -5,8 +5,9 @@
 use std::{sync::Arc, time::Duration};
 
 use contract::{Code, Nothing, allocations::AllocationState, users::WhoAmI};
-use control::{adapters::recording_folder::RecordingFolder, ports::recording_store::RecordingStore};
+use gpuaasd::adapters::recording_folder::RecordingFolder;
 use kernel::{Access, Tx};
+use platform::ports::recording_store::RecordingStore;
 use protocol::Refusal;
 use testkit::{
     Agent, Cloud, Fleet, Server,
@@ -35,7 +36,7 @@ async fn revoked_task_key_signs_nothing_that_hosts_do() {
     let out = revoke(&fleet, "task").await;
     assert!(out.contains("revoked 1 of task"), "{out}");
     let app = &fleet.world.server.app;
-    app.signer.refresh(&app.keyring, YEARS).await.unwrap();
+    app.fleet.signer.refresh(&app.keyring, YEARS).await.unwrap();
     agent.hang_up();
     let told = agent.poll().await.unwrap();
     let (keys, roots) = (told.task_keys.unwrap(), told.roots.unwrap());
@@ -59,7 +60,7 @@ async fn hosts_follow_a_new_task_key_without_enrolling_again() {
     let running = tenant.get_one(ask(1)).await;
     revoke(&cloud.fleet, "task").await;
     let app = &cloud.world().server.app;
-    app.signer.refresh(&app.keyring, YEARS).await.unwrap();
+    app.fleet.signer.refresh(&app.keyring, YEARS).await.unwrap();
     let second = tenant.get_one(ask(1)).await;
     assert_eq!(second.state, AllocationState::Active, "what the new key signs is done");
     tenant.gives_back(running.id).await;
@@ -72,7 +73,7 @@ async fn certificates_of_a_revoked_ssh_authority_open_nothing() {
     let read = async |line: &str| {
         let mut tx = Tx::system(&app.db, "test", Access::Write).await.unwrap();
         let now = kernel::clock::now(&mut tx).await.unwrap();
-        let bearer = control::ssh_certificates::read(&mut tx, &app.keyring, line, now).await.unwrap();
+        let bearer = access::ssh_certificates::read(&mut tx, &app.keyring, line, now).await.unwrap();
         tx.commit().await.unwrap();
         bearer
     };
@@ -81,13 +82,13 @@ async fn certificates_of_a_revoked_ssh_authority_open_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let public = std::fs::read_to_string(make_key(folder.path(), "key").with_extension("pub")).unwrap();
     let key = russh::keys::PublicKey::from_openssh(public.trim()).unwrap();
-    let bearer = control::ssh_certificates::Bearer {
+    let bearer = access::ssh_certificates::Bearer {
         actor: "user:x".into(),
         login: "alloc-1".into(),
-        credential: control::access_sessions::Credential { login_session: Some(uuid::Uuid::now_v7()), key: None },
+        credential: people::credentials::Credential { login_session: Some(uuid::Uuid::now_v7()), key: None },
     };
     let span = (now, now + Duration::from_secs(600));
-    let made = control::ssh_certificates::issue(&mut tx, &app.keyring, &key, &bearer, span).await.unwrap();
+    let made = access::ssh_certificates::issue(&mut tx, &app.keyring, &key, &bearer, span).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(read(&made).await.as_ref(), Some(&bearer));
     revoke(&fleet, "ssh-user-ca").await;
@@ -122,9 +123,9 @@ async fn gateways_are_certified_by_a_new_authority_once_the_old_one_is_revoked()
     let certified = async || {
         let mut tx = Tx::system(&app.db, "test", Access::Write).await.unwrap();
         let now = kernel::clock::now(&mut tx).await.unwrap();
-        let trusted = control::ssh_certificates::host_line(&mut tx, &app.keyring).await.unwrap();
+        let trusted = access::ssh_certificates::host_line(&mut tx, &app.keyring).await.unwrap();
         let (names, span) = (["gw.example.test".to_owned()], (now, now + Duration::from_secs(3600)));
-        let made = control::ssh_certificates::issue_to_host(&mut tx, &app.keyring, &key, ("gw", &names), span);
+        let made = access::ssh_certificates::issue_to_host(&mut tx, &app.keyring, &key, ("gw", &names), span);
         let made = russh::keys::Certificate::from_openssh(&made.await.unwrap()).unwrap();
         tx.commit().await.unwrap();
         let signer = russh::keys::PublicKey::from(made.signature_key().clone());
@@ -142,7 +143,7 @@ async fn gateways_are_certified_by_a_new_authority_once_the_old_one_is_revoked()
 async fn hosts_of_a_revoked_ca_are_refused_and_enroll_again() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("gpu-01", 1).await;
-    let before = fleet.world.server.app.ca.authority().root_fingerprint().to_owned();
+    let before = fleet.world.server.app.fleet.ca.authority().root_fingerprint().to_owned();
     let working = async || -> i64 {
         let statement = "SELECT (SELECT count(*) FROM node_certificates WHERE revoked_at IS NULL)
             + (SELECT count(*) FROM gateway_certificates WHERE revoked_at IS NULL)";
@@ -154,12 +155,12 @@ async fn hosts_of_a_revoked_ca_are_refused_and_enroll_again() {
     assert_eq!(working().await, 0, "a server that runs on with the old root refuses them too");
     // As the command says: the servers are restarted.
     let database = fleet.world.server.database.clone();
-    let restarted = Server::with(database, &control::roles::Role::ALL, |_| ()).await;
-    assert_ne!(restarted.app.ca.authority().root_fingerprint(), before);
+    let restarted = Server::with(database, &gpuaasd::roles::Role::ALL, |_| ()).await;
+    assert_ne!(restarted.app.fleet.ca.authority().root_fingerprint(), before);
     agent.hang_up();
     agent.address = restarted.node_address.unwrap();
     assert!(agent.poll().await.is_err(), "the host does not believe the new one, which it was never told of");
-    agent.roots = restarted.app.ca.authority().roots_pem().to_owned();
+    agent.roots = restarted.app.fleet.ca.authority().roots_pem().to_owned();
     assert!(agent.poll().await.is_err(), "nor is its old certificate good for anything");
     let token = fleet.token().await;
     let mut again = Agent::enroll(&restarted, &token, testkit::agent::inventory("gpu-01", 1)).await.unwrap();
@@ -201,7 +202,7 @@ async fn recordings_are_sealed_with_a_new_key_and_old_ones_are_read() {
     let app = &fleet.world.server.app;
     let folder = tempfile::tempdir().unwrap();
     let raw = Arc::new(RecordingFolder::open(folder.path().to_owned()));
-    let start = async || control::recordings::sealed(&app.db, &app.keyring, raw.clone()).await.unwrap();
+    let start = async || access::recordings::sealed(&app.db, &app.keyring, raw.clone()).await.unwrap();
     let store = start().await;
     store.put("a/1", "typed before".into()).await.unwrap();
     revoke(&fleet, "recordings").await;
@@ -220,7 +221,7 @@ async fn recordings_are_sealed_with_a_new_key_and_old_ones_are_read() {
 async fn every_kind_of_key_is_revoked_by_the_drill_and_named_in_its_guide() {
     let (this, guide) = (include_str!("key_drill.rs"), include_str!("../../../../docs/guides/revoke-keys.md"));
     let (_, drill) = guide.split_once("## The drill").expect("the guide has a drill");
-    for kind in control::key_revocation::KeyKind::ALL.map(|it| it.name()) {
+    for kind in gpuaasd::key_revocation::KeyKind::ALL.map(|it| it.name()) {
         assert!(this.contains(&format!("revoke(&fleet, \"{kind}\")")), "no test revokes {kind}");
         assert!(guide.contains(&format!("| `{kind}` |")), "the guide does not say what {kind} is");
         assert!(drill.contains(&format!("`{kind}`")), "the guide's drill leaves {kind} out");

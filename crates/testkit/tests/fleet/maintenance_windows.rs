@@ -15,7 +15,7 @@ use contract::{
     organizations::{Because, OrganizationPath},
     webhooks::{CreateWebhook, NewWebhook, WebhookSpec},
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use testkit::{Agent, Database, Fleet, Member, Receiver, Server, server::eventually, world::set_policy};
 
 const HOUR: Duration = Duration::from_secs(3600);

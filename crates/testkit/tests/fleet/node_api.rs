@@ -36,7 +36,7 @@ fn counted(kind: &str) -> f64 {
 }
 
 fn counter(name: &str) -> f64 {
-    let page = control::telemetry::metrics_page();
+    let page = platform::telemetry::metrics_page();
     let line = page.lines().find(|it| it.starts_with(name));
     line.and_then(|it| it.rsplit(' ').next()).and_then(|it| it.parse().ok()).unwrap_or(0.0)
 }
@@ -47,7 +47,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 async fn a_host_enrolls_and_is_ready_once_it_has_spoken() {
     let fleet = Fleet::new().await;
     let token = fleet.token_for(fleet.pool).await;
-    assert_eq!(token.ca_fingerprint, fleet.world.server.app.ca.authority().root_fingerprint());
+    assert_eq!(token.ca_fingerprint, fleet.world.server.app.fleet.ca.authority().root_fingerprint());
     let server = &fleet.world.server;
     let mut agent = Agent::enroll(server, token.secret.expose(), agent::inventory("gpu-01.hall", 2)).await.unwrap();
     assert_eq!(fleet.state(agent.node).await, ("enrolling".into(), "unknown".into()));
@@ -128,7 +128,7 @@ async fn a_request_for_a_foreign_name_is_refused_and_spends_nothing() {
     let (mut a, b) = (fleet.host("a", 1).await, fleet.host("b", 1).await);
     let before = counted("foreign_name");
     let token = fleet.token().await;
-    let foreign = control::ca::node_uri(b.node);
+    let foreign = fleet::ca::node_uri(b.node);
     let key = KeyPair::generate().unwrap();
     let request = csr(&key, &[&foreign]);
     let refused = Agent::enroll_with(&fleet.world.server, &token, agent::inventory("c", 1), key, request).await;
@@ -174,7 +174,7 @@ async fn a_certificate_of_another_authority_or_none_gets_nobody_in() {
     let issuer = Issuer::new(ca, ca_key);
     let key = KeyPair::generate().unwrap();
     let mut leaf = CertificateParams::default();
-    leaf.subject_alt_names = vec![SanType::URI(control::ca::node_uri(b.node).as_str().try_into().unwrap())];
+    leaf.subject_alt_names = vec![SanType::URI(fleet::ca::node_uri(b.node).as_str().try_into().unwrap())];
     let chain = leaf.signed_by(&key, &issuer).unwrap().pem();
     let line = Line::open(b.address, &b.roots, Some(Identity { chain: &chain, key: &key })).await;
     let poll = b.quiet();
@@ -185,7 +185,7 @@ async fn a_certificate_of_another_authority_or_none_gets_nobody_in() {
     }
     assert!(counted("foreign_certificate") > before);
     let server = &fleet.world.server;
-    let roots = server.app.ca.authority().roots_pem().to_owned();
+    let roots = server.app.fleet.ca.authority().roots_pem().to_owned();
     let mut stranger = Line::open(server.node_address.unwrap(), &roots, None).await.unwrap();
     let refused = stranger.send::<protocol::PollAnswer>(paths::POLL, &poll).await;
     assert_eq!(refused.unwrap_err().code(), "no_certificate");

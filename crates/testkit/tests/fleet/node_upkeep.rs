@@ -10,7 +10,8 @@ use contract::{
     organizations::Because,
     pools::Provider,
 };
-use control::{ca, nodes, roles::Role};
+use fleet::{ca, nodes};
+use gpuaasd::roles::Role;
 use kernel::secrets::Secret;
 use protocol::{
     Done, DriverKind, Inventory, Outcome, Verb, agent_binary::AgentBinary, agent_binary::sha256_hex, paths,
@@ -264,7 +265,7 @@ async fn a_new_intermediate_needs_no_new_enrollment() {
     assert_eq!(after.root_fingerprint, before.root_fingerprint);
 
     let old_chain = agent.chain.clone();
-    app.ca.refresh(year).await.unwrap();
+    app.fleet.ca.refresh(year).await.unwrap();
     agent.hang_up();
     assert!(agent.poll().await.unwrap().roots.is_some(), "the agent is told what to trust from now on");
     agent.renew().await.unwrap();
@@ -280,8 +281,8 @@ async fn replicas_share_one_authority_and_a_node_may_change_between_them() {
         Server::with(database.clone(), &Role::ALL, |_| ()),
         Server::with(database.clone(), &Role::ALL, |_| ())
     );
-    assert_eq!(first.app.ca.authority().root_fingerprint(), second.app.ca.authority().root_fingerprint());
-    assert_eq!(first.app.signer.keys(), second.app.signer.keys());
+    assert_eq!(first.app.fleet.ca.authority().root_fingerprint(), second.app.fleet.ca.authority().root_fingerprint());
+    assert_eq!(first.app.fleet.signer.keys(), second.app.fleet.signer.keys());
     let fleet = Fleet::on(first).await;
     let mut agent = fleet.host("a", 1).await;
     agent.address = second.node_address.unwrap();
@@ -335,7 +336,7 @@ async fn the_ca_is_looked_after_at_the_command_line() {
     let file = folder.path().join("root.pem");
     let file = file.to_str().unwrap();
     let shown = process::run(&["ca", "show"], &url).await;
-    let fingerprint = fleet.world.server.app.ca.authority().root_fingerprint().to_owned();
+    let fingerprint = fleet.world.server.app.fleet.ca.authority().root_fingerprint().to_owned();
     assert!(shown.is_success && shown.out.contains(&fingerprint), "{shown:?}");
     let exported = process::run(&["ca", "export-root", file, "--remove"], &url).await;
     assert!(exported.is_success, "{exported:?}");

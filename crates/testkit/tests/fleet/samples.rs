@@ -13,7 +13,8 @@ use contract::{
         Resolution, TelemetryRange,
     },
 };
-use control::{roles::Role, samples};
+use fleet::samples;
+use gpuaasd::roles::Role;
 use jiff::SignedDuration;
 use protocol::{Done, GpuSample, HostSample, Outcome, PollRequest, Sample, SelfTest, Task, Verb};
 use testkit::{Agent, Database, Fleet, Server, World, cloud::add_slice, server::eventually};
@@ -56,12 +57,12 @@ fn sample(fleet: &Fleet, at: Timestamp, gpus: Vec<GpuSample>) -> Sample {
 async fn say(fleet: &Fleet, agent: &mut Agent, samples: Vec<Sample>) {
     let request = PollRequest { samples, ..agent.quiet() };
     agent.send(&request).await.unwrap();
-    samples::flush(&fleet.world.server.app).await.unwrap();
+    samples::flush(&fleet.world.server.app.fleet).await.unwrap();
 }
 
 /// Two keepers at once, as in two processes.
 async fn keep(fleet: &Fleet) {
-    let app = &fleet.world.server.app;
+    let app = &fleet.world.server.app.fleet;
     let (one, other) = tokio::join!(samples::keep(app), samples::keep(app));
     one.unwrap();
     other.unwrap();
@@ -149,7 +150,7 @@ async fn many_samples_are_written_by_one_statement_while_two_keepers_roll_them_u
         let (app, stop) = (app.clone(), stop.clone());
         tokio::spawn(async move {
             while !stop.is_cancelled() {
-                samples::keep(&app).await.unwrap();
+                samples::keep(&app.fleet).await.unwrap();
             }
         })
     };

@@ -17,7 +17,8 @@ use contract::{
     sessions::{CreateSession, Credentials, RefreshSession, RefreshToken, TokenSet},
     users::{EraseUser, NewUser, SignUp, UserPath},
 };
-use control::{policies::keys, roles::Role as ServerRole, upkeep};
+use gpuaasd::{roles::Role as ServerRole, upkeep};
+use platform::policies::keys;
 use serde_json::json;
 use testkit::{
     Database, Member, Server, World,

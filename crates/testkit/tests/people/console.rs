@@ -178,7 +178,7 @@ async fn signing_out_ends_the_session_and_forgets_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn over_tls_the_cookie_never_travels_without() {
     let database = std::sync::Arc::new(testkit::Database::new().await);
-    let secure = |config: &mut control::config::Config| config.identity.issuer = "https://gpu.example.com".into();
+    let secure = |config: &mut platform::config::Config| config.identity.issuer = "https://gpu.example.com".into();
     let world = World::on(Server::alone(database, secure).await).await;
     let person = world.person_with_password().await;
     let opened = Browser::on(&world).sign_in(&person).await;
@@ -216,7 +216,7 @@ fn gateway_spec(region_id: contract::id::RegionId, name: &str, agents: &str, app
 #[tokio::test(flavor = "multi_thread")]
 async fn gateway_names_stay_apart_from_the_consoles_and_the_node_listeners() {
     let database = std::sync::Arc::new(testkit::Database::new().await);
-    let named = |config: &mut control::config::Config| {
+    let named = |config: &mut platform::config::Config| {
         config.identity.issuer = "https://gpu.example.com".into();
         config.node.names = vec!["nodes.example.com".into(), "127.0.0.1".into()];
     };

@@ -97,12 +97,12 @@ async fn a_refresh_token_works_once_and_its_reuse_ends_the_session() {
 async fn an_ended_session_is_kept_for_a_while_and_then_forgotten() {
     // Without the role that forgets by itself.
     let database = Arc::new(testkit::Database::new().await);
-    let server = testkit::Server::with(database, &[control::roles::Role::Api], |_| ()).await;
+    let server = testkit::Server::with(database, &[gpuaasd::roles::Role::Api], |_| ()).await;
     let world = World::on(server).await;
     let person = world.person_with_password().await;
     sign_in(&world, &person, PASSWORD).await.unwrap();
     let db = &world.server.app.db;
-    let forget = async || control::sessions::forget_old(db, DAY, 10).await.unwrap();
+    let forget = async || people::sessions::forget_old(db, DAY, 10).await.unwrap();
     db.clock.advance(DAY * 30);
     assert_eq!(forget().await, 0, "it ended just now");
     db.clock.advance(DAY);
@@ -147,7 +147,7 @@ async fn a_revoked_key_stops_on_another_replica_before_its_memory_ends() {
     let person = world.person_with_password().await;
     let tokens = sign_in(&world, &person, PASSWORD).await.unwrap();
     let me = with(&world, &tokens);
-    let other = testkit::Server::with(world.server.database.clone(), &[control::roles::Role::Api], |_| ()).await;
+    let other = testkit::Server::with(world.server.database.clone(), &[gpuaasd::roles::Role::Api], |_| ()).await;
     other.app.policies.refresh(&other.app.db).await.unwrap();
     let mut quickest = Duration::MAX;
     for round in 0..50 {
@@ -221,7 +221,7 @@ async fn signing_keys_rotate_and_old_tokens_still_verify() {
 async fn a_key_rotated_on_one_replica_is_known_on_the_other() {
     let world = World::new().await;
     let person = world.person_with_password().await;
-    let other = testkit::Server::with(world.server.database.clone(), &[control::roles::Role::Api], |_| ()).await;
+    let other = testkit::Server::with(world.server.database.clone(), &[gpuaasd::roles::Role::Api], |_| ()).await;
     world.server.app.signing.refresh(Duration::ZERO).await.unwrap();
     let tokens = sign_in(&world, &person, PASSWORD).await.unwrap();
     whoami(&other.client(Some(tokens.access_token.expose()))).await.expect("looked up when first seen");

@@ -12,7 +12,8 @@ use contract::{
     ssh_keys::AddSshKey,
     users::{WhoAmI, Whoami},
 };
-use control::{config, policies::keys, roles::Role};
+use gpuaasd::roles::Role;
+use platform::{config, policies::keys};
 use serde_json::{Value, json};
 use testkit::{
     Database, Issuer, Member, Server, World,

@@ -8,7 +8,7 @@ use contract::{
     organizations::{CloseOrganization, OrganizationPath},
     projects::{CreateProject, ListProjects, ProjectFilter, ProjectSpec},
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use serde_json::Value;
 use sqlx::{Connection, PgConnection};
 use testkit::{
@@ -88,7 +88,7 @@ async fn another_cluster_goes_on_from_a_backup() {
     assert_eq!(others, 0, "it holds everything, so only its owner may read it");
 
     let cluster = testkit::database::start_disposable().await;
-    control::dev::prepare(&cluster).await.unwrap();
+    gpuaasd::dev::prepare(&cluster).await.unwrap();
     let (url, above) = (cluster.url_as("gpuaas", "gpuaas"), cluster.url("gpuaas"));
     let said = run(&["restore", file.to_str().unwrap()], &url).await;
     assert!(said.is_success && said.out.contains("epoch 2"), "{said:?}");

@@ -84,7 +84,7 @@ async fn refusal_is_repeated_to_copies_of_a_request() {
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_on_two_replicas_agree_while_the_cause_of_a_refusal_goes_away() {
     let world = World::new().await;
-    let second = Server::with(world.server.database.clone(), &[control::roles::Role::Api], |_| ()).await;
+    let second = Server::with(world.server.database.clone(), &[gpuaasd::roles::Role::Api], |_| ()).await;
     let (organization, owner) = world.organization().await;
     let path = move || OrganizationPath { organization_id: organization };
     let (mut refused, mut made) = (0, 0);
@@ -182,7 +182,7 @@ async fn a_permission_that_was_just_granted_works_at_once() {
     assert!(list().await.unwrap_err().is(Code::NotFound), "now the server remembers a stranger");
     // As another replica would do it: this one hears nothing of it.
     let mut tx = Tx::system(&world.server.app.db, "test", Access::Write).await.unwrap();
-    control::members::join(&mut tx, organization, newcomer.id, contract::Role::Viewer).await.unwrap();
+    people::members::join(&mut tx, organization, newcomer.id, contract::Role::Viewer).await.unwrap();
     tx.commit().await.unwrap();
     list().await.unwrap();
 }

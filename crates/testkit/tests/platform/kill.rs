@@ -11,7 +11,7 @@ use std::{
 };
 
 use contract::id::OrganizationId;
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use reqwest::Client;
 use sqlx::PgConnection;
 use testkit::{

@@ -4,7 +4,8 @@
 use std::{sync::Arc, time::Instant};
 
 use contract::policies::{PlatformPolicyPath, PolicyValue, SetPlatformPolicy};
-use control::{policies::keys, roles::Role};
+use gpuaasd::roles::Role;
+use platform::policies::keys;
 use testkit::{
     Database, Server, World,
     process::{Daemon, free_port},

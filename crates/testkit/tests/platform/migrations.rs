@@ -12,7 +12,7 @@ use contract::{
     sessions::{CreateSession, Credentials},
     webhooks::{CreateWebhook, WebhookSpec},
 };
-use control::{dev::postgres::Binaries, migrations};
+use gpuaasd::{dev::postgres::Binaries, migrations};
 use kernel::{
     Access, Tx,
     bus::{BoxFuture, ConsumeError, Consumer, embedded},
@@ -44,7 +44,7 @@ impl Consumer for Failing {
 /// Uses the API until every table has a row.
 async fn populated() -> Arc<Database> {
     let database = Arc::new(Database::new().await);
-    let world = World::on(Server::with(database.clone(), &control::roles::Role::ALL, |_| ()).await).await;
+    let world = World::on(Server::with(database.clone(), &gpuaasd::roles::Role::ALL, |_| ()).await).await;
     let operator = world.operator().await;
     set_policy(&world.as_(&operator), "projects.max", "7").await;
     let person = world.person_with_password().await;
@@ -199,7 +199,7 @@ const FLEET: &str = "
 /// What no request of this test leads to: a dead letter and sign-ins elsewhere.
 async fn plant(world: &World) {
     let app = &world.server.app;
-    let settings = kernel::bus::Settings { attempts: 1, ..control::roles::bus_settings(app) };
+    let settings = kernel::bus::Settings { attempts: 1, ..gpuaasd::roles::bus_settings(app) };
     let stop = CancellationToken::new();
     embedded::pass(&app.db, &Failing, &settings, &stop).await.unwrap();
     let person = world.person().await;
@@ -280,7 +280,7 @@ async fn a_populated_database_goes_down_and_up_again() {
     let said = run(&["migrate", "up"], &url).await;
     assert!(said.is_success && !said.out.contains("missing"), "{said:?}");
     assert_same(&as_it_was, &schema(&database).await, 0);
-    let world = World::on(Server::with(database, &control::roles::Role::ALL, |_| ()).await).await;
+    let world = World::on(Server::with(database, &gpuaasd::roles::Role::ALL, |_| ()).await).await;
     let (organization, _) = world.organization().await;
     world.project(organization).await;
 }

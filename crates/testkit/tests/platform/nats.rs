@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use control::adapters::nats::{ACK_WAIT, READER, in_flight};
+use gpuaasd::adapters::nats::{ACK_WAIT, READER, in_flight};
 use kernel::{
     Tx,
     bus::{BoxFuture, ConsumeError, Consumer},

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use control::dev::postgres::{Cluster, ClusterOptions};
 use futures_util::StreamExt;
+use gpuaasd::dev::postgres::{Cluster, ClusterOptions};
 use serde_json::{Value, json};
 use testkit::{
     process::{Daemon, command, free_port, run},
@@ -97,7 +97,7 @@ async fn requests_fail_fast_while_the_database_is_away_and_recover_when_it_is_ba
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
     let options = || ClusterOptions { durable: false, ..ClusterOptions::durable(folder.path().join("postgres")) };
     let cluster = Cluster::start(options()).await.unwrap();
-    control::dev::prepare(&cluster).await.unwrap();
+    gpuaasd::dev::prepare(&cluster).await.unwrap();
     let url = cluster.url_as("gpuaas", "gpuaas");
     first_operator(&url).await;
     let daemon = Daemon::serve(&url, free_port(), &[("GPUAAS_LOG", "error")]).await;

@@ -57,7 +57,7 @@ async fn sealed_in(world: World) -> (Sealed, Duration) {
 #[tokio::test(flavor = "multi_thread")]
 async fn entries_are_sealed_within_five_seconds() {
     let database = std::sync::Arc::new(testkit::Database::alone().await);
-    let world = World::on(testkit::Server::with(database, &control::roles::Role::ALL, |_| ()).await).await;
+    let world = World::on(testkit::Server::with(database, &gpuaasd::roles::Role::ALL, |_| ()).await).await;
     let operator = world.as_(&world.operator().await);
     set_policy(&operator, "audit.seal_ms", "5000").await;
     let path = PlatformPolicyPath { key: "audit.seal_ms".to_owned() };

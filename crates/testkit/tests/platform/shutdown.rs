@@ -7,7 +7,7 @@ use contract::{
     organizations::OrganizationPath,
     projects::{CreateProject, ProjectSpec},
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use nix::sys::signal::Signal;
 use sqlx::PgConnection;
 use testkit::{

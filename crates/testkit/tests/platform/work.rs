@@ -79,7 +79,7 @@ fn settings() -> Settings {
 
 async fn world() -> World {
     let database = Arc::new(testkit::Database::new().await);
-    let world = World::on(Server::with(database, &[control::roles::Role::Api], |_| ()).await).await;
+    let world = World::on(Server::with(database, &[gpuaasd::roles::Role::Api], |_| ()).await).await;
     let mut connection = world.server.database.superuser().await;
     sqlx::raw_sql("CREATE TABLE visits (id uuid NOT NULL); GRANT ALL ON visits TO gpuaas_system")
         .execute(&mut connection)
@@ -234,12 +234,12 @@ async fn a_changed_policy_reaches_workers_that_run() {
     let stop = CancellationToken::new();
     let settings = {
         let app = app.clone();
-        move || Settings { slowest_retry: Duration::from_millis(100), ..control::roles::work_settings(&app) }
+        move || Settings { slowest_retry: Duration::from_millis(100), ..gpuaasd::roles::work_settings(&app) }
     };
     let running = tokio::spawn(workers.run(app.db.clone(), settings, stop.clone()));
     let operator = world.as_(&world.operator().await);
     set_policy(&operator, "work.attempts", "1000").await;
-    eventually("the first policy", || async { control::roles::work_settings(&app).attempts == 1000 }).await;
+    eventually("the first policy", || async { gpuaasd::roles::work_settings(&app).attempts == 1000 }).await;
     wake(&app.db, Uuid::now_v7()).await;
     let needs_attention = async || {
         let work = "SELECT attempts, needs_attention FROM work WHERE kind = 'probe'";

@@ -55,7 +55,7 @@ async fn leaves(mut shell: Shell) {
 /// How often the store did not take a piece, in this process.
 fn failures(reason: &str) -> u64 {
     let wanted = format!("gpuaas_recording_store_failures_total{{reason=\"{reason}\"}} ");
-    let page = control::telemetry::metrics_page();
+    let page = platform::telemetry::metrics_page();
     page.lines().find_map(|it| it.strip_prefix(&wanted)?.trim().parse().ok()).unwrap_or(0)
 }
 

@@ -69,7 +69,7 @@ async fn of_a_hundred_uses_of_one_ticket_one_wins() {
     let stand = Stand::new().await;
     // Two control planes on one database: only the database can tell who was first.
     let database = stand.cloud.world().server.database.clone();
-    let other = testkit::Server::with(database, &[control::roles::Role::Nodes], |_| ()).await;
+    let other = testkit::Server::with(database, &[gpuaasd::roles::Role::Nodes], |_| ()).await;
     let mut elsewhere = stand.gateway.identity();
     elsewhere.url = format!("https://{}", other.node_address.unwrap());
     let planes = [stand.gateway.control(), testkit::gateway::control(&elsewhere)].map(std::sync::Arc::new);

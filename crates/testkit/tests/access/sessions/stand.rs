@@ -12,7 +12,8 @@ use contract::{
     organizations::OrganizationPath,
     regions::{ListRegions, RegionFilter},
 };
-use control::{config::Config, roles::Role};
+use gpuaasd::roles::Role;
+use platform::config::Config;
 use tempfile::TempDir;
 use testkit::{Cloud, Database, Server, Tenant, cloud::ask, gateway::Gateway, world::set_policy};
 
@@ -151,7 +152,7 @@ pub fn refused(reason: &str) -> u64 {
 
 /// What a counter of this process, which the gateway is in too, has come to.
 pub fn counted(name: &str, labels: &[(&str, &str)]) -> u64 {
-    let page = control::telemetry::metrics_page();
+    let page = platform::telemetry::metrics_page();
     let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
     let wanted = format!("{name}{{{}}} ", labels.join(","));
     page.lines().find_map(|it| it.strip_prefix(&wanted)?.trim().parse().ok()).unwrap_or(0)

@@ -6,7 +6,7 @@ use contract::{
     pools::{CreatePool, Isolation, PoolSpec, Provider},
     regions::{CreateRegion, RegionSpec},
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use testkit::{
     Cloud, Server, Tenant,
     cloud::{ask, because, hosts},

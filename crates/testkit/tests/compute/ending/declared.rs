@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use control::parent_ends::declared;
+use gpuaasd::areas::parent_ends;
 use kernel::machine::ParentEnd;
 use testkit::World;
 
@@ -18,10 +18,10 @@ async fn every_owned_table_declares_what_its_parents_end_does_to_it() {
     .fetch_all(&mut above)
     .await
     .unwrap();
-    let declared: BTreeMap<&str, ParentEnd> = declared().into_iter().collect();
+    let declared: BTreeMap<&str, ParentEnd> = parent_ends().into_iter().collect();
     for table in &owned {
         let end = declared.get(table.as_str()).unwrap_or_else(|| {
-            panic!("say in parent_ends.rs what the end of a project or organization does to {table}")
+            panic!("say in `register` of its folder what the end of a project or organization does to {table}")
         });
         assert_ne!(*end, ParentEnd::Unowned, "{table} belongs to an organization or a project");
     }

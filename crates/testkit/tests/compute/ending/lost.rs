@@ -88,9 +88,9 @@ async fn lying_host_that_dies_is_given_up_and_stays_marked() {
     let mut changed = inventory(&cloud, node).await;
     changed.gpus[0].memory_bytes /= 2;
     let mut tx = cloud.fleet.tx().await;
-    let judged = control::nodes::report_inventory(&mut tx, node, &changed).await.unwrap();
+    let judged = fleet::nodes::report_inventory(&mut tx, node, &changed).await.unwrap();
     tx.commit().await.unwrap();
-    assert!(matches!(judged, control::nodes::Judged::Lying(_)), "{judged:?}");
+    assert!(matches!(judged, fleet::nodes::Judged::Lying(_)), "{judged:?}");
     let (_, seen) = falls_silent(&cloud, &active).await;
     cloud.fleet.advance(Duration::from_secs(60));
     post(&cloud, tenant.organization).await;
@@ -278,7 +278,7 @@ async fn forced_release_of_a_gang_lets_go_of_its_lost_hosts_alone() {
     cloud.fleet.is(gone, NodeState::Ready, NodeHealth::Silent).await;
     cloud.fleet.is(there, NodeState::Ready, NodeHealth::Ok).await;
     let mut tx = cloud.fleet.tx().await;
-    assert_eq!(control::nodes::give_up_lost(&mut tx, Duration::from_secs(60)).await.unwrap(), 1);
+    assert_eq!(fleet::nodes::give_up_lost(&mut tx, Duration::from_secs(60)).await.unwrap(), 1);
     tx.commit().await.unwrap();
     tenant.reaches(active.id, AllocationState::Releasing).await;
     cloud.force_release(active.id).await.unwrap();

@@ -77,6 +77,6 @@ pub async fn prove(tenant: &Tenant) -> Proof {
 /// Posts what was used up to now.
 pub async fn post(cloud: &Cloud, organization: OrganizationId) {
     let mut tx = cloud.fleet.tx().await;
-    control::books::close(&mut tx, organization).await.unwrap().expect("it has books");
+    money::books::close(&mut tx, organization).await.unwrap().expect("it has books");
     tx.commit().await.unwrap();
 }

@@ -17,7 +17,7 @@ use contract::{
     organizations::OrganizationPath,
     webhooks::{CreateWebhook, WebhookSpec},
 };
-use control::{
+use gpuaasd::{
     dev::postgres::{Cluster, ClusterOptions},
     roles::Role,
 };

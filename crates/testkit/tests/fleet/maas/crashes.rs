@@ -7,21 +7,15 @@ use std::{
 };
 
 use contract::machines::MachineState;
-use control::{
-    adapters::maas::MaasConnector,
-    app::App,
-    machines::MachineReconciler,
-    nodes::NodeReconciler,
-    ports::metal::{
-        Deployment, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider, Power, Wish,
-    },
-    providers::ProviderReconciler,
-    roles,
-};
+use fleet::{machines::MachineReconciler, nodes::NodeReconciler, providers::ProviderReconciler};
 use futures_util::future::BoxFuture;
+use gpuaasd::{adapters::maas::MaasConnector, app::App, roles};
 use kernel::{
     Tx,
     work::{Next, Reconciler, Workers},
+};
+use platform::ports::metal::{
+    Deployment, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider, Power, Wish,
 };
 use tokio::sync::Notify;
 
@@ -76,6 +70,10 @@ struct MortalMetal {
 }
 
 impl MetalConnector for Mortal {
+    fn is_api_key(&self, text: &str) -> bool {
+        self.connector.is_api_key(text)
+    }
+
     fn connect(&self, access: &MetalAccess) -> Result<Arc<dyn MetalProvider>, MetalError> {
         let metal = self.connector.connect(access)?;
         Ok(Arc::new(MortalMetal { metal, points: self.points.clone() }))
@@ -163,14 +161,14 @@ fn workers(app: &App, points: &Points) -> Workers {
         connector: connector.clone(),
         keyring: app.keyring.clone(),
         policies: app.policies.clone(),
-        ca: app.ca.clone(),
+        ca: app.fleet.ca.clone(),
         node_url: app.config.node.url.clone(),
     };
     let providers = ProviderReconciler { connector, keyring: app.keyring.clone(), policies: app.policies.clone() };
     let mut workers = Workers::default();
     workers.add(Dying { inner: machines, points: points.clone() });
     workers.add(Dying { inner: providers, points: points.clone() });
-    workers.add(NodeReconciler { signer: app.signer.clone(), policies: app.policies.clone() });
+    workers.add(NodeReconciler { signer: app.fleet.signer.clone(), policies: app.policies.clone() });
     workers
 }
 

@@ -19,15 +19,12 @@ use contract::{
         ProviderSpec, ProviderState, RemoveProvider,
     },
 };
-use control::{
-    adapters::maas::MaasConnector,
-    nodes,
-    ports::metal::{
-        Deployment, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalProvider, MetalStatus, Power, Wish,
-    },
-    roles::Role,
-};
+use fleet::nodes;
+use gpuaasd::{adapters::maas::MaasConnector, roles::Role};
 use kernel::clock::Clock;
+use platform::ports::metal::{
+    Deployment, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalProvider, MetalStatus, Power, Wish,
+};
 use testkit::{
     Database, Fleet, Maas, Server, Tenant,
     cloud::{add_sku, ask},

@@ -37,7 +37,7 @@ async fn the_pdf_is_the_one_that_was_issued_and_says_what_the_invoice_says() {
     let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &pdf.bytes);
     let hash: String = hash.as_ref().iter().map(|it| format!("{it:02x}")).collect();
     assert_eq!(hash, invoice.pdf_sha256);
-    assert_eq!(pdf.bytes, control::invoices::render(&invoice).unwrap(), "made again it has the same bytes");
+    assert_eq!(pdf.bytes, money::invoices::render(&invoice).unwrap(), "made again it has the same bytes");
     let staff = shop.staff().await;
     let any = contract::invoices::AnyInvoicePath { invoice_id: invoice.id };
     assert_eq!(staff.call::<DownloadAnyInvoicePdf>(any, Nothing {}, Nothing {}).await.unwrap().bytes, pdf.bytes);

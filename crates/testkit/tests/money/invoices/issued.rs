@@ -46,7 +46,7 @@ async fn a_month_is_invoiced_to_the_millionth_and_rounded_once() {
 
     // The wallet paid the invoice to the cent, and usage after it to the millionth.
     let later =
-        shop.charged(control::invoices::Period { start: period.end, end: "2999-01-01T00:00:00Z".parse().unwrap() });
+        shop.charged(money::invoices::Period { start: period.end, end: "2999-01-01T00:00:00Z".parse().unwrap() });
     assert_eq!(shop.stand.balance().await.posted.micros(), -invoice.total_micros - later.await);
     let rounding = "SELECT coalesce(sum(e.amount), 0)::bigint FROM entries e JOIN accounts a ON a.id = e.account_id WHERE a.kind = 'rounding'";
     assert_eq!(shop.stand.one::<i64>(rounding).await, invoice.rounding_micros);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use control::invoices::{Period, issue_due};
 use kernel::{Access, Tx};
+use money::invoices::{Period, issue_due};
 use serde_json::json;
 use testkit::{
     process::{Daemon, free_port},

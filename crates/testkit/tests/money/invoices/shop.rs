@@ -9,7 +9,7 @@ use contract::{
     invoices::{GetInvoice, Invoice, InvoiceFilter, InvoicePath, ListInvoices},
     organizations::OrganizationPath,
 };
-use control::{
+use money::{
     invoices::{Period, issue_due},
     ledger::prove::{Range, prove},
 };

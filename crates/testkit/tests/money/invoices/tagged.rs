@@ -62,7 +62,7 @@ async fn lines_are_cut_by_the_tag_that_the_organization_chose() {
     assert_eq!(sums.keys().copied().collect::<Vec<_>>(), ["", "=vision", "speech"]);
     assert_eq!(sums.values().sum::<i64>(), invoice.subtotal_micros, "the parts sum to the whole");
     assert!((sums["=vision"] - 2 * sums["speech"]).abs() < 3_000, "{sums:?}: two ran, and one");
-    let text = text_of(&control::invoices::render(&invoice).unwrap());
+    let text = text_of(&money::invoices::render(&invoice).unwrap());
     assert!(text.contains("Lines by tag") && text.contains("speech"), "{text}");
 
     let path = InvoicePath { organization_id: shop.stand.organization, invoice_id: invoice.id };

@@ -1,7 +1,7 @@
 //! What the database itself refuses, also to its owner.
 
-use control::ledger::{Account, AccountKind, Journal, LedgerError, Line, Posted, post};
 use kernel::money::{Currency, Money};
+use money::ledger::{Account, AccountKind, Journal, LedgerError, Line, Posted, post};
 
 use crate::ledger::stand::Stand;
 

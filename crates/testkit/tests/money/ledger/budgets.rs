@@ -98,8 +98,8 @@ impl Purse {
     async fn read(&self) -> Vec<String> {
         let app = &self.stand.world.server.app;
         let stop = tokio_util::sync::CancellationToken::new();
-        for consumer in control::roles::consumers(app) {
-            kernel::bus::embedded::pass(&app.db, &*consumer, &control::roles::bus_settings(app), &stop).await.unwrap();
+        for consumer in gpuaasd::roles::consumers(app) {
+            kernel::bus::embedded::pass(&app.db, &*consumer, &gpuaasd::roles::bus_settings(app), &stop).await.unwrap();
         }
         self.stand
             .one("SELECT coalesce(array_agg(DISTINCT title || ': ' || body), '{}') FROM notifications WHERE kind = 'budget_threshold'")

@@ -5,17 +5,17 @@
 use std::time::Duration;
 
 use contract::{id::OrganizationId, ledger::Difference};
-use control::{
+use kernel::{
+    Access, Db, Tx,
+    money::{Currency, Money},
+    tx::DbSettings,
+};
+use money::{
     books,
     ledger::{
         AccountKind, Journal, balance, post,
         prove::{Range, prove},
     },
-};
-use kernel::{
-    Access, Db, Tx,
-    money::{Currency, Money},
-    tx::DbSettings,
 };
 use testkit::rounds;
 use uuid::Uuid;

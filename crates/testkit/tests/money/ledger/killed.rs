@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use contract::ledger::Proof;
-use control::ledger::prove::{Range, prove};
+use money::ledger::prove::{Range, prove};
 use testkit::{
     process::{Daemon, free_port},
     rounds,

@@ -7,7 +7,7 @@ use contract::{
     prices::{PriceSpec, SetPrice},
     skus::SkuPath,
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use testkit::{Cloud, Server, cloud::ask, server::eventually};
 
 use crate::ledger::stand::Stand;

@@ -11,14 +11,14 @@ use contract::{
     permission::PlatformRole,
     usage::{GetUsage, UsageBy, UsageRange},
 };
-use control::ledger::{
-    AccountKind, Journal, post,
-    prove::{Range, prove},
-};
 use kernel::{
     Access, Db, Tx,
     money::{Currency, Money},
     tx::DbSettings,
+};
+use money::ledger::{
+    AccountKind, Journal, post,
+    prove::{Range, prove},
 };
 use testkit::rounds;
 
@@ -251,7 +251,7 @@ async fn random_histories_prove() {
                 // A worker whose clock is behind; and one that dies before it commits.
                 7 => {
                     let mut tx = Tx::system(&behind, "test", Access::Write).await.unwrap();
-                    control::books::close(&mut tx, stand.organization).await.unwrap();
+                    money::books::close(&mut tx, stand.organization).await.unwrap();
                     if below(2) == 0 { tx.commit().await.unwrap() } else { drop(tx) }
                 }
                 _ => {

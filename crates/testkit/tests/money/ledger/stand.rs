@@ -4,12 +4,12 @@
 use std::{sync::Arc, time::Duration};
 
 use contract::id::OrganizationId;
-use control::{
+use gpuaasd::roles::Role;
+use kernel::{Access, Tx, money::Currency};
+use money::{
     books::{self, Closed},
     ledger::{Balance, balance},
-    roles::Role,
 };
-use kernel::{Access, Tx, money::Currency};
 use testkit::{Database, Server, World};
 use uuid::Uuid;
 

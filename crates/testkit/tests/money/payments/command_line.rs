@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use testkit::{
     Database, Server, Stripe,
     process::{Said, binary, said},

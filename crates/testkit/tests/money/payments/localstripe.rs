@@ -4,7 +4,7 @@
 
 use std::{process::Stdio, sync::Arc, time::Duration};
 
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use kernel::money::{Currency, Money};
 use serde_json::{Value, json};
 use testkit::{
@@ -65,11 +65,11 @@ async fn localstripe_takes_our_requests_and_we_take_its_events() {
     let form = format!("amount=5000&currency=usd&confirm=true&payment_method={}", method["id"].as_str().unwrap());
     let intent = post(format!("{there}/v1/payment_intents"), &form).await["id"].as_str().unwrap().to_owned();
 
-    let provider = stand.world.server.app.payments.clone().unwrap();
+    let provider = stand.world.server.app.money.payments.clone().unwrap();
     let found = provider.intent(&intent).await.unwrap().unwrap();
-    assert_eq!(found.status, control::ports::payments::IntentStatus::Succeeded);
+    assert_eq!(found.status, platform::ports::payments::IntentStatus::Succeeded);
     assert_eq!(provider.intent("pi_nowhere").await.unwrap(), None);
-    let order = control::ports::payments::RefundOrder {
+    let order = platform::ports::payments::RefundOrder {
         refund: contract::id::RefundId::generate().to_string(),
         intent: intent.clone(),
         amount: Money::from_micros(20 * DOLLAR, Currency::USD),

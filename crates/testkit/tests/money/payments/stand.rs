@@ -13,7 +13,7 @@ use contract::{
         PaymentEvent, PaymentEventFilter, PaymentPath, PaymentSpec,
     },
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use kernel::{Access, Tx};
 use testkit::{
     Database, Member, Server, Stripe, World,

@@ -16,7 +16,7 @@ use contract::{
     projects::ProjectPath,
     wallets::WalletState,
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use kernel::{Access, Tx};
 use serde_json::Value;
 use testkit::{Database, MailServer, Member, Server, World, world::set_policy};

@@ -10,7 +10,7 @@ use contract::{
         StartPasskey,
     },
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use testkit::{Database, Server, World};
 
 use crate::mfa::{

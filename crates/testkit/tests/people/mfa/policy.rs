@@ -12,8 +12,8 @@ use contract::{
     service_accounts::{CreateServiceAccount, CreateServiceAccountKey, ServiceAccountPath, ServiceAccountSpec},
     users::{ListUsers, WhoAmI},
 };
-use control::members;
 use kernel::{Access, Tx};
+use people::members;
 use testkit::{Member, World, server::eventually, world::set_policy};
 
 use crate::mfa::stand::{enroll, mfa, operator_with_password, refused, session, world};

@@ -13,8 +13,8 @@ use contract::{
     permission::PlatformRole,
     sessions::{CreateSession, Credentials, TokenSet},
 };
-use control::users;
 use kernel::{Access, Tx};
+use people::users;
 use testkit::{
     Member, World,
     world::{PASSWORD, set_policy},

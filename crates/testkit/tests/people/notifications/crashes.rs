@@ -8,7 +8,7 @@ use std::{
 };
 
 use contract::Role;
-use control::roles;
+use gpuaasd::roles;
 use kernel::{
     Access, Tx,
     outbox::{self, NewEvent},

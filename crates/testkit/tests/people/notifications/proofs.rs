@@ -16,7 +16,7 @@ use contract::{
     sessions::{CreateSession, Credentials, RefreshSession, RefreshToken, TokenSet},
     users::{NewUser, SignUp, WhoAmI},
 };
-use control::policies::keys;
+use platform::policies::keys;
 use serde_json::json;
 use testkit::{MailServer, Member, server::eventually, world::PASSWORD};
 
@@ -236,7 +236,7 @@ async fn tokens_of_mails_are_forgotten_once_sent_and_move_to_a_new_key_before() 
     let new = kernel::secrets::Keyring::generate_entry();
     let both = format!("{},{}", new.expose_text().unwrap(), testkit::process::secrets_keys());
     let keyring = kernel::secrets::Keyring::parse(&both).unwrap();
-    let moved = control::upkeep::rotate_secrets(&stand.world.server.app.db, &keyring).await.unwrap();
+    let moved = gpuaasd::upkeep::rotate_secrets(&stand.world.server.app.db, &keyring).await.unwrap();
     let sealed = stand.sealed().await;
     println!("{moved} moved: {sealed:?}");
     for column in ["invitations.mail_token", "account_tokens.sealed", "refresh_tokens.successor"] {
@@ -343,7 +343,7 @@ async fn mailed_token_expires_and_an_address_gets_few_of_them() {
     let mailed = token(&server.received().remove(0).text, "gpm_");
     stand.world.server.app.db.clock.advance(Duration::from_secs(3601));
     refused(stand.set_password(&mailed, NEW_PASSWORD).await, Code::NotFound);
-    let forgotten = control::account_tokens::forget_old(&stand.world.server.app.db, 100).await.unwrap();
+    let forgotten = people::account_tokens::forget_old(&stand.world.server.app.db, 100).await.unwrap();
     assert_eq!((forgotten, stand.count("account_tokens").await), (5, 0));
 }
 

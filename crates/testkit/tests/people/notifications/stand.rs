@@ -13,7 +13,7 @@ use contract::{
         NotificationPreferenceSpec, SetNotificationPreference,
     },
 };
-use control::roles;
+use gpuaasd::roles;
 use kernel::{
     Access, Tx,
     outbox::{self, NewEvent},

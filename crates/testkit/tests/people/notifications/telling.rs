@@ -190,9 +190,9 @@ async fn notifications_are_kept_as_long_as_policy_says() {
     let stand = Stand::new().await;
     stand.is_told("wallet.depleted", about("wallet-1")).await;
     let (db, day) = (&stand.world.server.app.db, std::time::Duration::from_secs(86_400));
-    assert_eq!(control::notifications::forget_old(db, day, 100).await.unwrap(), 0);
+    assert_eq!(people::notifications::forget_old(db, day, 100).await.unwrap(), 0);
     db.clock.advance(day);
-    assert_eq!(control::notifications::forget_old(db, day, 100).await.unwrap(), 1);
+    assert_eq!(people::notifications::forget_old(db, day, 100).await.unwrap(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,7 +15,7 @@ use contract::{
         TestWebhook, WebhookChange, WebhookFilter, WebhookPath,
     },
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use testkit::{Database, Receiver, Server, receiver::Manner, server::eventually};
 
 use crate::webhooks::stand::{Stand, spec};

@@ -11,7 +11,7 @@ use contract::{
     },
     webhooks::{EnableWebhook, RotateWebhookSecret, TestWebhook, WebhookDisabled, WebhookState},
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use sqlx::Connection;
 use testkit::{receiver::Manner, server::eventually};
 

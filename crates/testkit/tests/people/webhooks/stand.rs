@@ -14,7 +14,7 @@ use contract::{
     },
     webhooks::{CreateWebhook, GetWebhook, ListWebhooks, NewWebhook, Webhook, WebhookFilter, WebhookPath, WebhookSpec},
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use sqlx::Connection;
 use testkit::{Database, Receiver, Server, World, server::eventually, world::set_policy};
 

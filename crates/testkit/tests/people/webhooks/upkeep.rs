@@ -65,8 +65,8 @@ async fn what_waits_when_a_webhook_goes_is_given_up() {
     let db = &stand.world.server.app.db;
     let sweep = async || {
         let keep = Duration::from_secs(30 * 86_400);
-        let deliveries = control::webhook_deliveries::forget_old(db, keep, 100).await.unwrap();
-        (deliveries, control::webhooks::forget_old(db, keep, 100).await.unwrap())
+        let deliveries = people::webhook_deliveries::forget_old(db, keep, 100).await.unwrap();
+        (deliveries, people::webhooks::forget_old(db, keep, 100).await.unwrap())
     };
     assert_eq!(sweep().await, (0, 0));
     stand.advance(31 * 86_400);
@@ -98,7 +98,7 @@ async fn the_key_that_seals_secrets_can_be_replaced() {
     let both = Keyring::parse(&format!("{new}\ntest:{}=", "A".repeat(43))).unwrap();
     let db = &stand.world.server.app.db;
     let mut tx = kernel::Tx::system(db, "test", kernel::Access::Write).await.unwrap();
-    for (column, held) in control::webhooks::SECRETS.iter().zip([1, 0]) {
+    for (column, held) in people::webhooks::SECRETS.iter().zip([1, 0]) {
         assert_eq!(column.rewrap(&mut tx, &both).await.unwrap(), held);
         assert_eq!(column.rewrap(&mut tx, &both).await.unwrap(), 0);
     }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use testkit::{Database, Server, World, rounds, server::eventually};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -11,7 +11,7 @@ use contract::{
     invitations::{CreateInvitation, InvitationSpec},
     organizations::OrganizationPath,
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use testkit::{Database, Server, World, server::eventually, world::set_policy};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},

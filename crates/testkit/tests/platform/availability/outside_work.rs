@@ -17,7 +17,7 @@ use contract::{
     refunds::{AnyPaymentPath, CreateRefund, ListRefunds, RefundFilter, RefundSpec, RefundState},
     webhooks::{CreateWebhook, WebhookSpec},
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use sqlx::Connection;
 use testkit::{
     Database, Receiver, Server, Stripe, World, receiver::Manner, rounds, server::eventually, stripe::WEBHOOK_SECRET,

@@ -3,7 +3,7 @@
 use std::{fmt::Write, sync::Arc};
 
 use contract::id::{OrganizationId, RecordingId};
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use sqlx::Connection;
 use testkit::{Database, Member, Server, World, door::memory_kib, server::eventually};
 use uuid::Uuid;
@@ -15,7 +15,7 @@ const LINE_BYTES: usize = 4096;
 /// A sealed recording of 96 MiB of output, in pieces of one each.
 async fn recording(world: &World, organization: OrganizationId) -> RecordingId {
     let (id, other) = (RecordingId::generate(), Uuid::now_v7());
-    let store = world.server.app.recordings.clone().unwrap();
+    let store = world.server.app.access.recordings.clone().unwrap();
     let mut above = world.server.database.superuser().await;
     sqlx::raw_sql("SET session_replication_role = replica").execute(&mut above).await.unwrap();
     sqlx::query(
@@ -60,7 +60,7 @@ async fn recording(world: &World, organization: OrganizationId) -> RecordingId {
         let bytes = zstd::encode_all(text.as_bytes(), 1).unwrap();
         let (at, size) = (number * LINES * LINE_BYTES, bytes.len());
         let piece = u32::try_from(number).unwrap();
-        store.put(&control::recordings::key(id, 0, piece), bytes.into()).await.unwrap();
+        store.put(&access::recordings::key(id, 0, piece), bytes.into()).await.unwrap();
         sqlx::query(
             "INSERT INTO recording_chunks (organization_id, recording_id, segment, number, sha256, size_bytes,
                from_offset, to_offset, began_ms, ended_ms)

@@ -6,8 +6,8 @@ use std::{
     time::Instant,
 };
 
-use control::roles::Role;
 use futures_util::future::join_all;
+use gpuaasd::roles::Role;
 use testkit::{Database, Server, World, server::eventually, world::set_policy};
 
 const MANY: usize = 200;

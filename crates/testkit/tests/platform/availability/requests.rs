@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use contract::{Nothing, id::OrganizationId};
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use testkit::{Database, Member, Server, World, world::set_policy};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

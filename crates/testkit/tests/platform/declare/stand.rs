@@ -17,7 +17,7 @@ use contract::{
     projects::{ListProjects, Project, ProjectFilter, ProjectPath},
     webhooks::{ListWebhooks, Webhook, WebhookFilter},
 };
-use control::roles::Role;
+use gpuaasd::roles::Role;
 use tempfile::TempDir;
 use testkit::{
     Database, Member, Server, World,
@@ -157,7 +157,7 @@ fn all<T>(page: Page<T>) -> Vec<T> {
 
 async fn session(world: &World, member: &Member) -> String {
     let mut tx = kernel::Tx::system(&world.server.app.db, "testkit", kernel::Access::Write).await.unwrap();
-    let tokens = control::sessions::open(&world.server.app, &mut tx, member.id).await.unwrap();
+    let tokens = people::sessions::open(&world.server.app.people, &mut tx, member.id).await.unwrap();
     tx.commit().await.unwrap();
     tokens.access_token.expose().to_owned()
 }

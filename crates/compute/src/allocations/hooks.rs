@@ -1,0 +1,128 @@
+//! What other areas ask of allocations in their own transactions: fleet when a node
+//! changes, money when there is none left, people when a project ends.
+
+use contract::{
+    Timestamp,
+    id::{AllocationId, NodeId, OrganizationId, ProjectId},
+    projects::EndingPreview,
+};
+use fleet::nodes::{HeldSlots, LossError, Occupants};
+use kernel::{
+    Tx,
+    bus::BoxFuture,
+    machine::{Machine, TransitionError},
+};
+use money::wallets::Spenders;
+use people::projects::Resident;
+
+use super::{endings, lifecycle::Lifecycle, store};
+
+pub struct AllocationHooks;
+
+impl Occupants for AllocationHooks {
+    fn capacity_changed<'a>(&'a self, tx: &'a mut Tx) -> BoxFuture<'a, sqlx::Result<()>> {
+        Box::pin(super::capacity_changed(tx))
+    }
+
+    fn drain_changed<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        node: NodeId,
+        deadline: Option<Timestamp>,
+    ) -> BoxFuture<'a, sqlx::Result<()>> {
+        Box::pin(super::drain_changed(tx, node, deadline))
+    }
+
+    fn release_on_node<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        node: NodeId,
+        reason: &'a str,
+    ) -> BoxFuture<'a, Result<(), TransitionError>> {
+        Box::pin(super::release_on_node(tx, node, reason))
+    }
+
+    fn node_lost<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        node: NodeId,
+        last_heard: Timestamp,
+        reason: &'a str,
+    ) -> BoxFuture<'a, Result<(), LossError>> {
+        Box::pin(endings::node_lost(tx, node, last_heard, reason))
+    }
+
+    fn abandon_on_node<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        node: NodeId,
+        reason: &'a str,
+    ) -> BoxFuture<'a, Result<(), TransitionError>> {
+        Box::pin(endings::abandon_on_node(tx, node, reason))
+    }
+
+    fn hosts_are_back<'a>(&'a self, tx: &'a mut Tx, nodes: &'a [NodeId]) -> BoxFuture<'a, sqlx::Result<()>> {
+        Box::pin(endings::hosts_are_back(tx, nodes))
+    }
+
+    fn is_abandoned<'a>(&'a self, tx: &'a mut Tx, node: NodeId) -> BoxFuture<'a, sqlx::Result<bool>> {
+        Box::pin(endings::is_abandoned(tx, node))
+    }
+
+    fn held<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        project: ProjectId,
+        allocation: AllocationId,
+        node: Option<NodeId>,
+    ) -> BoxFuture<'a, sqlx::Result<Option<HeldSlots>>> {
+        Box::pin(store::held(tx, project, allocation, node))
+    }
+}
+
+impl Spenders for AllocationHooks {
+    fn out_of_funds<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        ids: &'a [AllocationId],
+        reason: &'a str,
+    ) -> BoxFuture<'a, Result<u64, TransitionError>> {
+        Box::pin(super::out_of_funds(tx, ids, reason))
+    }
+}
+
+impl Resident for AllocationHooks {
+    fn table(&self) -> &'static str {
+        Lifecycle::TABLE
+    }
+
+    fn end_some<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        project: ProjectId,
+        most: i64,
+    ) -> BoxFuture<'a, Result<u64, TransitionError>> {
+        Box::pin(endings::end_in_project(tx, project, most))
+    }
+
+    fn live<'a>(&'a self, tx: &'a mut Tx, project: ProjectId) -> BoxFuture<'a, sqlx::Result<i64>> {
+        Box::pin(endings::live_in_project(tx, project))
+    }
+
+    fn preview<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        organization: OrganizationId,
+        project: Option<ProjectId>,
+        preview: &'a mut EndingPreview,
+    ) -> BoxFuture<'a, sqlx::Result<()>> {
+        Box::pin(async move {
+            let own = endings::preview_end(tx, organization, project).await?;
+            preview.ends.extend(own.ends);
+            preview.count += own.count;
+            preview.gpus += own.gpus;
+            preview.burn.extend(own.burn);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,425 @@
+//! Drives allocations: places what waits, asks hosts, believes only proof, and
+//! frees slots only on evidence.
+
+use std::time::Duration;
+
+use contract::{
+    allocations::{AllocationLeaseEnding, AllocationStopEnding},
+    id::NodeId,
+    skus::Shape,
+};
+use kernel::{
+    Tx,
+    machine::{Machine, transition},
+    work::{Next, ReconcileError, Reconciler},
+};
+use planner::{Denial, NodeKey};
+use protocol::Done;
+use uuid::Uuid;
+
+use super::{
+    admission,
+    decide::{Limits, SUSPENDED, Step, decide},
+    endings, explain, host_keys,
+    lifecycle::{Event, Lifecycle},
+    orders, store,
+    visits::{self, Parent, Visit},
+};
+use crate::placement::{Chosen, Placement, reservations, slots};
+use fleet::{
+    nodes,
+    tasks::{self, Order, TaskSigner},
+};
+use platform::{
+    events::emit,
+    policies::{Place, Policies, keys},
+};
+
+// bound: how soon a request that found no room may look again
+const SOONEST: Duration = Duration::from_secs(1);
+
+pub struct AllocationReconciler {
+    pub placement: Placement,
+    pub signer: TaskSigner,
+    pub policies: Policies,
+}
+
+/// What was found out without the database.
+pub enum Found {
+    Placed,
+    Chosen(Box<Chosen>),
+    Denied {
+        denial: Denial,
+        /// Whether an empty fleet would have room.
+        could_run: bool,
+        /// The nodes that are to be kept free for it.
+        keep: Vec<NodeKey>,
+    },
+    Behind(u32),
+    /// What is free goes to an organization that holds less.
+    NotItsTurn,
+}
+
+pub enum Verdict {
+    Place(Box<Chosen>),
+    Reject(String),
+    KeepWaiting(Wait),
+    Go(Step),
+}
+
+/// What is written down about a request that is not placed now.
+pub struct Wait {
+    reason: String,
+    could_run: bool,
+    keep: Vec<NodeKey>,
+}
+
+impl Wait {
+    fn because(reason: String) -> Self {
+        Self { reason, could_run: true, keep: Vec::new() }
+    }
+}
+
+impl Reconciler for AllocationReconciler {
+    const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = platform::lanes::DATABASE;
+    type Seen = Visit;
+    type Found = Found;
+    type Verdict = Verdict;
+    type Error = ReconcileError;
+
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Visit>, ReconcileError> {
+        let mut visit = visits::load(tx, Self::KIND, id).await?;
+        if let Some(request) = visit.as_mut().and_then(|it| it.request.as_mut()) {
+            self.placement.refresh(tx).await?;
+            let enough = keys::seconds(self.policies.number(keys::RESERVE_AFTER_SECONDS));
+            if request.is_waiting && request.is_eldest && request.age >= enough {
+                request.leases = Some(reservations::leases(tx).await?);
+            }
+        }
+        Ok(visit)
+    }
+
+    async fn act(&self, visit: &Visit) -> Result<Found, ReconcileError> {
+        let Some(request) = &visit.request else { return Ok(Found::Placed) };
+        if request.behind > 0 {
+            return Ok(Found::Behind(request.behind));
+        }
+        // Who waited longest comes before those who hold less, or they could pass for ever.
+        let comes_first = request.leases.is_some() || !request.kept.is_empty();
+        if !comes_first && request.ahead.iter().any(|it| self.placement.has_room(it)) {
+            return Ok(Found::NotItsTurn);
+        }
+        let denial = match self.placement.choose(visit.id, &request.ask, &request.kept) {
+            Ok(chosen) => return Ok(Found::Chosen(Box::new(chosen))),
+            Err(denial) => denial,
+        };
+        let could_run = self.placement.could_run(&request.ask);
+        let keep = match &request.leases {
+            Some(leases) if could_run => self.placement.soonest(visit.id, &request.ask, leases),
+            Some(_) | None => Vec::new(),
+        };
+        Ok(Found::Denied { denial, could_run, keep })
+    }
+
+    fn decide(&self, visit: &Visit, found: Found) -> Verdict {
+        match found {
+            Found::Chosen(chosen) => Verdict::Place(chosen),
+            Found::Denied { denial: Denial::Invalid(invalid), .. } => Verdict::Reject(invalid.to_string()),
+            Found::Denied { denial, could_run, keep } => {
+                let rule = explain::standing(could_run, keep.len());
+                let reason = rule.map_or_else(|| denial.to_string(), |rule| format!("{denial}; {rule}"));
+                Verdict::KeepWaiting(Wait { reason, could_run, keep })
+            }
+            Found::Behind(others) => {
+                let reason = format!("{others} older requests of the organization wait for the same");
+                Verdict::KeepWaiting(Wait::because(reason))
+            }
+            Found::NotItsTurn => Verdict::KeepWaiting(Wait::because(explain::NOT_ITS_TURN.into())),
+            Found::Placed => Verdict::Go(decide(visit, &self.limits())),
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx, visit: Visit, verdict: Verdict) -> Result<Next, ReconcileError> {
+        match verdict {
+            Verdict::Place(chosen) => self.place(tx, visit, &chosen).await,
+            Verdict::Reject(reason) => {
+                if visit.is_reserved {
+                    reservations::end(tx, visit.id).await?;
+                }
+                transition::<Lifecycle>(tx, visit.row(), Event::Rejected, &reason).await?;
+                visits::finish(tx, visit.id, Some(&reason)).await?;
+                Ok(Next::Done)
+            }
+            Verdict::KeepWaiting(wait) => self.keep_waiting(tx, visit, wait).await,
+            Verdict::Go(step) => self.go(tx, visit, step).await,
+        }
+    }
+
+    async fn overdue(&self, tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
+        store::overdue(tx, limit).await
+    }
+}
+
+impl AllocationReconciler {
+    fn limits(&self) -> Limits {
+        let count = |key| i32::try_from(self.policies.number(key)).unwrap_or(i32::MAX);
+        Limits {
+            provision_attempts: count(keys::PROVISION_ATTEMPTS),
+            cleaning_attempts: count(keys::CLEANING_ATTEMPTS),
+            retry: keys::seconds(self.policies.number(keys::ALLOCATION_RETRY_SECONDS)),
+            task: keys::seconds(self.policies.number(keys::TASK_SECONDS)),
+            lease_warning: keys::minutes(self.policies.number(keys::LEASE_WARNING_MINUTES)),
+            silent: keys::seconds(self.policies.number(keys::NODE_SILENT_SECONDS)),
+        }
+    }
+
+    async fn keep_waiting(&self, tx: &mut Tx, visit: Visit, wait: Wait) -> Result<Next, ReconcileError> {
+        let gives_up = match (wait.keep.is_empty(), visit.is_reserved) {
+            (false, _) => reservations::keep(tx, visit.id, &wait.keep).await?,
+            (true, true) => {
+                reservations::end(tx, visit.id).await?;
+                true
+            }
+            (true, false) => false,
+        };
+        let request = visit.request.as_ref().filter(|it| it.behind == 0);
+        for node in match request {
+            Some(request) => slots::idle_elsewhere(tx, visit.organization, visit.id, &request.ask).await?,
+            None => Vec::new(),
+        } {
+            nodes::request_sanitizing(tx, node, "another organization waits for it").await?;
+        }
+        let steps_aside = visits::wait(tx, visit.id, &wait.reason, wait.could_run).await?;
+        if gives_up || steps_aside {
+            super::capacity_changed(tx).await?;
+        }
+        // What becomes free at this very moment may wake only those that it saw
+        // waiting: a young request looks again soon, an old one now and then.
+        let age = visit.request.as_ref().map_or(SOONEST, |it| it.age.max(SOONEST));
+        Ok(Next::After(self.limits().retry.min(age)))
+    }
+
+    /// Reserves the slots and moves the allocation, together or not at all.
+    async fn place(&self, tx: &mut Tx, mut visit: Visit, chosen: &Chosen) -> Result<Next, ReconcileError> {
+        // Before anything else is locked; whoever suspends or deletes waits until it is placed.
+        if admission::parent(tx, visit.organization, visit.project).await? != Parent::Active {
+            return Ok(Next::After(Duration::ZERO));
+        }
+        if let Some(request) = visit.request.as_ref().filter(|_| visit.is_reserved) {
+            let chosen = chosen.placement.parts.iter().map(|it| it.node);
+            let nodes: Vec<NodeKey> = request.kept.iter().copied().chain(chosen).collect();
+            reservations::lock(tx, &nodes).await?;
+        }
+        let Some(held) = slots::reserve(tx, visit.organization, visit.id, &chosen.placement).await? else {
+            // Another replica was faster; look again at once.
+            return Ok(Next::After(Duration::ZERO));
+        };
+        if visit.is_reserved {
+            reservations::end(tx, visit.id).await?;
+        }
+        visits::keep_parts(tx, &visit, &held).await?;
+        let was_waiting = visit.request.as_ref().is_some_and(|it| it.is_waiting);
+        if was_waiting {
+            visits::placed(tx, visit.id).await?;
+        }
+        let moved = transition::<Lifecycle>(tx, visit.row(), Event::Placed, "").await?;
+        (visit.state, visit.version, visit.held) = (moved.state, moved.version, held);
+        let nodes = visit.nodes();
+        if was_waiting {
+            super::capacity_changed(tx).await?;
+        }
+        self.order(tx, &visit, &nodes).await
+    }
+
+    async fn go(&self, tx: &mut Tx, visit: Visit, step: Step) -> Result<Next, ReconcileError> {
+        match step {
+            // Canceled while nodes were kept for it, which are free for others now.
+            Step::Nothing if visit.is_reserved => {
+                reservations::end(tx, visit.id).await?;
+                super::capacity_changed(tx).await?;
+                Ok(Next::Done)
+            }
+            Step::Nothing => Ok(Next::Done),
+            Step::HoldBack => self.hold_back(tx, visit).await,
+            Step::Wait(rest) => Ok(Next::After(rest)),
+            Step::Order { nodes, because } => {
+                if let Some(reason) = because {
+                    visits::attempt(tx, visit.id, &reason).await?;
+                }
+                self.order(tx, &visit, &nodes).await
+            }
+            Step::Prove(done) => {
+                visits::note_done(tx, visit.id, &done).await?;
+                let lease = visits::activate(tx, visit.id).await?;
+                transition::<Lifecycle>(tx, visit.row(), Event::Proven, "").await?;
+                if visit.parent == Parent::Suspended {
+                    return Ok(Next::After(Duration::ZERO));
+                }
+                let untold =
+                    |left: Duration| left.saturating_sub(self.limits().warning(visit.lease.unwrap_or_default()));
+                Ok(lease.map(untold).map_or(Next::Done, Next::After))
+            }
+            Step::Stop(done) => {
+                visits::note_done(tx, visit.id, &done).await?;
+                visits::attended(tx, visit.id).await?;
+                transition::<Lifecycle>(tx, visit.row(), Event::Stopped, "").await?;
+                // How long it may stay so is read at the next visit.
+                Ok(Next::After(Duration::ZERO))
+            }
+            Step::FailStop { reason } => {
+                visits::need_attention(tx, visit.id, &reason).await?;
+                tracing::error!(allocation = %visit.id, reason, "an allocation could not be stopped: see docs/runbooks/release-failed.md");
+                Ok(Next::Done)
+            }
+            Step::KeysWritten(left) => {
+                visits::keys_written(tx, visit.id).await?;
+                Ok(left.map_or(Next::Done, Next::After))
+            }
+            Step::FailKeys { reason, after } => {
+                if !visit.needs_attention {
+                    let reason = format!("its hosts did not write its SSH keys: {reason}");
+                    visits::need_attention(tx, visit.id, &reason).await?;
+                    tracing::error!(allocation = %visit.id, reason, "the SSH keys of an allocation could not be written: see docs/runbooks/keys-not-written.md");
+                }
+                visits::forgive(tx, visit.id).await?;
+                Ok(Next::After(after))
+            }
+            Step::FailStart { reason, liars } => {
+                self.tell_on(tx, &liars).await?;
+                let reason = format!("it could not be started: {reason}");
+                store::explain(tx, visit.id.uuid(), Some(&reason), None).await?;
+                transition::<Lifecycle>(tx, visit.row(), Event::StartFailed, &reason).await?;
+                Ok(Next::Done)
+            }
+            Step::FailProvision { reason, liars } => {
+                self.tell_on(tx, &liars).await?;
+                store::explain(tx, visit.id.uuid(), Some(&reason), Some(&reason)).await?;
+                transition::<Lifecycle>(tx, visit.row(), Event::ProvisionFailed, &reason).await?;
+                Ok(Next::Done)
+            }
+            Step::TellLease(lease_ends_at) => {
+                visits::lease_told(tx, visit.id).await?;
+                let event = AllocationLeaseEnding { id: visit.id, project_id: visit.project, lease_ends_at };
+                emit(tx, Some(visit.organization), visit.id, &event);
+                Ok(Next::After(Duration::ZERO))
+            }
+            Step::WarnStop(ends_at) => {
+                if let Some(limit) = visit.stop_limit {
+                    visits::stop_notified(tx, visit.id, limit.since).await?;
+                }
+                let event = AllocationStopEnding { id: visit.id, project_id: visit.project, ends_at };
+                emit(tx, Some(visit.organization), visit.id, &event);
+                Ok(Next::After(Duration::ZERO))
+            }
+            Step::EndLease => self.end(tx, &visit, Event::LeaseEnded, "its lease ended").await,
+            Step::EndStop(hours) => {
+                let reason = format!("it was stopped for longer than {hours} hours");
+                self.end(tx, &visit, Event::StopExpired, &reason).await
+            }
+            Step::EndWithProject => {
+                endings::end_with_project(tx, visit.row()).await?;
+                Ok(Next::After(Duration::ZERO))
+            }
+            Step::Suspend => {
+                transition::<Lifecycle>(tx, visit.row(), Event::StopRequested, SUSPENDED).await?;
+                store::wanted_so(tx, visit.id, Some(SUSPENDED)).await?;
+                Ok(Next::Done)
+            }
+            Step::Clean(done) => self.clean(tx, visit, done).await,
+            Step::FailCleaning { cleaned, reason } => self.give_up(tx, visit, cleaned, &reason).await,
+            Step::CleanAgain => {
+                const BACK: &str = "its host is back and is asked to clean it again";
+                let moved = transition::<Lifecycle>(tx, visit.row(), Event::ReleaseRequested, BACK).await?;
+                store::ended(tx, visit.id, moved.state, visit.failure.as_deref().unwrap_or(BACK)).await?;
+                Ok(Next::Done)
+            }
+        }
+    }
+
+    async fn end(&self, tx: &mut Tx, visit: &Visit, event: Event, reason: &str) -> Result<Next, ReconcileError> {
+        store::explain(tx, visit.id.uuid(), Some(reason), None).await?;
+        transition::<Lifecycle>(tx, visit.row(), event, reason).await?;
+        Ok(Next::Done)
+    }
+
+    /// Keeps a request waiting until its organization is resumed, which wakes it. Nobody waits behind it.
+    async fn hold_back(&self, tx: &mut Tx, visit: Visit) -> Result<Next, ReconcileError> {
+        if visit.is_reserved {
+            reservations::end(tx, visit.id).await?;
+        }
+        let steps_aside = visits::wait(tx, visit.id, SUSPENDED, false).await?;
+        if steps_aside || visit.is_reserved {
+            super::capacity_changed(tx).await?;
+        }
+        Ok(Next::Done)
+    }
+
+    /// Nodes before allocations, as everywhere, so that nobody waits in a circle.
+    async fn tell_on(&self, tx: &mut Tx, liars: &[(NodeId, String)]) -> Result<(), ReconcileError> {
+        for (node, lie) in liars {
+            nodes::caught_lying(tx, *node, lie).await?;
+        }
+        Ok(())
+    }
+
+    async fn order(&self, tx: &mut Tx, visit: &Visit, nodes: &[NodeId]) -> Result<Next, ReconcileError> {
+        let lifetime = self.limits().task;
+        // Who may be inside is asked here and not when the visit began: somebody may have left since.
+        let place = Place { organization: visit.organization.uuid(), project: visit.project.uuid() };
+        let lines = match orders::sends_keys(visit.state) {
+            true => host_keys::lines(tx, visit.id, place).await?,
+            false => Vec::new(),
+        };
+        for node in nodes {
+            let Some(verb) = orders::verb(visit, *node, &lines) else { continue };
+            let order = Order {
+                node: *node,
+                kind: Self::KIND,
+                subject: visit.id.uuid(),
+                resource: visit.id.to_string(),
+                version: visit.version,
+                verb,
+                lifetime,
+            };
+            tasks::order(tx, &self.signer, visit.now, order).await.map_err(sqlx::Error::from)?;
+        }
+        // A report wakes it earlier; a host that stays silent is noticed then.
+        Ok(Next::After(lifetime))
+    }
+
+    async fn clean(&self, tx: &mut Tx, visit: Visit, done: Vec<(NodeId, Done)>) -> Result<Next, ReconcileError> {
+        visits::note_done(tx, visit.id, &done).await?;
+        for node in visit.nodes() {
+            slots::clean(tx, visit.id, node).await?;
+        }
+        let event = if visit.failure.is_some() { Event::Compensated } else { Event::Cleaned };
+        visits::finish(tx, visit.id, None).await?;
+        transition::<Lifecycle>(tx, visit.row(), event, "").await?;
+        for node in slots::vacated(tx, &visit.nodes(), visit.shape == Shape::Baremetal).await? {
+            nodes::request_sanitizing(tx, node, "an allocation left it").await?;
+        }
+        super::capacity_changed(tx).await?;
+        Ok(Next::Done)
+    }
+
+    /// Frees what was cleaned, quarantines the rest, and asks for a person.
+    async fn give_up(
+        &self,
+        tx: &mut Tx,
+        visit: Visit,
+        cleaned: Vec<(NodeId, Done)>,
+        reason: &str,
+    ) -> Result<Next, ReconcileError> {
+        visits::note_done(tx, visit.id, &cleaned).await?;
+        for (node, _) in &cleaned {
+            slots::clean(tx, visit.id, *node).await?;
+        }
+        slots::quarantine(tx, visit.id, reason).await?;
+        visits::need_attention(tx, visit.id, reason).await?;
+        transition::<Lifecycle>(tx, visit.row(), Event::CleaningFailed, reason).await?;
+        tracing::error!(allocation = %visit.id, reason, "an allocation could not be cleaned: see docs/runbooks/release-failed.md");
+        super::capacity_changed(tx).await?;
+        Ok(Next::Done)
+    }
+}

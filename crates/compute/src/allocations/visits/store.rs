@@ -1,0 +1,390 @@
+//! The rows that a visit reads and writes.
+
+use std::time::Duration;
+
+use contract::{
+    Timestamp,
+    id::{AllocationId, NodeId},
+    skus::{Shape, SkuLimits},
+};
+use kernel::Tx;
+use planner::{Ask, NodeKey, OrganizationKey, SameFabric, SkuShape};
+use protocol::Done;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use super::{Parent, Request, StopLimit, Visit};
+use crate::placement::{
+    reservations,
+    slots::{self, Held},
+};
+use fleet::{nodes, tasks};
+use platform::policies::{Here, Place, keys, keys::minutes};
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Uuid,
+    project_id: Uuid,
+    organization_state: String,
+    project_state: String,
+    state: String,
+    version: i64,
+    gpus: i32,
+    nodes: i32,
+    region: Option<String>,
+    same_fabric: bool,
+    apart: Option<String>,
+    login: String,
+    failure: Option<String>,
+    attempts: i32,
+    needs_attention: bool,
+    lease_ends_at: Option<jiff_sqlx::Timestamp>,
+    lease_minutes: Option<i32>,
+    is_lease_told: bool,
+    stopped_from: jiff_sqlx::Timestamp,
+    stop_notified_for: Option<jiff_sqlx::Timestamp>,
+    now: jiff_sqlx::Timestamp,
+    state_since: jiff_sqlx::Timestamp,
+    shape: String,
+    limits: Json<SkuLimits>,
+    gpu_model: Option<String>,
+    gpu_counts: Vec<i32>,
+    numa_bound: bool,
+    is_waiting: bool,
+    is_reserved: bool,
+    age_s: f64,
+}
+
+async fn row(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Row>> {
+    sqlx::query_as(
+        "SELECT a.id, a.organization_id, a.project_id, o.state AS organization_state, j.state AS project_state, a.state, a.version, a.gpus, a.nodes, r.name AS region, a.same_fabric, a.apart,
+                a.login, a.failure, a.attempts, a.needs_attention, a.lease_ends_at,
+                a.lease_minutes, a.lease_told_for IS NOT DISTINCT FROM a.lease_ends_at AS is_lease_told,
+                greatest(coalesce(a.stopped_since, a.state_since), o.state_since) AS stopped_from, a.stop_notified_for, app_now() AS now, a.state_since,
+                s.shape, s.limits, s.gpu_model, s.gpu_counts, s.numa_bound, a.reason IS NOT NULL AS is_waiting, a.reserved_at IS NOT NULL AS is_reserved,
+                extract(epoch FROM app_now() - a.created_at)::float8 AS age_s
+         FROM allocations a JOIN organizations o ON o.id = a.organization_id JOIN projects j ON j.id = a.project_id
+         JOIN skus s ON s.id = a.sku_id LEFT JOIN regions r ON r.id = a.region_id WHERE a.id = $1",
+    )
+    .bind(id)
+    .fetch_optional(tx.conn())
+    .await
+}
+
+/// What a waiting one asks for.
+pub async fn request(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Request>> {
+    let Some(row) = row(tx, id.uuid()).await? else { return Ok(None) };
+    let shape = platform::rows::known(&row.shape)?;
+    wish(tx, &row, shape).await.map(Some)
+}
+
+pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visit>> {
+    let Some(row) = row(tx, id).await? else { return Ok(None) };
+    let mut visit = Visit {
+        id: row.id.into(),
+        organization: row.organization_id.into(),
+        project: row.project_id.into(),
+        parent: Parent::of(platform::rows::known(&row.organization_state)?, platform::rows::known(&row.project_state)?),
+        state: platform::rows::known(&row.state)?,
+        version: row.version,
+        login: row.login.clone(),
+        shape: platform::rows::known(&row.shape)?,
+        limits: row.limits.0,
+        failure: row.failure.clone(),
+        attempts: row.attempts,
+        needs_attention: row.needs_attention,
+        lease_ends_at: row.lease_ends_at.map(|it| it.to_jiff()),
+        lease: row.lease_minutes.map(|it| minutes(u64::try_from(it).unwrap_or(0))),
+        is_lease_told: row.is_lease_told,
+        stop_limit: None,
+        now: row.now.to_jiff(),
+        since: row.state_since.to_jiff(),
+        hosts: Vec::new(),
+        held: Vec::new(),
+        orders: Vec::new(),
+        request: None,
+        is_reserved: row.is_reserved,
+    };
+    let place = Place { organization: row.organization_id, project: row.project_id };
+    if row.state == "stopped" {
+        let hours = Here { tx, place }.number(keys::STOPPED_HOURS).await?;
+        let since = row.stopped_from.to_jiff();
+        let is_notified = row.stop_notified_for.is_some_and(|it| it.to_jiff() == since);
+        visit.stop_limit = Some(StopLimit { since, ends_at: since + keys::hours(hours), hours, is_notified });
+    }
+    match row.state.as_str() {
+        // Nothing is placed for one whose organization or project is not active.
+        "requested" if visit.parent != Parent::Active => (),
+        "requested" => {
+            let mut request = wish(tx, &row, visit.shape).await?;
+            if row.is_reserved {
+                request.kept = reservations::kept(tx, visit.id).await?;
+            }
+            visit.request = Some(request);
+        }
+        "released" | "failed" => (),
+        _ => {
+            visit.held = slots::held(tx, visit.id).await?;
+            visit.orders = tasks::latest(tx, kind, id).await?;
+            if row.state == "release_failed" {
+                visit.hosts = nodes::presence(tx, &visit.nodes()).await?;
+            }
+        }
+    }
+    Ok(Some(visit))
+}
+
+async fn wish(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Request> {
+    let (behind, others, elders): (i64, i64, i64) = sqlx::query_as(
+        "SELECT count(*) FILTER (WHERE other.organization_id = own.organization_id AND (other.created_at, other.id) < (own.created_at, own.id)),
+                count(*) FILTER (WHERE other.organization_id <> own.organization_id),
+                count(*) FILTER (WHERE (other.created_at, other.id) < (own.created_at, own.id))
+         FROM allocations other JOIN allocations own ON own.id = $1
+         WHERE other.state = 'requested' AND other.sku_id = own.sku_id
+           AND other.region_id IS NOT DISTINCT FROM own.region_id AND other.reason IS NOT NULL AND other.could_run",
+    )
+    .bind(row.id)
+    .fetch_one(tx.conn())
+    .await?;
+    let ahead = if others > 0 && behind == 0 { ahead(tx, row).await? } else { Vec::new() };
+    let ask = ask_of(tx, row, shape).await?;
+    Ok(Request {
+        ask,
+        behind: u32::try_from(behind).unwrap_or(u32::MAX),
+        is_eldest: elders == 0,
+        kept: Vec::new(),
+        leases: None,
+        is_waiting: row.is_waiting,
+        age: Duration::from_secs_f64(row.age_s.max(0.0)),
+        ahead,
+    })
+}
+
+/// What the oldest waiting requests of other organizations for the same ask
+/// for, where the organization holds less, or as much and asked earlier.
+async fn ahead(tx: &mut Tx, own: &Row) -> sqlx::Result<Vec<Ask>> {
+    // bound: each is planned for; who is further back finds these gone before
+    const MOST: i64 = 8;
+    let heads: Vec<Uuid> = sqlx::query_scalar(
+        "WITH heads AS (
+           SELECT DISTINCT ON (other.organization_id) other.id, other.organization_id, other.created_at
+           FROM allocations other JOIN allocations own ON own.id = $1
+           WHERE other.state = 'requested' AND other.sku_id = own.sku_id
+             AND other.region_id IS NOT DISTINCT FROM own.region_id
+             AND ((other.reason IS NOT NULL AND other.could_run) OR other.id = own.id)
+           ORDER BY other.organization_id, other.created_at, other.id),
+         turns AS (
+           SELECT heads.*, (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held WHERE held.organization_id = heads.organization_id
+             AND held.state <> 'requested' AND counts_against_limits(held.state, held.alive_until)) AS holds FROM heads)
+         SELECT turns.id FROM turns JOIN turns mine ON mine.id = $1
+         WHERE (turns.holds, turns.created_at, turns.id) < (mine.holds, mine.created_at, mine.id)
+         ORDER BY turns.holds, turns.created_at, turns.id LIMIT $2",
+    )
+    .bind(own.id)
+    .bind(MOST)
+    .fetch_all(tx.conn())
+    .await?;
+    let mut asks = Vec::with_capacity(heads.len());
+    for head in heads {
+        if let Some(row) = row(tx, head).await? {
+            let shape = platform::rows::known(&row.shape)?;
+            asks.push(ask_of(tx, &row, shape).await?);
+        }
+    }
+    Ok(asks)
+}
+
+async fn ask_of(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Ask> {
+    let avoid: Vec<Uuid> = match &row.apart {
+        None => Vec::new(),
+        Some(word) => {
+            sqlx::query_scalar(
+                "SELECT DISTINCT p.node_id FROM allocation_parts p JOIN allocations a ON a.id = p.allocation_id
+                 WHERE a.project_id = $1 AND a.apart = $2 AND a.id <> $3 AND a.state NOT IN ('released', 'failed')",
+            )
+            .bind(row.project_id)
+            .bind(word)
+            .bind(row.id)
+            .fetch_all(tx.conn())
+            .await?
+        }
+    };
+    Ok(ask(row, shape, avoid))
+}
+
+fn ask(row: &Row, shape: Shape, avoid: Vec<Uuid>) -> Ask {
+    let shape = match shape {
+        Shape::Baremetal => planner::Shape::Baremetal,
+        Shape::GpuSlice => planner::Shape::GpuSlice,
+        // The profile is the model's name until SKUs carry it apart.
+        Shape::MigSlice => planner::Shape::MigSlice { profile: row.gpu_model.as_deref().unwrap_or_default().into() },
+        Shape::Container => planner::Shape::Container,
+    };
+    let sku = SkuShape {
+        model: row.gpu_model.as_deref().map(Into::into),
+        min_memory_bytes: 0,
+        numa_bound: row.numa_bound,
+        shape,
+    };
+    let count = |number: i32| u32::try_from(number).unwrap_or(0);
+    let mut ask = Ask::new(OrganizationKey(row.organization_id.as_u128()), sku, count(row.gpus));
+    ask.nodes = count(row.nodes);
+    ask.region = row.region.as_deref().map(Into::into);
+    ask.same_fabric = if row.same_fabric { SameFabric::Required } else { SameFabric::Preferred };
+    ask.anti_affinity = avoid.into_iter().map(|it| NodeKey(it.as_u128())).collect();
+    ask.allowed_gpus = row.gpu_counts.iter().map(|it| count(*it)).collect();
+    ask
+}
+
+/// Says what it waits for, and whether it could run at all. Whether that holds
+/// up those behind it no longer.
+pub async fn wait(tx: &mut Tx, id: AllocationId, reason: &str, could_run: bool) -> sqlx::Result<bool> {
+    let steps_aside: Option<bool> = sqlx::query_scalar(
+        "WITH was AS (SELECT could_run FROM allocations WHERE id = $1)
+         UPDATE allocations SET reason = left($2, 500), could_run = $3
+         WHERE id = $1 AND (reason IS DISTINCT FROM left($2, 500) OR could_run <> $3)
+         RETURNING (SELECT could_run FROM was) AND NOT $3",
+    )
+    .bind(id.uuid())
+    .bind(reason)
+    .bind(could_run)
+    .fetch_optional(tx.conn())
+    .await?;
+    Ok(steps_aside.unwrap_or(false))
+}
+
+/// Writes down where it is.
+pub async fn keep_parts(tx: &mut Tx, visit: &Visit, held: &[Held]) -> sqlx::Result<()> {
+    let nodes: Vec<Uuid> = held.iter().map(|it| it.node.uuid()).collect();
+    let gpus: Vec<String> = held.iter().map(|it| it.gpu_uuid.clone()).collect();
+    let slots: Vec<Uuid> = held.iter().map(|it| it.slot.uuid()).collect();
+    sqlx::query(
+        "INSERT INTO allocation_parts (organization_id, allocation_id, node_id, host, gpus, slots)
+         SELECT $1, $2, node_id, n.name, array_agg(gpu ORDER BY place), array_agg(slot ORDER BY place)
+         FROM unnest($3::uuid[], $4::text[], $5::uuid[]) WITH ORDINALITY AS taken (node_id, gpu, slot, place)
+         JOIN nodes n ON n.id = node_id GROUP BY node_id, n.name",
+    )
+    .bind(visit.organization.uuid())
+    .bind(visit.id.uuid())
+    .bind(nodes)
+    .bind(gpus)
+    .bind(slots)
+    .execute(tx.conn())
+    .await?;
+    Ok(())
+}
+
+/// Forgets what it waited for.
+pub async fn placed(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET reason = NULL, attempts = 0 WHERE id = $1")
+        .bind(id.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Counts one more try, and says why. What is stopped says why it is stopped instead.
+pub async fn attempt(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
+    let statement = "UPDATE allocations SET attempts = attempts + 1,
+        reason = CASE WHEN state = 'stopping' THEN reason ELSE left($2, 500) END WHERE id = $1";
+    sqlx::query(statement).bind(id.uuid()).bind(reason).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Starts its time: the lease counts from here. Answers how long it lasts, if not for ever.
+pub async fn activate(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Duration>> {
+    let left: Option<f64> = sqlx::query_scalar(
+        "UPDATE allocations SET active_at = coalesce(active_at, app_now()), reason = NULL, attempts = 0,
+           lease_ends_at = coalesce(lease_ends_at, app_now() + make_interval(mins => lease_minutes)) WHERE id = $1
+         RETURNING extract(epoch FROM lease_ends_at - app_now())::float8",
+    )
+    .bind(id.uuid())
+    .fetch_one(tx.conn())
+    .await?;
+    Ok(left.map(|it| Duration::from_secs_f64(it.max(0.0))))
+}
+
+/// Notes that its project was told of the end of its lease.
+pub async fn lease_told(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET lease_told_for = lease_ends_at WHERE id = $1")
+        .bind(id.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Notes that its requester was notified that it gives up its slots, counted from that moment.
+pub async fn stop_notified(tx: &mut Tx, id: AllocationId, since: Timestamp) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET stop_notified_for = $2 WHERE id = $1")
+        .bind(id.uuid())
+        .bind(kernel::clock::bind(since))
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Ends its time.
+pub async fn finish(tx: &mut Tx, id: AllocationId, reason: Option<&str>) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET ended_at = app_now(), reason = coalesce(left($2, 500), reason), needs_attention = false WHERE id = $1")
+        .bind(id.uuid())
+        .bind(reason)
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+pub async fn need_attention(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET needs_attention = true, reason = left($2, 500) WHERE id = $1")
+        .bind(id.uuid())
+        .bind(reason)
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Its hosts have the keys of now: nothing is left to say.
+pub async fn keys_written(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET needs_attention = false, attempts = 0, reason = NULL WHERE id = $1")
+        .bind(id.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Begins to count tries again.
+pub async fn forgive(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET attempts = 0 WHERE id = $1").bind(id.uuid()).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Nobody has to look any longer.
+pub async fn attended(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET needs_attention = false, attempts = 0 WHERE id = $1")
+        .bind(id.uuid())
+        .execute(tx.conn())
+        .await?;
+    Ok(())
+}
+
+/// Keeps a host's proof or evidence, and the last stage that it finished.
+pub async fn note_done(tx: &mut Tx, id: AllocationId, done: &[(NodeId, Done)]) -> sqlx::Result<()> {
+    for (node, done) in done {
+        let (column, stages) = match done {
+            Done::Proof { stages, .. } => ("proof", stages),
+            Done::Evidence { stages, .. } => ("evidence", stages),
+            Done::Keys { .. } | Done::Updated { .. } => continue,
+        };
+        let statement = format!(
+            "UPDATE allocation_parts SET {column} = $3, stage = coalesce($4, stage) WHERE allocation_id = $1 AND node_id = $2"
+        );
+        sqlx::query(sqlx::AssertSqlSafe(statement))
+            .bind(id.uuid())
+            .bind(node.uuid())
+            .bind(Json(done))
+            .bind(stages.last().map(|it| it.name.as_str()))
+            .execute(tx.conn())
+            .await?;
+    }
+    Ok(())
+}

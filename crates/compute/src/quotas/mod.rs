@@ -1,0 +1,15 @@
+//! Quotas: how many GPUs of a SKU an organization may hold at once. Who asks
+//! for GPUs is held to them elsewhere; they are set and read here.
+
+mod routes;
+mod store;
+
+pub use store::limit;
+
+use crate::ComputeArea;
+use kernel::machine::ParentEnd;
+use platform::registry::Registry;
+
+pub fn register(registry: &mut Registry<ComputeArea>) {
+    registry.table("quotas", ParentEnd::Stays("settings of what is not used any more"));
+}

@@ -1,5 +1,0 @@
-//! Capacity: how many GPUs or whole nodes there are for a SKU in a region, and what
-//! became of them. Numbers only: on which host they are, and who holds them, is for staff.
-
-mod routes;
-mod store;

@@ -1,7 +1,0 @@
-//! Pools: groups of nodes of one region that come from one provider and are
-//! cleaned in one way.
-
-mod routes;
-mod store;
-
-pub use store::{Inserted, get, insert as add, list};

@@ -1,8 +1,0 @@
-//! Prices: what a GPU of a SKU costs. Rows are only ever added; which one
-//! applies at a time is decided by `in_force`.
-
-mod routes;
-mod store;
-
-pub use routes::set_late;
-pub use store::{currencies, in_force, insert as add, is_used};

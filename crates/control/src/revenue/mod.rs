@@ -1,5 +1,0 @@
-//! What the platform earned, and how much of what is there was sold. It reads
-//! the books, usage and nodes, and writes nothing.
-
-mod routes;
-mod store;

@@ -1,7 +1,0 @@
-//! SKUs: the shapes of capacity on offer. One that is off offer stays, because
-//! allocations and prices refer to it.
-
-mod routes;
-mod store;
-
-pub use store::{by_name, get, insert as add, lock};

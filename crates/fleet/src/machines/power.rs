@@ -1,0 +1,132 @@
+//! The power of machines: whether what an operator wants of it may be, and
+//! asking MAAS for it. A machine's state does not follow from its power.
+
+use contract::{
+    Word,
+    machines::{MachinePowerAction, MachineState},
+};
+
+use crate::nodes::Occupancy;
+use platform::ports::metal::{MetalError, MetalProvider, Power};
+
+/// What an operator wants done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wish {
+    pub action: MachinePowerAction,
+    /// Also under somebody's allocation.
+    pub is_forced: bool,
+}
+
+/// What came of a wish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Powered {
+    pub power: Option<Power>,
+    pub trouble: Option<String>,
+    /// Whether it is answered; otherwise it is tried again.
+    pub is_over: bool,
+}
+
+/// Why a wish cannot be granted, if it cannot.
+pub fn refusal(state: MachineState, wish: Wish, node: Option<Occupancy>) -> Option<String> {
+    use MachinePowerAction::{Off, On, Query};
+    let why = match (state, wish.action) {
+        (MachineState::Retired, On | Off | Query) => {
+            "the machine is retired; `gpuaas machines retry` takes it back".to_owned()
+        }
+        (_, Query) => return None,
+        (MachineState::Discovered | MachineState::Erased, On | Off) => {
+            "nothing of the machine is held; in MAAS its power is somebody else's".to_owned()
+        }
+        (MachineState::Acquiring | MachineState::Deploying | MachineState::Releasing, On | Off) => {
+            format!("the machine is {state} and MAAS itself drives its power; wait until that is over")
+        }
+        (MachineState::Enrolling, Off) => {
+            "the agent of the machine is about to enroll; `gpuaas machines retire` gives the machine back".to_owned()
+        }
+        (MachineState::Enrolling | MachineState::InService | MachineState::Failed, On) => return None,
+        (MachineState::InService | MachineState::Failed, Off) => return under_work(wish, node),
+    };
+    Some(why)
+}
+
+fn under_work(wish: Wish, node: Option<Occupancy>) -> Option<String> {
+    let node = node.filter(|_| !wish.is_forced)?;
+    if node.held > 0 {
+        return Some(format!(
+            "allocations hold {} slots of its node; drain the node first, or force it and they are lost",
+            node.held
+        ));
+    }
+    node.takes_work.then(|| "its node takes new work; cordon or drain the node first, or force it".to_owned())
+}
+
+/// Asks MAAS. What passes is tried again, what does not is told.
+pub async fn carry_out(metal: &dyn MetalProvider, system_id: &str, action: MachinePowerAction) -> Powered {
+    let ordered = match action {
+        MachinePowerAction::On => metal.power_on(system_id).await,
+        MachinePowerAction::Off => metal.power_off(system_id).await,
+        MachinePowerAction::Query => Ok(()),
+    };
+    let outcome = match ordered {
+        Ok(()) => metal.power(system_id).await,
+        Err(error) => Err(error),
+    };
+    match outcome {
+        Ok(power) => Powered { power: Some(power), trouble: None, is_over: true },
+        Err(error) => {
+            let is_over = is_final(&error);
+            let trouble = Some(format!("power {}: {error}", action.as_str()));
+            Powered { power: None, trouble, is_over }
+        }
+    }
+}
+
+fn is_final(error: &MetalError) -> bool {
+    match error {
+        MetalError::NotFound
+        | MetalError::Conflict { .. }
+        | MetalError::BadRequest { .. }
+        | MetalError::Forbidden { .. }
+        | MetalError::Unexpected { .. } => true,
+        MetalError::BadAccess(_)
+        | MetalError::Unreachable(_)
+        | MetalError::TimedOut
+        | MetalError::WrongKey
+        | MetalError::Busy { .. }
+        | MetalError::TooLarge { .. }
+        | MetalError::Malformed(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFF: Wish = Wish { action: MachinePowerAction::Off, is_forced: false };
+    const ON: Wish = Wish { action: MachinePowerAction::On, is_forced: false };
+    const QUERY: Wish = Wish { action: MachinePowerAction::Query, is_forced: false };
+
+    #[test]
+    fn power_goes_off_under_nobody_unless_it_is_forced() {
+        let off = |held, takes_work, is_forced| {
+            let node = Some(Occupancy { held, takes_work });
+            refusal(MachineState::InService, Wish { is_forced, ..OFF }, node)
+        };
+        assert!(off(2, false, false).is_some_and(|it| it.contains("2 slots")));
+        assert!(off(0, true, false).is_some_and(|it| it.contains("cordon")));
+        assert_eq!(off(0, false, false), None);
+        assert_eq!(off(2, true, true), None);
+        assert_eq!(refusal(MachineState::Failed, OFF, None), None);
+    }
+
+    #[test]
+    fn what_is_not_held_or_is_under_way_is_left_alone_and_may_be_asked_about() {
+        use MachineState::{Acquiring, Deploying, Discovered, Enrolling, Erased, Releasing, Retired};
+        for state in [Discovered, Erased, Acquiring, Deploying, Releasing] {
+            assert!(refusal(state, ON, None).is_some() && refusal(state, OFF, None).is_some(), "{state}");
+            assert_eq!(refusal(state, QUERY, None), None, "{state}");
+        }
+        assert!(refusal(Enrolling, OFF, None).is_some() && refusal(Enrolling, ON, None).is_none());
+        assert!(refusal(Retired, QUERY, None).is_some());
+    }
+}

@@ -1,0 +1,228 @@
+//! What is observed of nodes, kept apart from their state: what hosts report
+//! of themselves, whether it can be true, and who has gone silent.
+
+use std::time::Duration;
+
+use contract::{
+    id::NodeId,
+    nodes::{NodeHealth, NodeHealthChanged},
+};
+use kernel::{
+    Tx, clock,
+    machine::{Machine, TransitionError, transition},
+};
+use protocol::{HealthEvent, HealthKind, Inventory, limits::bounded_text};
+
+use super::occupants::{self, LossError, Occupants};
+use super::{
+    changes,
+    inventory::{self, Lie},
+    lifecycle::{Event, Lifecycle},
+    store::{
+        self, Known,
+        heartbeats::{self, Heartbeat},
+        slots,
+    },
+};
+use platform::events::emit;
+
+/// What came of a reported inventory.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Judged {
+    Believed,
+    /// Nothing of it was taken over; the node is marked until a person acts.
+    Lying(Lie),
+    NoSuchNode,
+}
+
+/// Takes over what a host says it is made of, if that can be true.
+pub async fn report_inventory(tx: &mut Tx, node: NodeId, reported: &Inventory) -> Result<Judged, TransitionError> {
+    let Some(known) = store::lock(tx, node).await? else { return Ok(Judged::NoSuchNode) };
+    let before = slots::known(tx, node).await?;
+    let mut lie = inventory::judge(&before, known.state, reported).err();
+    if lie.is_none() {
+        lie = slots::elsewhere(tx, Some(node), reported).await?.map(|uuid| Lie::Elsewhere { uuid });
+    }
+    if let Some(lie) = lie {
+        mark(tx, node, NodeHealth::Lying, Some(&lie.to_string())).await?;
+        return Ok(Judged::Lying(lie));
+    }
+    changes::write_inventory(tx, node, reported).await?;
+    // Whoever lied stays marked until a person took the node out of service.
+    let is_sticky = known.health == NodeHealth::Lying && !inventory::may_change(known.state);
+    if !is_sticky {
+        let (health, reason) = from_trouble(known.trouble.as_deref());
+        mark(tx, node, health, reason).await?;
+    }
+    if known.health == NodeHealth::Silent {
+        changes::wipe_if_abandoned(tx, node).await?;
+    }
+    changes::first_word(tx, &known).await?;
+    Ok(Judged::Believed)
+}
+
+/// Takes over what a host noticed about itself. What is fatal takes the GPU
+/// off offer and marks the node until the host says that it recovered.
+pub async fn report_health(tx: &mut Tx, node: NodeId, events: &[HealthEvent]) -> sqlx::Result<()> {
+    let Some(known) = store::lock(tx, node).await? else { return Ok(()) };
+    let mut trouble = known.trouble.clone();
+    for event in events {
+        metrics::counter!("gpuaas_node_health_events_total", "kind" => kind(event.kind), "fatal" => if event.fatal { "true" } else { "false" })
+            .increment(1);
+        if event.kind == HealthKind::Recovered {
+            let is_about = |text: &String| event.gpu.as_ref().is_none_or(|gpu| text.starts_with(&about(gpu)));
+            trouble = trouble.filter(|it| !is_about(it));
+        } else if event.fatal {
+            let text = describe(event);
+            if let Some(gpu) = &event.gpu {
+                let changed = slots::quarantine(tx, node, gpu, &text).await?;
+                changes::tell(tx, node, changed);
+            }
+            trouble = Some(text);
+        }
+    }
+    if trouble == known.trouble {
+        return Ok(());
+    }
+    store::set_trouble(tx, node, trouble.as_deref()).await?;
+    match known.health {
+        NodeHealth::Lying => Ok(()),
+        NodeHealth::Unknown | NodeHealth::Ok | NodeHealth::Degraded | NodeHealth::Silent => {
+            let (health, reason) = from_trouble(trouble.as_deref());
+            mark(tx, node, health, reason).await?;
+            if known.health == NodeHealth::Silent {
+                changes::wipe_if_abandoned(tx, node).await.map_err(not_moved)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Marks a node that claimed what cannot be true: nothing is placed there until a person acts.
+pub async fn caught_lying(tx: &mut Tx, node: NodeId, lie: &str) -> sqlx::Result<()> {
+    if store::lock(tx, node).await?.is_some() {
+        tracing::warn!(%node, lie, "a host reported what cannot be true");
+        mark(tx, node, NodeHealth::Lying, Some(lie)).await?;
+    }
+    Ok(())
+}
+
+/// Marks a node that can no longer be heard: its certificates were revoked.
+/// Nothing is placed there before what is on the host now has spoken.
+pub async fn shut_out(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
+    match store::lock(tx, node).await? {
+        Some(known) if known.health != NodeHealth::Lying => {
+            let reason = "its certificates were revoked; install it anew, enroll it, and attest that it was wiped";
+            mark(tx, node, NodeHealth::Unknown, Some(reason)).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes that nodes were heard; who was silent no longer is. What they had not
+/// cleaned is asked for again, and what was given up on them is wiped.
+pub async fn heard(tx: &mut Tx, beats: &[Heartbeat]) -> sqlx::Result<()> {
+    // bound: a pause in which an order may have gone unanswered; asking once too often does no harm
+    const PAUSE: Duration = Duration::from_secs(60);
+    // One that lies is never marked as silent, and one that reported something no longer is.
+    let mut back = heartbeats::quiet(tx, beats, PAUSE).await?;
+    heartbeats::write(tx, beats).await?;
+    let revived = heartbeats::revive(tx, beats).await?;
+    for (id, ..) in &revived {
+        changes::wipe_if_abandoned(tx, (*id).into()).await.map_err(not_moved)?;
+        back.push((*id).into());
+    }
+    if !back.is_empty() {
+        tx.hook::<dyn Occupants>().hosts_are_back(tx, &back).await?;
+    }
+    if !revived.is_empty() {
+        occupants::capacity_changed(tx).await?;
+    }
+    tell(tx, revived)
+}
+
+/// Nobody else moves a node that is locked.
+fn not_moved(error: TransitionError) -> sqlx::Error {
+    match error {
+        TransitionError::Database(error) => error,
+        error => sqlx::Error::Protocol(error.to_string()),
+    }
+}
+
+/// Marks the nodes that were not heard for too long; how many.
+pub async fn judge_silence(tx: &mut Tx, after: Duration) -> sqlx::Result<usize> {
+    let silent = heartbeats::silence(tx, after).await?;
+    let count = silent.len();
+    tell(tx, silent)?;
+    Ok(count)
+}
+
+/// Gives up the nodes that were not heard for too long, and what is on them; how many.
+pub async fn give_up_lost(tx: &mut Tx, after: Duration) -> Result<usize, LossError> {
+    // bound: the rest is found at the next look
+    const AT_ONCE: i64 = 16;
+    let lost = heartbeats::lost(tx, after, AT_ONCE).await?;
+    for node in &lost {
+        let Some(known) = store::lock(tx, *node).await? else { continue };
+        give_up(tx, &known, "the node has been silent for too long").await?;
+    }
+    Ok(lost.len())
+}
+
+/// Gives up one node: it has failed, and what is on it ended when it was last heard.
+/// The only way to `failed`.
+pub async fn give_up(tx: &mut Tx, known: &Known, reason: &str) -> Result<(), LossError> {
+    if Lifecycle::next(known.state, Event::Failed).is_some() {
+        transition::<Lifecycle>(tx, known.versioned(), Event::Failed, reason).await?;
+    }
+    // One that was never heard proved nothing; then the moment of its loss has to do.
+    let last_heard = match heartbeats::last(tx, known.id).await? {
+        Some(at) => at,
+        None => clock::now(tx).await?,
+    };
+    tx.hook::<dyn Occupants>().node_lost(tx, known.id, last_heard, reason).await
+}
+
+fn tell(tx: &mut Tx, changed: Vec<heartbeats::Changed>) -> sqlx::Result<()> {
+    for (id, health, reason) in changed {
+        let id = NodeId::from(id);
+        emit(tx, None, id, &NodeHealthChanged { id, health: platform::rows::word(&health)?, reason });
+    }
+    Ok(())
+}
+
+async fn mark(tx: &mut Tx, node: NodeId, health: NodeHealth, reason: Option<&str>) -> sqlx::Result<()> {
+    if store::set_health(tx, node, health, reason).await? {
+        let reason = reason.map(str::to_owned);
+        emit(tx, None, node, &NodeHealthChanged { id: node, health: health.into(), reason });
+        if health == NodeHealth::Ok {
+            occupants::capacity_changed(tx).await?;
+        }
+    }
+    Ok(())
+}
+
+fn from_trouble(trouble: Option<&str>) -> (NodeHealth, Option<&str>) {
+    (if trouble.is_some() { NodeHealth::Degraded } else { NodeHealth::Ok }, trouble)
+}
+
+fn about(gpu: &str) -> String {
+    format!("GPU {gpu}: ")
+}
+
+fn describe(event: &HealthEvent) -> String {
+    let place = event.gpu.as_deref().map(about).unwrap_or_default();
+    let code = event.code.map(|it| format!(" {it}")).unwrap_or_default();
+    bounded_text(format!("{place}{}{code}: {}", kind(event.kind), event.detail))
+}
+
+fn kind(kind: HealthKind) -> &'static str {
+    match kind {
+        HealthKind::Xid => "xid",
+        HealthKind::Ecc => "ecc",
+        HealthKind::GpuLost => "gpu_lost",
+        HealthKind::Driver => "driver",
+        HealthKind::Disk => "disk",
+        HealthKind::Recovered => "recovered",
+    }
+}

@@ -1,0 +1,23 @@
+//! Providers: the MAAS servers that supply bare machines to pools. Which of
+//! their machines are used, and how each is handed over, is for `machines`.
+
+pub mod lifecycle;
+mod reconcile;
+mod routes;
+mod store;
+
+pub use reconcile::ProviderReconciler;
+pub use store::{API_KEYS, Supply, supply};
+
+use crate::FleetArea;
+use platform::registry::Registry;
+
+pub fn register(registry: &mut Registry<FleetArea>) {
+    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.reconciler(|area: &FleetArea| ProviderReconciler {
+        connector: area.metal.clone(),
+        keyring: area.keyring.clone(),
+        policies: area.policies.clone(),
+    });
+    registry.secret(&API_KEYS);
+}

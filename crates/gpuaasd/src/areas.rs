@@ -1,0 +1,127 @@
+//! The areas of the control plane: what each registers, and the hooks between them.
+//! A new area is added here and in `app.rs`, and nowhere else.
+
+use std::sync::Arc;
+
+use access::access_sessions::SessionHooks;
+use compute::allocations::AllocationHooks;
+use fleet::{gateways::CarriedSessions, nodes::Occupants};
+use kernel::{
+    Access, Db, Tx,
+    hooks::Hooks,
+    machine::{LifecycleInfo, ParentEnd},
+};
+use money::wallets::{MoneyHooks, Spenders};
+use people::{
+    notifications::Refunds,
+    projects::{Resident, Residents},
+    users::InsideSessions,
+};
+use platform::{
+    policies::Reactions,
+    registry::{Bound, Declared},
+};
+
+use crate::app::App;
+
+/// What is inside projects and must end before they are deleted.
+pub fn residents() -> Vec<Arc<dyn Resident>> {
+    vec![Arc::new(AllocationHooks)]
+}
+
+/// What lower areas ask of higher ones in their own transactions.
+pub fn hooks() -> Hooks {
+    Hooks::default()
+        .with::<dyn Reactions>(Arc::new(MoneyHooks))
+        .with::<dyn Refunds>(Arc::new(MoneyHooks))
+        .with::<dyn InsideSessions>(Arc::new(SessionHooks))
+        .with::<dyn CarriedSessions>(Arc::new(SessionHooks))
+        .with::<dyn Occupants>(Arc::new(AllocationHooks))
+        .with::<dyn Spenders>(Arc::new(AllocationHooks))
+        .with::<Residents>(Arc::new(Residents(residents())))
+}
+
+/// What every resource of every area declares.
+pub fn declared() -> Declared {
+    let mut all = Declared::default();
+    let areas = [
+        platform::registry().declared,
+        people::registry().declared,
+        fleet::registry().declared,
+        money::registry().declared,
+        compute::registry().declared,
+        access::registry().declared,
+    ];
+    for area in areas {
+        all.lifecycles.extend(area.lifecycles);
+        all.tables.extend(area.tables);
+        all.gauges.extend(area.gauges);
+        all.secrets.extend(area.secrets);
+        all.kinds.extend(area.kinds);
+    }
+    all
+}
+
+pub fn lifecycles() -> Vec<LifecycleInfo> {
+    declared().lifecycles
+}
+
+/// What the end of a project or an organization does to everything that belongs
+/// to it, by table.
+pub fn parent_ends() -> Vec<(&'static str, ParentEnd)> {
+    let Declared { lifecycles, mut tables, .. } = declared();
+    tables.extend(lifecycles.iter().map(|it| (it.table, it.parent_end)));
+    tables
+}
+
+/// Writes every lifecycle's legal moves into the database's guard.
+pub async fn teach_lifecycles(db: &Db) -> sqlx::Result<()> {
+    let mut tx = Tx::system(db, "lifecycles", Access::Write).await?;
+    for lifecycle in lifecycles() {
+        lifecycle.teach(&mut tx).await?;
+    }
+    tx.commit().await
+}
+
+/// What the areas registered, with their contexts.
+pub fn bound(app: &App) -> Vec<Bound> {
+    let platform = &app.platform;
+    vec![
+        platform::registry().bind(platform.clone(), platform),
+        people::registry().bind(app.people.clone(), platform),
+        fleet::registry().bind(app.fleet.clone(), platform),
+        money::registry().bind(app.money.clone(), platform),
+        compute::registry().bind(app.compute.clone(), platform),
+        access::registry().bind(app.access.clone(), platform),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residents_of_projects_are_the_tables_that_end_first() {
+        let first = parent_ends().into_iter().filter(|(_, end)| *end == ParentEnd::EndsFirst).map(|(table, _)| table);
+        let residents = residents();
+        assert_eq!(first.collect::<Vec<_>>(), residents.iter().map(|it| it.table()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn table_is_declared_once() {
+        let mut tables: Vec<&str> = parent_ends().into_iter().map(|(table, _)| table).collect();
+        let all = tables.len();
+        tables.sort_unstable();
+        tables.dedup();
+        assert_eq!(tables.len(), all);
+    }
+
+    #[test]
+    fn kinds_of_work_are_registered_once() {
+        let mut kinds = declared().kinds;
+        let all = kinds.len();
+        kinds.sort_unstable();
+        kinds.dedup();
+        assert_eq!(kinds.len(), all);
+    }
+}

@@ -1,0 +1,23 @@
+//! Budgets: what projects may use in a period. What was used is computed from
+//! the marks of usage, and what was asked for from the allocations themselves,
+//! so that nothing here can disagree with the ledger.
+
+mod check;
+mod explain;
+mod period;
+mod reconcile;
+mod routes;
+mod store;
+
+pub use check::{Asked, BudgetError, check};
+pub use reconcile::BudgetReconciler;
+
+use crate::MoneyArea;
+use kernel::machine::ParentEnd;
+use platform::registry::Registry;
+
+pub fn register(registry: &mut Registry<MoneyArea>) {
+    registry.table("budgets", ParentEnd::Stays("a project that is deleted spends nothing"));
+    registry.table("budget_notices", ParentEnd::Stays("a project that is deleted spends nothing"));
+    registry.reconciler(|_| BudgetReconciler);
+}

@@ -1,0 +1,99 @@
+//! Where Stripe tells that something happened. The body is taken as it came,
+//! because its signature covers its bytes; it is checked, written down that it
+//! came, and answered. What it means is found out later, by asking Stripe.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use contract::Code;
+use http::{HeaderMap, StatusCode};
+use kernel::{Access, Tx, work};
+
+use super::{
+    events::KIND,
+    provider,
+    store::{self, NewEvent},
+};
+use crate::MoneyArea;
+use platform::{
+    http::{Arrival, Failure, Trouble, Unread, collect, render},
+    policies::keys,
+    ports::payments::{EventError, ProviderEvent},
+};
+
+const PATH: &str = "/v1/payments/stripe/events";
+const SIGNATURE: &str = "stripe-signature";
+// bound: an event has some kilobytes; Stripe sends no more than this
+const MAX_BODY_BYTES: usize = 512 * 1024;
+
+/// Stripe's side of a conversation with Stripe, not part of the API: its
+/// documents do not describe it.
+pub fn router(app: Arc<MoneyArea>) -> Router {
+    Router::new().route(PATH, post(move |request: http::Request<Body>| receive(app.clone(), request)))
+}
+
+async fn receive(app: Arc<MoneyArea>, request: http::Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    let arrival = Arrival::new(&app, &parts);
+    let outcome = match take(&app, &arrival, &parts.headers, body).await {
+        Ok(event) => keep(&app, &event).await,
+        Err(failure) => Err(failure),
+    };
+    let word = if outcome.is_ok() { "kept" } else { "refused" };
+    metrics::counter!("gpuaas_payment_events_total", "outcome" => word).increment(1);
+    match outcome {
+        Ok(()) => StatusCode::OK.into_response(),
+        Err(failure) => {
+            let trouble = failure.trouble();
+            tracing::warn!(code = trouble.code.info().name, detail = trouble.detail, "a provider's event was refused");
+            render(trouble, &arrival.correlation_id)
+        }
+    }
+}
+
+async fn take(app: &MoneyArea, arrival: &Arrival, headers: &HeaderMap, body: Body) -> Result<ProviderEvent, Failure> {
+    let most = app.policies.number(keys::RATE_ADDRESS);
+    if let Err(wait) = app.limiter.admit("address", &arrival.network_text(), most).await {
+        return Err(Trouble::new(Code::TooManyRequests, "too many requests from this address").after(wait).into());
+    }
+    let patience = keys::seconds(app.policies.number(keys::REQUEST_SECONDS));
+    let body = match tokio::time::timeout(patience, collect(body, MAX_BODY_BYTES)).await {
+        Ok(Ok(whole)) => whole,
+        Ok(Err(Unread::TooLarge)) => {
+            let detail = format!("an event may have at most {MAX_BODY_BYTES} bytes");
+            return Err(Failure::new(Code::PayloadTooLarge, detail));
+        }
+        Ok(Err(Unread::Cut)) => return Err(Failure::new(Code::InvalidBody, "the body ended before it was complete")),
+        Err(_) => {
+            let detail = format!("the body did not arrive within {} s", patience.as_secs());
+            return Err(Failure::new(Code::RequestTimeout, detail));
+        }
+    };
+    let provider = provider(&app.payments)?;
+    let signature = headers.get(SIGNATURE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let tolerance = keys::seconds(app.policies.number(keys::PAYMENTS_TOLERANCE_SECONDS));
+    provider.event(signature, &body, app.db.clock.estimate(), tolerance).map_err(|error| {
+        let code = match error {
+            EventError::NoSecret => Code::PaymentsOff,
+            EventError::Header => Code::InvalidHeader,
+            EventError::Signature | EventError::Time => Code::Unauthenticated,
+            EventError::Body => Code::InvalidBody,
+        };
+        Failure::new(code, error)
+    })
+}
+
+async fn keep(app: &MoneyArea, event: &ProviderEvent) -> Result<(), Failure> {
+    let provider = provider(&app.payments)?.name();
+    let mut tx = Tx::system(&app.db, "payments", Access::Write).await?;
+    if let Some(id) = store::keep(&mut tx, NewEvent { provider, event }).await? {
+        work::wake(&mut tx, KIND, id);
+    }
+    tx.commit().await?;
+    Ok(())
+}

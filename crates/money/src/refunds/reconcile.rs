@@ -1,0 +1,119 @@
+//! Tells the provider of a refund, once. What becomes of it is read with the
+//! payment that it is of.
+
+use std::sync::Arc;
+
+use contract::{id::RefundId, refunds::RefundState};
+use kernel::{
+    Tx,
+    machine::{Machine, transition},
+    work::{self, Next, ReconcileError, Reconciler},
+};
+use uuid::Uuid;
+
+use super::{
+    lifecycle::{Event, Lifecycle},
+    store::{self, Held},
+};
+use crate::payments::{self, in_full};
+use platform::{
+    policies::{Policies, keys},
+    ports::payments::{PaymentError, PaymentProvider, ProviderRefund, RefundOrder},
+};
+
+pub struct RefundReconciler {
+    pub provider: Option<Arc<dyn PaymentProvider>>,
+    pub policies: Policies,
+}
+
+pub struct Seen {
+    held: Held,
+    intent: Option<String>,
+}
+
+pub enum Found {
+    NobodyToAsk,
+    Accepted(ProviderRefund),
+    Trouble(PaymentError),
+}
+
+impl Reconciler for RefundReconciler {
+    const KIND: &'static str = Lifecycle::NAME;
+    const LANE: kernel::work::Lane = platform::lanes::MONEY;
+    type Seen = Seen;
+    type Found = Found;
+    type Verdict = Found;
+    type Error = ReconcileError;
+
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+        let Some(held) = store::get(tx, id).await?.filter(|it| it.state == RefundState::Requested) else {
+            return Ok(None);
+        };
+        let payment = payments::get(tx, held.refund.payment_id.uuid()).await?;
+        Ok(Some(Seen { held, intent: payment.and_then(|it| it.intent) }))
+    }
+
+    async fn act(&self, seen: &Seen) -> Result<Found, ReconcileError> {
+        let (Some(provider), Some(intent)) = (&self.provider, &seen.intent) else { return Ok(Found::NobodyToAsk) };
+        Ok(ask(provider.as_ref(), seen.held.refund.id, intent, &seen.held)
+            .await
+            .map_or_else(Found::Trouble, Found::Accepted))
+    }
+
+    fn decide(&self, _: &Seen, found: Found) -> Found {
+        found
+    }
+
+    async fn apply(&self, tx: &mut Tx, seen: Seen, found: Found) -> Result<Next, ReconcileError> {
+        let id = seen.held.refund.id;
+        // The payment's own visits move refunds too: they take turns.
+        payments::lock(tx, seen.held.refund.payment_id.uuid()).await?;
+        let Some(held) = store::get(tx, id.uuid()).await?.filter(|it| it.state == RefundState::Requested) else {
+            return Ok(Next::Done);
+        };
+        let rest = keys::seconds(self.policies.number(keys::PAYMENTS_RETRY_SECONDS));
+        match found {
+            Found::Accepted(refund) => {
+                store::accepted(tx, id, &refund.id).await?;
+                transition::<Lifecycle>(tx, held.versioned(), Event::Accepted, "").await?;
+                work::wake(tx, crate::payments::lifecycle::Lifecycle::NAME, held.refund.payment_id.uuid());
+                Ok(Next::Done)
+            }
+            Found::Trouble(error) if error.is_final() => {
+                let why = in_full(&error);
+                store::trouble(tx, id, &why).await?;
+                transition::<Lifecycle>(tx, held.versioned(), Event::Failed, &why).await?;
+                Ok(Next::Done)
+            }
+            Found::Trouble(error) => {
+                let why = in_full(&error);
+                tracing::warn!(refund = %id, why, "the payment provider could not be asked; trying again");
+                store::trouble(tx, id, &why).await?;
+                Ok(Next::After(rest))
+            }
+            Found::NobodyToAsk => {
+                store::trouble(tx, id, "there is no provider to ask any more: see `stripe.secret_key`").await?;
+                Ok(Next::After(rest))
+            }
+        }
+    }
+
+    async fn overdue(&self, tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
+        store::requested(tx, limit).await
+    }
+}
+
+/// Looks first: providers know a name for a day only, and this may be later.
+async fn ask(
+    provider: &dyn PaymentProvider,
+    id: RefundId,
+    intent: &str,
+    held: &Held,
+) -> Result<ProviderRefund, PaymentError> {
+    let name = id.to_string();
+    let made = provider.refunds(intent).await?.into_iter().find(|it| it.refund.as_ref() == Some(&name));
+    match made {
+        Some(made) => Ok(made),
+        None => provider.refund(&RefundOrder { refund: name, intent: intent.to_owned(), amount: held.amount }).await,
+    }
+}

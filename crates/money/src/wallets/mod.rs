@@ -1,0 +1,114 @@
+//! Wallets: whether there is money for what is asked for, and for how long.
+//! What an allocation may cost is held when it is asked for, given up as it
+//! runs, and held anew for as long as there is money.
+
+mod hooks;
+pub mod lifecycle;
+mod plan;
+#[cfg(test)]
+mod plan_tests;
+mod reconcile;
+mod spenders;
+mod store;
+
+pub use hooks::MoneyHooks;
+pub use reconcile::{OUT_OF_FUNDS, WalletReconciler};
+pub use spenders::Spenders;
+
+use contract::{
+    Timestamp,
+    id::{AllocationId, OrganizationId, SkuId},
+    wallets::WalletState,
+};
+use jiff::SignedDuration;
+use kernel::{
+    Tx,
+    machine::Machine,
+    money::{Currency, Money, MoneyError, Rate},
+    work,
+};
+
+use crate::ledger;
+use fleet::prices;
+use lifecycle::Lifecycle;
+
+use crate::MoneyArea;
+use kernel::machine::ParentEnd;
+use platform::registry::Registry;
+
+pub fn register(registry: &mut Registry<MoneyArea>) {
+    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.reconciler(|_| WalletReconciler);
+    registry.table("holds", ParentEnd::EndsToo("the trigger `move_hold`, when its allocation ends"));
+}
+
+/// What is to be held, and for what.
+#[derive(Debug, Clone, Copy)]
+pub struct Hold {
+    pub organization: OrganizationId,
+    pub allocation: AllocationId,
+    pub sku: SkuId,
+    /// Of all nodes together.
+    pub gpus: u32,
+    pub currency: Currency,
+    pub lasts: SignedDuration,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum HoldError {
+    #[error("{needed} are needed for it, and {available} are available")]
+    Insufficient { needed: Money, available: Money },
+    #[error(transparent)]
+    Money(#[from] MoneyError),
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
+}
+
+/// Holds what an allocation that does not run may cost at worst, or says what
+/// is missing. What is held for it already counts. Of several at once each sees
+/// what the others hold: they take turns at the wallet.
+pub async fn hold(tx: &mut Tx, hold: Hold) -> Result<(), HoldError> {
+    let now = kernel::clock::now(tx).await?;
+    let currency = platform::rows::text(hold.currency.as_str())?;
+    let Some(price) = prices::in_force(tx, hold.sku, &currency, now).await? else { return Ok(()) };
+    let rate = Rate::from_micros_per_hour(price.price_micros_per_gpu_hour, hold.currency).times(hold.gpus)?;
+    let needed = rate.amount(i64::try_from(hold.lasts.as_micros()).map_err(|_| MoneyError::Overflow)?)?;
+    if needed.is_zero() {
+        return Ok(());
+    }
+    let wallet = store::ensure(tx, hold.organization, hold.currency).await?;
+    store::lock(tx, wallet).await?;
+    let own = Money::from_micros(store::waiting(tx, hold.allocation).await?, hold.currency);
+    let available = ledger::balance(tx, hold.organization, hold.currency).await?.available.checked_add(own)?;
+    if available.compare(needed)?.is_lt() {
+        return Err(HoldError::Insufficient { needed, available });
+    }
+    store::hold(tx, &hold, rate).await?;
+    Ok(())
+}
+
+/// How a wallet stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    pub state: WalletState,
+    /// When allocations end unless there is more money.
+    pub grace_ends_at: Option<Timestamp>,
+}
+
+pub async fn standing(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<Standing> {
+    let found = store::standing(tx, organization, currency).await?;
+    let (state, ends) = found.unwrap_or((Lifecycle::INITIAL, None));
+    Ok(Standing { state, grace_ends_at: ends.filter(|_| state == WalletState::Grace) })
+}
+
+/// Looks at a wallet, because money came or went.
+pub async fn changed(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<()> {
+    let id = store::ensure(tx, organization, currency).await?;
+    work::wake(tx, Lifecycle::NAME, id.uuid());
+    Ok(())
+}
+
+/// Looks at every wallet, because the rules changed.
+pub async fn look_again(tx: &mut Tx) -> sqlx::Result<()> {
+    store::look_again(tx, Lifecycle::NAME).await
+}

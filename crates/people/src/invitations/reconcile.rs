@@ -1,0 +1,74 @@
+//! Lets invitations run out.
+
+use contract::invitations::InvitationState;
+use kernel::{
+    Tx,
+    machine::transition,
+    work::{Next, ReconcileError, Reconciler},
+};
+use uuid::Uuid;
+
+use super::{
+    lifecycle::{Event, Lifecycle},
+    store::{self, Found},
+};
+
+pub struct InvitationReconciler;
+
+/// An invitation and the time that it was looked at.
+pub struct Seen {
+    found: Found,
+    now: contract::Timestamp,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Nothing,
+    Wait(std::time::Duration),
+    Expire,
+}
+
+impl Reconciler for InvitationReconciler {
+    const KIND: &'static str = "invitation";
+    const LANE: kernel::work::Lane = platform::lanes::DATABASE;
+    type Seen = Seen;
+    type Found = ();
+    type Verdict = Verdict;
+    type Error = ReconcileError;
+
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+        let Some(found) = store::get(tx, id).await? else { return Ok(None) };
+        Ok(Some(Seen { found, now: kernel::clock::now(tx).await? }))
+    }
+
+    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+        Ok(())
+    }
+
+    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
+        let invitation = &seen.found.invitation;
+        if invitation.state != InvitationState::Pending {
+            return Verdict::Nothing;
+        }
+        let left = invitation.expires_at.duration_since(seen.now);
+        match std::time::Duration::try_from(left) {
+            Ok(left) if !left.is_zero() => Verdict::Wait(left),
+            _ => Verdict::Expire,
+        }
+    }
+
+    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+        match verdict {
+            Verdict::Nothing => Ok(Next::Done),
+            Verdict::Wait(left) => Ok(Next::After(left)),
+            Verdict::Expire => {
+                transition::<Lifecycle>(tx, store::versioned(&seen.found)?, Event::Expired, "").await?;
+                Ok(Next::Done)
+            }
+        }
+    }
+
+    async fn overdue(&self, tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
+        store::overdue(tx, limit).await
+    }
+}

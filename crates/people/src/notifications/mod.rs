@@ -1,0 +1,47 @@
+//! Notifications: what people are told of events that concern them, in the
+//! console and by mail, and what they want to be told.
+
+mod audience;
+mod consume;
+mod refunds;
+mod routes;
+mod store;
+pub mod unsubscribe;
+mod watch;
+mod wording;
+
+pub use consume::Tell;
+pub use refunds::Refunds;
+pub use store::{forget_old, wants_mail};
+
+use contract::id::UserId;
+use kernel::Tx;
+
+use crate::mails;
+
+use crate::PeopleArea;
+use kernel::machine::ParentEnd;
+use platform::policies::keys;
+use platform::registry::Registry;
+use std::sync::Arc;
+
+pub fn register(registry: &mut Registry<PeopleArea>) {
+    registry.table(
+        "notifications",
+        ParentEnd::Stays("what people were told, for as long as `notifications.keep_days` says"),
+    );
+    registry.consumer(|area| Arc::new(Tell { by_mail: area.sending.is_some(), policies: area.policies.clone() }));
+    registry.expiry(|area, most| {
+        Box::pin(async move {
+            let retention = keys::days(area.policies.number(keys::NOTIFICATIONS_KEEP_DAYS));
+            forget_old(&area.db, retention, most).await
+        })
+    });
+}
+
+/// Removes everything that was told to a person who goes.
+pub async fn forget(tx: &mut Tx, user: UserId, address: &str) -> sqlx::Result<()> {
+    store::forget(tx, user).await?;
+    mails::forget_of(tx, user).await?;
+    mails::forget_refusal(tx, address).await
+}

@@ -1,0 +1,40 @@
+//! Projects: what an organization groups its work under. Others may ask for
+//! every project of an organization to be deleted.
+
+mod consume;
+mod contents;
+pub mod lifecycle;
+mod reconcile;
+mod routes;
+mod store;
+
+pub use consume::DeleteWithOrganization;
+pub use contents::{Resident, Residents, preview};
+pub use reconcile::ProjectReconciler;
+pub use store::{lock_active, share_state};
+
+use contract::{
+    Name,
+    id::{OrganizationId, ProjectId},
+};
+use kernel::Tx;
+
+use crate::PeopleArea;
+use platform::registry::Registry;
+use std::sync::Arc;
+
+pub fn register(registry: &mut Registry<PeopleArea>) {
+    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.reconciler(|_| ProjectReconciler);
+    registry.consumer(|_| Arc::new(DeleteWithOrganization));
+}
+
+/// Adds a project without looking at limits; for seeding.
+pub async fn add(tx: &mut Tx, organization: OrganizationId, name: &Name) -> sqlx::Result<ProjectId> {
+    match store::insert(tx, organization, name, u64::MAX).await? {
+        store::Inserted::Project(project) => Ok(project.id),
+        store::Inserted::NameTaken | store::Inserted::LimitReached | store::Inserted::NotActive => {
+            Err(sqlx::Error::RowNotFound)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Webhooks: addresses of an organization's own to which its events are sent.
+//! The sending itself, and what became of it, is in `webhook_deliveries`.
+
+mod consume;
+pub mod destination;
+pub mod lifecycle;
+mod routes;
+mod secret;
+mod store;
+
+pub use consume::{DeleteWithOrganization, FanOut};
+pub use secret::{SECRETS, Secrets};
+pub use store::{Target, arrived, forget_old, target};
+
+use kernel::{
+    Tx,
+    machine::{TransitionError, transition},
+};
+use uuid::Uuid;
+
+use lifecycle::{Event, Lifecycle};
+use platform::policies::{Policies, keys};
+
+use crate::PeopleArea;
+use platform::registry::Registry;
+use std::sync::Arc;
+
+pub fn register(registry: &mut Registry<PeopleArea>) {
+    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.consumer(|_| Arc::new(DeleteWithOrganization));
+    registry.consumer(|_| Arc::new(FanOut));
+    registry.expiry(|area, most| {
+        Box::pin(async move {
+            let retention = keys::days(area.policies.number(keys::WEBHOOK_KEEP_DAYS));
+            forget_old(&area.db, retention, most).await
+        })
+    });
+    SECRETS.iter().for_each(|column| registry.secret(column));
+}
+
+/// Counts a delivery that was given up, and disables a webhook that had too
+/// many of them in a row.
+pub async fn gave_up(tx: &mut Tx, policies: &Policies, id: Uuid, error: &str) -> Result<(), TransitionError> {
+    let Some((row, failures)) = store::count_failure(tx, id).await? else { return Ok(()) };
+    let most = policies.number(keys::WEBHOOK_DISABLE_AFTER);
+    if u64::try_from(failures).unwrap_or(0) < most {
+        return Ok(());
+    }
+    let reason = format!("{failures} deliveries in a row were given up; the last one {error}");
+    store::note_disabled(tx, id, &reason).await?;
+    transition::<Lifecycle>(tx, row, Event::Disabled, &reason).await?;
+    tracing::info!(webhook = %contract::id::WebhookId::from(id), failures, "a webhook was disabled");
+    Ok(())
+}

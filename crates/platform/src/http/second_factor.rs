@@ -1,0 +1,83 @@
+//! The gate for second factors: who must have one, and who must have used it
+//! lately. What an endpoint asks is part of its policy in the contract.
+
+use contract::{Auth, Code, EndpointInfo, SecondFactor, id::OrganizationId};
+
+use super::Trouble;
+use crate::{
+    Platform,
+    identity::{Caller, Membership, Requirement, Who},
+    policies::keys,
+};
+
+/// Refuses a person without the second factor that the endpoint asks for.
+/// Programs have none: service accounts pass, and a personal key passes as far
+/// as whoever made it had used theirs.
+pub fn check(
+    app: &Platform,
+    info: &EndpointInfo,
+    caller: &Caller,
+    organization: Option<OrganizationId>,
+) -> Result<(), Trouble> {
+    let asked = info.policy.second_factor;
+    let Who::Person { key, .. } = &caller.who else { return Ok(()) };
+    if asked == SecondFactor::Exempt {
+        return Ok(());
+    }
+    let is_enrolled = caller.second_factor.is_enrolled;
+    let is_required =
+        asked != SecondFactor::RecentOnceEnrolled && concerns(app, info.policy.auth, caller, organization);
+    if key.is_some() {
+        let is_bound = is_enrolled || is_required;
+        return match asked {
+            SecondFactor::Recent if is_bound && caller.second_factor.at.is_none() => Err(Trouble::new(
+                Code::StepUpRequired,
+                "this key was made without a second factor: make another one, in a session that confirmed it",
+            )),
+            _ => Ok(()),
+        };
+    }
+    if is_required && !is_enrolled {
+        let detail = "a policy requires a second factor here, and your account has none";
+        return Err(Trouble::new(Code::MfaEnrollmentRequired, detail));
+    }
+    if asked == SecondFactor::Enrolled || !is_enrolled {
+        return Ok(());
+    }
+    let seconds = app.policies.number(keys::MFA_STEP_UP_SECONDS);
+    let now = app.db.clock.estimate();
+    match caller.second_factor.at {
+        Some(at) if now <= at + keys::seconds(seconds) => Ok(()),
+        _ => Err(Trouble::new(
+            Code::StepUpRequired,
+            format!("this needs your second factor, used within the last {seconds} seconds"),
+        )),
+    }
+}
+
+/// Whether any policy requires the person to have a second factor.
+pub fn is_required(app: &Platform, caller: &Caller) -> bool {
+    let platform = app.policies.choice(keys::MFA_REQUIRED);
+    Requirement::parse(platform).concerns_person(caller.platform_role.is_some())
+        || caller.memberships.iter().any(|it| concerns_member(platform, it))
+}
+
+/// Whether policy requires it for this request: an organization's own policy
+/// concerns what happens in it, and the account itself.
+fn concerns(app: &Platform, auth: Auth, caller: &Caller, organization: Option<OrganizationId>) -> bool {
+    let platform = app.policies.choice(keys::MFA_REQUIRED);
+    let of_platform = Requirement::parse(platform).concerns_person(caller.platform_role.is_some());
+    match auth {
+        Auth::Public { .. } => false,
+        Auth::SignedIn | Auth::Person => is_required(app, caller),
+        Auth::Platform(_) => of_platform,
+        Auth::Organization(_) | Auth::Project(_) => {
+            let member = organization.and_then(|it| caller.membership(it));
+            of_platform || member.is_some_and(|it| concerns_member(platform, it))
+        }
+    }
+}
+
+fn concerns_member(platform: &str, member: &Membership) -> bool {
+    Requirement::within(platform, member.mfa_required).concerns_member(member.role)
+}

@@ -1,0 +1,47 @@
+//! A folder of an area that holds rows, handlers, states, reconcilers or consumers
+//! is a resource, and the area's `registry()` asks it what it registers. A folder
+//! that is forgotten there would be served and never driven, swept or measured.
+
+use super::{File, Problem, files::CONTROL_PLANE};
+
+const SIGNS: &[&str] = &["routes.rs", "lifecycle.rs", "reconcile.rs", "consume.rs", "store.rs"];
+
+pub fn check(files: &[File]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for area in CONTROL_PLANE.iter().filter(|it| **it != "gpuaasd") {
+        let root = format!("crates/{area}/src/");
+        let Some(list) = files.iter().find(|file| file.path == format!("{root}lib.rs")) else { continue };
+        let mut folders: Vec<&str> = files.iter().filter_map(|file| resource(&root, &file.path)).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        let forgotten = folders.into_iter().filter(|it| !list.text.contains(&format!("    {it}::register(")));
+        problems.extend(forgotten.map(|folder| {
+            let advice = format!("call `{folder}::register(&mut registry)` in `registry()`");
+            Problem::new(list, 1, advice)
+        }));
+    }
+    problems
+}
+
+/// The resource that a file is of, by its folder.
+fn resource<'a>(root: &str, path: &'a str) -> Option<&'a str> {
+    let (folder, name) = path.strip_prefix(root)?.split_once('/')?;
+    (SIGNS.contains(&name) || name.starts_with("store/")).then_some(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resource_that_its_area_does_not_register_is_found() {
+        let list = "pub fn registry() {\n    users::register(&mut registry);\n}";
+        let files = |folder: &str| {
+            [File::new("crates/people/src/lib.rs", list), File::new(format!("crates/people/src/{folder}/store.rs"), "")]
+        };
+        assert_eq!(check(&files("users")), []);
+        assert_eq!(check(&files("notes")).len(), 1);
+        let helper = [File::new("crates/people/src/lib.rs", list), File::new("crates/people/src/text/mod.rs", "")];
+        assert_eq!(check(&helper), [], "a folder of functions registers nothing");
+    }
+}
