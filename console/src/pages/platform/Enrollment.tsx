@@ -63,7 +63,9 @@ export function Enrollment() {
           onClose={() => setRevoking(undefined)}
           onConfirm={async () => {
             const path = { enrollment_token_id: revoking.id };
-            await ask(api.DELETE('/v1/platform/enrollment-tokens/{enrollment_token_id}', { params: { path } }));
+            await ask(
+              api.DELETE('/v1/platform/enrollment-tokens/{enrollment_token_id}', { params: { path } }),
+            );
             await refresh();
           }}
         />
