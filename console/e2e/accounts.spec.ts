@@ -64,14 +64,14 @@ test('account is created with the mailed token once the platform offers it, and 
   const page = await visit();
   await page.goto('/sign-up');
   await page.getByLabel('Email address').fill(FIRST.email);
-  await page.getByRole('button', { name: 'Send a mail' }).click();
+  await page.getByRole('button', { name: 'Send email' }).click();
   await page.getByRole('alert').getByText('Ask an operator').waitFor();
   await server.asOperator('PUT', '/v1/platform/policies/identity.self_service', { value: 'true' });
-  await page.getByRole('button', { name: 'Send a mail' }).click();
+  await page.getByRole('button', { name: 'Send email' }).click();
   await page.getByLabel('Token').fill('gpm_0000000000000000000000000000000000000000000');
   await page.getByLabel('Your name').fill('Newcomer');
   await page.getByLabel('Password').fill(FIRST.password);
-  await page.getByRole('button', { name: 'Create an account' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByRole('alert').waitFor();
   expect(await page.getByLabel('Your name').inputValue()).toBe('Newcomer');
   await page.goto(await link(FIRST.email, 'sign-up'));
@@ -79,11 +79,11 @@ test('account is created with the mailed token once the platform offers it, and 
   expect(await page.getByLabel('Token').inputValue()).toMatch(/^gpm_/);
   await page.getByLabel('Your name').fill('Newcomer');
   await page.getByLabel('Password').fill(FIRST.password);
-  await page.getByRole('button', { name: 'Create an account' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByRole('status').waitFor();
   expect(page.url()).not.toContain('gpm_');
   await signIn(page, FIRST.email, FIRST.password);
-  await page.getByLabel('Name of the organization').waitFor();
+  await page.getByLabel('Organization name').waitFor();
 });
 
 test('password is reset with the mailed token, and the old one opens nothing', async () => {
@@ -91,33 +91,33 @@ test('password is reset with the mailed token, and the old one opens nothing', a
   await page.goto('/sign-in');
   await page.getByRole('link', { name: 'Forgot your password?' }).click();
   await page.getByLabel('Email address').fill(FIRST.email);
-  await page.getByRole('button', { name: 'Send a mail' }).click();
+  await page.getByRole('button', { name: 'Send email' }).click();
   await page.getByLabel('Token').waitFor();
   await page.goto(await link(FIRST.email, 'reset-password'));
   await page.reload();
   await page.getByLabel('Password').fill(SECOND);
-  await page.getByRole('button', { name: 'Set the password' }).click();
+  await page.getByRole('button', { name: 'Set password' }).click();
   await page.getByRole('status').waitFor();
   await signIn(page, FIRST.email, FIRST.password);
   await page.getByRole('alert').waitFor();
   await signIn(page, FIRST.email, SECOND);
-  await page.getByLabel('Name of the organization').waitFor();
+  await page.getByLabel('Organization name').waitFor();
 });
 
 test('address is changed with the mailed token, and every session ends', async () => {
   const page = await visit();
   await signIn(page, FIRST.email, SECOND);
-  await page.getByLabel('Name of the organization').fill('Newcomers');
+  await page.getByLabel('Organization name').fill('Newcomers');
   await page.getByRole('button', { name: 'Create', exact: false }).click();
   await page.getByRole('navigation').first().waitFor();
   await page.goto('/account');
   await page.getByLabel('New email address').fill(MOVED);
   await page.getByLabel('Current password').last().fill(SECOND);
-  await page.getByRole('button', { name: 'Send a mail' }).click();
+  await page.getByRole('button', { name: 'Send email' }).click();
   await page.getByLabel('Token').waitFor();
   await page.goto(await link(MOVED, 'account'));
   await page.reload();
-  await page.getByRole('button', { name: 'Change the address' }).click();
+  await page.getByRole('button', { name: 'Change email address' }).click();
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
   await signIn(page, MOVED, SECOND);
   await page.getByRole('navigation').first().waitFor();

@@ -38,20 +38,20 @@ test('a session that ends in the middle of a dialog loses nothing that was typed
   await page.goto(`/o/${org}/webhooks`);
   await page.getByRole('button', { name: 'New webhook' }).first().click();
   const form = page.getByRole('dialog', { name: 'New webhook' });
-  await form.getByLabel('Address').fill('https://example.com/typed');
+  await form.getByLabel('URL').fill('https://example.com/typed');
   await form.getByLabel('Events').fill('allocation.*, project.*');
   await form.getByLabel('Description').fill('typed before the end');
   await endSessions();
   await form.getByRole('button', { name: 'Create' }).click();
-  const ended = page.getByRole('dialog', { name: 'Your session ended' });
+  const ended = page.getByRole('dialog', { name: 'Your session has expired' });
   await ended.getByLabel('Password').fill(server.setting('GPUAAS_OWNER_PASSWORD'));
   await ended.getByRole('button', { name: 'Sign in' }).click();
   await ended.waitFor({ state: 'detached' });
-  expect(await form.getByLabel('Address').inputValue()).toBe('https://example.com/typed');
+  expect(await form.getByLabel('URL').inputValue()).toBe('https://example.com/typed');
   expect(await form.getByLabel('Events').inputValue()).toBe('allocation.*, project.*');
   expect(await form.getByLabel('Description').inputValue()).toBe('typed before the end');
   await form.getByRole('button', { name: 'Create' }).click();
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I have saved it' }).click();
   await page.getByRole('row', { name: /typed before the end/ }).waitFor();
 });
 
@@ -62,11 +62,11 @@ test('a server that is gone leaves a page that says so, and comes back by itself
   await page.getByRole('button', { name: 'New project' }).first().click();
   await page.getByRole('dialog').getByLabel('Name').fill('typed-while-away');
   await server.halt();
-  await page.getByText('Not live; reconnecting').first().waitFor();
+  await page.getByText('Offline. Reconnecting…').first().waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
   await page.getByRole('dialog').getByRole('alert').getByText('Check your connection').waitFor();
   expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).toBe('typed-while-away');
-  const banner = page.getByText('The server does not answer. What you see may be old.');
+  const banner = page.getByText('Cannot reach the server. Data on this page may be out of date.');
   await banner.waitFor();
   // What was read before is still there.
   expect(await page.getByRole('row', { name: /first-project/, includeHidden: true }).count()).toBe(1);

@@ -33,7 +33,7 @@ test('a deep link asks to sign in and then leads on', async () => {
   await page.getByLabel('Password').fill('not the password');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('alert').getByText('email address or password is wrong').waitFor();
-  await page.getByRole('alert').getByText('Correlation id').waitFor();
+  await page.getByRole('alert').getByText('Correlation ID').waitFor();
   await page.getByLabel('Password').fill(server.setting('GPUAAS_OWNER_PASSWORD'));
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Allocations' }).waitFor();
@@ -94,7 +94,7 @@ test('a release asks for the name, says what it costs, and is shown to its end',
   const dialog = page.getByRole('dialog');
   const confirm = dialog.getByRole('button', { name: 'Release' });
   expect(await confirm.isDisabled()).toBe(true);
-  await dialog.getByText(/It cost \$/).waitFor();
+  await dialog.getByText(/Cost so far: \$/).waitFor();
   await dialog.getByLabel(/Type/).fill('notebook');
   await confirm.click();
   await page.locator('[aria-current=step]', { hasText: 'Released' }).waitFor();
@@ -116,7 +116,7 @@ test('what is typed outlives a session that ends', async () => {
   })) as { access_token: string };
   await server.call('DELETE', '/v1/sessions', undefined, signedIn.access_token);
   await page.getByRole('button', { name: 'Launch' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Your session ended' });
+  const dialog = page.getByRole('dialog', { name: 'Your session has expired' });
   await dialog.getByLabel('Password').fill(server.setting('GPUAAS_OWNER_PASSWORD'));
   await dialog.getByRole('button', { name: 'Sign in' }).click();
   await dialog.waitFor({ state: 'detached' });
@@ -126,7 +126,7 @@ test('what is typed outlives a session that ends', async () => {
 });
 
 test('a server that is away is told of, and the page stays', async () => {
-  const banner = page.getByText('The server does not answer. What you see may be old.');
+  const banner = page.getByText('Cannot reach the server. Data on this page may be out of date.');
   await page.route('**/v1/**', (route) => route.abort());
   // A page whose answers nothing else has asked for.
   await page.getByRole('link', { name: 'Audit log' }).click();

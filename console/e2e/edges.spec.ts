@@ -82,7 +82,7 @@ test('one with 100,000 allocations is paged and searched within two seconds', as
   await page.goto(`/o/${org}/allocations?state=released`);
   await rows.nth(49).waitFor();
   await page.goto(`/o/${org}`);
-  await page.getByText('Nothing is running').first().waitFor();
+  await page.getByText('No current allocations').first().waitFor();
 });
 
 test('markup and emoji are shown as they are, and refused where they cannot be', async () => {

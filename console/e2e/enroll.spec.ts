@@ -71,7 +71,7 @@ test('a host enrolls by exactly the line that is shown', async () => {
   line = (await page.getByText(/^GPUAAS_NODE_TOKEN=/).textContent()) ?? '';
   const said = execFileSync('sh', ['-c', line], { env: host(), encoding: 'utf8' });
   expect(said).toMatch(/^enrolled as node-/);
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I have saved it' }).click();
   await seen(page, page.getByRole('row', { name: POOL }).getByText('Used', { exact: true }));
 });
 
@@ -115,9 +115,9 @@ test('a node is drained of an allocation, and put back', async () => {
   await page.goto(`/platform/nodes/${node}`);
   await page.getByText('Ready', { exact: true }).first().waitFor();
   await move('Drain', 'a board is replaced');
-  await seen(page, page.getByRole('button', { name: 'Put back into service' }));
+  await seen(page, page.getByRole('button', { name: 'Return to service' }));
   expect((await read()).state).toBe('released');
-  await move('Put back into service', 'the board is new');
+  await move('Return to service', 'the board is new');
   await seen(page, page.getByText('Ready', { exact: true }));
 });
 

@@ -153,10 +153,10 @@ test(`${NODES} nodes are shown and answer within ${INTERACTIVE_MS} ms`, { timeou
   // It answers at once: a filter is a click and a new picture.
   const failed = Number(server.sql("SELECT count(*) FROM nodes WHERE state = 'failed'"));
   const from = performance.now();
-  await page.getByLabel('State').selectOption('failed');
+  await page.getByLabel('Status').selectOption('failed');
   await map(failed).waitFor();
   expect(performance.now() - from).toBeLessThan(INTERACTIVE_MS);
-  await page.getByLabel('State').selectOption('');
+  await page.getByLabel('Status').selectOption('');
   await map(NODES).waitFor();
 });
 
@@ -226,11 +226,11 @@ test.each([
   // They are read anew.
   { nodes: MOST_CHANGED + 100 },
 ])('$nodes nodes that change at once', { timeout: 60_000 }, async ({ nodes }) => {
-  const [free, before] = [await sum('Free'), pages];
+  const [free, before] = [await sum('Available GPUs'), pages];
   let late = 0;
   const figures = await record(page, async () => {
     await breakGpus(nodes);
-    late = await shows('Free', free - nodes);
+    late = await shows('Available GPUs', free - nodes);
   });
   const tasks = longest(figures);
   console.log(

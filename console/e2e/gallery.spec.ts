@@ -120,7 +120,7 @@ describe.each(LOOKS)('$name', ({ name, size }) => {
     await page.keyboard.press('?');
     await look('shortcuts');
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Open a terminal' }).click();
+    await page.getByRole('button', { name: 'Open terminal' }).click();
     await typeLine(page, 'ls -l --color=always /');
     await page.locator('.xterm-rows').getByText('usr').first().waitFor();
     await look('allocation-terminal');
@@ -131,7 +131,7 @@ describe.each(LOOKS)('$name', ({ name, size }) => {
     await page.locator('.xterm-rows').getByText('usr').first().waitFor();
     await look('terminal');
     await typeLine(page, 'exit 1');
-    await page.getByText('The shell ended with code 1.').waitFor();
+    await page.getByText('The shell exited with code 1.').waitFor();
     await look('terminal-over');
   });
 

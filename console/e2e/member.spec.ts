@@ -60,23 +60,23 @@ test('the palette begins what a member may do', async () => {
   await page.getByRole('combobox', { name: 'Command palette' }).fill('new webh');
   await page.keyboard.press('Enter');
   const form = page.getByRole('dialog', { name: 'New webhook' });
-  await form.getByLabel('Address').fill('https://example.com/first');
+  await form.getByLabel('URL').fill('https://example.com/first');
   expect(new URL(page.url()).search).toBe('?open=new');
   await form.getByRole('button', { name: 'Create' }).click();
-  const secret = page.getByRole('dialog', { name: 'The signing secret' });
+  const secret = page.getByRole('dialog', { name: 'Signing secret' });
   await secret
     .getByText(/^whsec_|^gp/)
     .first()
     .waitFor();
-  await secret.getByRole('button', { name: 'I have kept it' }).click();
+  await secret.getByRole('button', { name: 'I have saved it' }).click();
   await page.getByRole('link', { name: 'https://example.com/first' }).click();
   await heading('https://example.com/first');
 });
 
 test('a webhook is changed, disabled, enabled and tested', async () => {
-  await page.getByRole('button', { name: 'Change' }).click();
-  const form = page.getByRole('dialog', { name: 'Change this webhook' });
-  await form.getByLabel('Address').fill('https://example.com/second');
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const form = page.getByRole('dialog', { name: 'Edit webhook' });
+  await form.getByLabel('URL').fill('https://example.com/second');
   await form.getByLabel('Events').fill('project.*');
   await form.getByRole('button', { name: 'Save' }).click();
   await heading('https://example.com/second');
@@ -85,7 +85,7 @@ test('a webhook is changed, disabled, enabled and tested', async () => {
   await page.getByText('Disabled', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Enable' }).click();
   await page.getByText('Active', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByRole('button', { name: 'Send test' }).click();
   await page.getByRole('button', { name: /webhook\.tested/ }).click();
   await page.getByRole('dialog', { name: 'webhook.tested' }).getByText('Attempts').waitFor();
   await page.keyboard.press('Escape');
@@ -98,12 +98,12 @@ test('a budget is made and changed', async () => {
   await form.getByRole('button', { name: 'Create' }).click();
   const row = page.getByRole('row', { name: /first-project/ });
   await row.getByText('$120.00 USD').waitFor();
-  await row.getByRole('button', { name: 'Change' }).click();
-  const change = page.getByRole('dialog', { name: 'Change this budget' });
+  await row.getByRole('button', { name: 'Edit' }).click();
+  const change = page.getByRole('dialog', { name: 'Edit budget' });
   await change.getByLabel('Amount').fill('200.50');
-  await change.getByLabel('Tell at').fill('half');
+  await change.getByLabel('Notify at').fill('half');
   expect(await change.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
-  await change.getByLabel('Tell at').fill('60, 90');
+  await change.getByLabel('Notify at').fill('60, 90');
   await change.getByRole('button', { name: 'Save' }).click();
   await row.getByText('$200.50 USD').waitFor();
   await row.getByText('60%, 90%').waitFor();
@@ -131,7 +131,7 @@ test('the bell rings by itself, and leads to what it is about', async () => {
 test('what it cost is what the books say', async () => {
   const project = server.setting('GPUAAS_PROJECT');
   const id = new URL(page.url()).pathname.split('/').pop();
-  await page.getByText('It cost', { exact: true }).waitFor();
+  await page.getByText('Total cost', { exact: true }).waitFor();
   const path = `/v1/projects/${project}/allocations/${id}/cost`;
   const cost = (await server.call('GET', path, undefined, token)) as { amount_micros: number };
   expect(cost.amount_micros).toBeGreaterThan(0);
@@ -139,9 +139,9 @@ test('what it cost is what the books say', async () => {
     .getByText(money(cost.amount_micros, 'USD', 'en'), { exact: true })
     .first()
     .waitFor();
-  await page.getByText(/in the books until/).waitFor();
+  await page.getByText(/posted through/).waitFor();
   await page.getByText('All states').click();
-  await page.getByRole('img', { name: /this one is: Released/ }).waitFor();
+  await page.getByRole('img', { name: /Current state: Released/ }).waitFor();
   expect(await violations(page)).toEqual([]);
 });
 

@@ -36,7 +36,7 @@ test('somebody signs in at the issuer and comes back', async () => {
   await page.getByRole('button', { name: 'Go on' }).click();
   await page.waitForURL(`${server.base}/**`);
   // To the page that was asked for, or to the one that makes an organization.
-  await page.getByLabel('Name of the organization').fill(ORGANIZATION);
+  await page.getByLabel('Organization name').fill(ORGANIZATION);
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByRole('heading', { name: ORGANIZATION }).waitFor();
   expect(new URL(page.url()).search).toBe('');
@@ -53,15 +53,15 @@ test('an answer of the issuer that was not asked for here is not taken', async (
 
 test('credit that an operator gives shows at once', async () => {
   await go('Balance');
-  await page.getByText('No money yet').waitFor();
+  await page.getByText('No funds yet').waitFor();
   const operator = await visit(browser, server, 'operator');
   await operator.page.getByRole('link', { name: 'Organizations' }).click();
   await operator.page.getByRole('link', { name: ORGANIZATION }).click();
-  await operator.page.getByRole('button', { name: 'Give credit' }).click();
+  await operator.page.getByRole('button', { name: 'Grant credit' }).click();
   const dialog = operator.page.getByRole('dialog');
   await dialog.getByLabel('Amount').fill('40');
   await dialog.getByLabel('Reason').fill('welcome');
-  await dialog.getByRole('button', { name: 'Give credit' }).click();
+  await dialog.getByRole('button', { name: 'Grant credit' }).click();
   // The member's page, where nobody clicks anything.
   await page.getByText('$40.00 USD').first().waitFor();
   expect(operator.watch.complaints).toEqual([]);
@@ -77,7 +77,7 @@ test('a payment is made at the provider and its money arrives', async () => {
   const made = page.waitForResponse(
     (it) => it.request().method() === 'POST' && it.url().includes('/payments'),
   );
-  await page.getByRole('dialog').getByRole('button', { name: 'Go to payment' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Continue to payment' }).click();
   const { id } = (await (await made).json()) as { id: string };
   await page.getByRole('heading', { name: 'Pay $50.00' }).waitFor();
   await pay(id, server.base);
@@ -126,7 +126,7 @@ test('a session of single sign-on that ends is begun again beside the form', asy
   await page.getByLabel('Name').fill('typed-before-the-end');
   await server.call('DELETE', '/v1/sessions', undefined, token);
   await page.getByRole('button', { name: 'Launch' }).click();
-  const ended = page.getByRole('dialog', { name: 'Your session ended' });
+  const ended = page.getByRole('dialog', { name: 'Your session has expired' });
   const [other] = await Promise.all([
     page.context().waitForEvent('page'),
     ended.getByRole('link', { name: 'Continue with single sign-on' }).click(),

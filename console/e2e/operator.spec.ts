@@ -47,7 +47,7 @@ test('enrolling shows the one line to paste, once', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
   const line = await page.getByText(/^GPUAAS_NODE_TOKEN=/).textContent();
   expect(line).toMatch(/^GPUAAS_NODE_TOKEN=\S+ gpuaas-node enroll --url https:\S+ --ca-fingerprint \S+$/);
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I have saved it' }).click();
   await page.getByText('Unused').waitFor();
 });
 
@@ -56,10 +56,10 @@ test('a price is set and its history shown', async () => {
   await page
     .getByRole('row', { name: /h200-slice/ })
     .first()
-    .getByRole('button', { name: 'Set a price' })
+    .getByRole('button', { name: 'Set price' })
     .click();
   await page.getByLabel('Price per GPU hour').fill('3.25');
-  await page.getByRole('dialog').getByRole('button', { name: 'Set a price' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Set price' }).click();
   await page.getByRole('region', { name: 'Prices: h200-slice' }).getByText('$3.25 USD').waitFor();
 });
 
@@ -70,7 +70,7 @@ test('a policy beyond its bounds is refused with advice', async () => {
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Value').fill('-5');
   await dialog.getByRole('button', { name: 'Set', exact: true }).click();
-  await dialog.getByRole('alert').getByText('Correlation id').waitFor();
+  await dialog.getByRole('alert').getByText('Correlation ID').waitFor();
   await dialog.getByLabel('Value').fill('77');
   await dialog.getByRole('button', { name: 'Set', exact: true }).click();
   await page
@@ -109,10 +109,10 @@ test('stuck work leads to its runbook', async () => {
 test('credit reaches an organization', async () => {
   await page.getByRole('link', { name: 'Organizations' }).click();
   await page.getByRole('link', { name: 'Demo' }).click();
-  await page.getByRole('button', { name: 'Give credit' }).click();
+  await page.getByRole('button', { name: 'Grant credit' }).click();
   await page.getByRole('dialog').getByLabel('Amount').fill('250');
   await page.getByRole('dialog').getByLabel('Reason').fill('welcome');
-  await page.getByRole('dialog').getByRole('button', { name: 'Give credit' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Grant credit' }).click();
   await page.getByText('$1,250.00 USD').first().waitFor();
 });
 
@@ -127,8 +127,8 @@ test('the quotas of an organization are shown, set and removed', async () => {
   await row.getByText('0 of 6').waitFor();
   await row.getByRole('button', { name: 'Set quota' }).click();
   const form = page.getByRole('dialog', { name: 'Set quota: h200-slice' });
-  expect(await form.getByLabel('GPUs at most').inputValue()).toBe('6');
-  await form.getByLabel('GPUs at most').fill('9');
+  expect(await form.getByLabel('Maximum GPUs').inputValue()).toBe('6');
+  await form.getByLabel('Maximum GPUs').fill('9');
   await form.getByRole('button', { name: 'Set quota' }).click();
   await row.getByText('0 of 9').waitFor();
   await row.getByRole('button', { name: 'Remove' }).click();

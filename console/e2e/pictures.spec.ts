@@ -68,7 +68,7 @@ test('pages of members', { timeout: 180_000 }, async () => {
   await page.locator('[aria-current=step]', { hasText: 'Active' }).waitFor();
   await picture(page, 'allocation');
 
-  await page.getByRole('button', { name: 'Open a terminal' }).click();
+  await page.getByRole('button', { name: 'Open terminal' }).click();
   await typeLine(page, 'nvidia-smi -L; id -un; df -h --output=target,avail /');
   await showsLine(page, 'GPU 1');
   await page.getByRole('link', { name: 'Full screen' }).click();

@@ -43,11 +43,11 @@ export async function leaveARecording(browser: Browser, server: Server, allocati
   page.setDefaultTimeout(20_000);
   await page.goto(allocation);
   await signIn(page, 'owner@demo.localhost', server.setting('GPUAAS_OWNER_PASSWORD'));
-  await page.getByRole('button', { name: 'Open a terminal' }).click();
+  await page.getByRole('button', { name: 'Open terminal' }).click();
   await typeLine(page, 'ls -l --color=always / && uname -a');
   await showsLine(page, 'Linux');
   await typeLine(page, 'exit');
-  await page.getByText('The shell ended.').waitFor();
+  await page.getByText('The shell exited.').waitFor();
   // Another one waits for its person.
   await page.getByRole('button', { name: 'New shell' }).first().click();
   await typeLine(page, 'nvidia-smi -L');

@@ -61,12 +61,12 @@ test('a gateway is made, started with the lines that are shown, and removed', as
   const dialog = operator.getByRole('dialog');
   const [hosts, people] = [await freePort(), await freePort()];
   await dialog.getByLabel('Name').fill('edge-1');
-  await dialog.getByLabel('Address for hosts').fill(`https://127.0.0.1:${hosts}`);
-  await dialog.getByLabel('Address for people').fill(`ws://127.0.0.1:${people}`);
-  await dialog.getByLabel('Domain of apps').fill('edge.localhost');
+  await dialog.getByLabel('Agent URL').fill(`https://127.0.0.1:${hosts}`);
+  await dialog.getByLabel('Public URL').fill(`ws://127.0.0.1:${people}`);
+  await dialog.getByLabel('App domain').fill('edge.localhost');
   await dialog.getByRole('button', { name: 'Create' }).click();
   const lines = (await operator.getByText(/^GPUAAS_GATEWAY_JOIN_TOKEN=/).textContent()) ?? '';
-  await operator.getByRole('button', { name: 'I have kept it' }).click();
+  await operator.getByRole('button', { name: 'I have saved it' }).click();
   const settings = Object.fromEntries(
     lines.split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   );
@@ -95,7 +95,7 @@ test('a quota holds members back until it is removed', async () => {
   const quotas = card(operator, 'Quotas');
   const row = quotas.getByRole('row', { name: /h200-slice/ });
   await row.getByRole('button', { name: 'Set quota' }).click();
-  await operator.getByRole('dialog').getByLabel('GPUs at most').fill('1');
+  await operator.getByRole('dialog').getByLabel('Maximum GPUs').fill('1');
   await operator.getByRole('dialog').getByRole('button', { name: 'Set quota' }).click();
   await row.getByText('0 of 1').waitFor();
   await member.goto(`/o/${theirs.org}/limits`);
@@ -117,18 +117,18 @@ test('who sells and who buys is set once, and members see their own', async () =
   const seller = card(operator, 'Seller');
   await seller.getByLabel('Legal name').fill('GPU Cloud Ltd');
   await seller.getByLabel('Address').fill('1 Main St\nReykjavik');
-  await seller.getByLabel(/^Tax ?optional/).fill('VAT');
-  await seller.getByLabel('Percent').fill('24');
+  await seller.getByLabel(/^Tax name ?optional/).fill('VAT');
+  await seller.getByLabel('Percentage').fill('24');
   await seller.getByRole('button', { name: 'Save' }).click();
   await seller.getByText(/^Set/).waitFor();
   await theirPage();
   const buyer = card(operator, 'Billing profile');
   await buyer.getByLabel('Legal name').fill('Looked After AG');
   await buyer.getByLabel('Address').fill('Hauptstrasse 1');
-  await buyer.getByLabel('Percent').fill('8.1');
+  await buyer.getByLabel('Percentage').fill('8.1');
   // A tax has a name.
   expect(await buyer.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
-  await buyer.getByLabel(/^Tax ?optional/).fill('MWST');
+  await buyer.getByLabel(/^Tax name ?optional/).fill('MWST');
   await buyer.getByRole('button', { name: 'Save' }).click();
   await buyer.getByText(/^Set/).waitFor();
   await member.goto(`/o/${theirs.org}/settings`);
@@ -154,11 +154,11 @@ test('a payment is given back in part, and the wallet gives it up', async () => 
   await member.getByRole('region', { name: 'Payments' }).getByText('Succeeded').waitFor();
   await operator.goto('/platform/payments');
   const row = operator.getByRole('row', { name: new RegExp(id.slice(-6)) });
-  await row.getByRole('button', { name: 'Give back' }).click();
+  await row.getByRole('button', { name: 'Refund', exact: true }).click();
   const dialog = operator.getByRole('dialog');
   await dialog.getByLabel('Amount (USD)').fill('20');
   await dialog.getByLabel('Reason').fill('charged twice');
-  await dialog.getByRole('button', { name: 'Give back' }).click();
+  await dialog.getByRole('button', { name: 'Refund' }).click();
   await dialog.waitFor({ state: 'detached' });
   await row.getByRole('button', { name: 'Refunds' }).click();
   const refund = operator.getByRole('dialog').getByRole('row', { name: /charged twice/ });
@@ -174,32 +174,32 @@ test('a journal is taken back by its name, once', async () => {
   await theirPage();
   const statement = card(operator, 'Statement');
   const credits = statement.getByRole('row', { name: /Credit.*\$40\.00 USD/ });
-  await credits.first().getByRole('button', { name: 'Take back' }).click();
+  await credits.first().getByRole('button', { name: 'Reverse' }).click();
   const dialog = operator.getByRole('dialog');
-  const confirm = dialog.getByRole('button', { name: 'Take back' });
+  const confirm = dialog.getByRole('button', { name: 'Reverse' });
   await dialog.getByLabel('Reason').fill('entered twice');
   expect(await confirm.isDisabled()).toBe(true);
   const word = /“(.+)”/.exec((await dialog.getByText(/^Type/).textContent()) ?? '')?.[1] ?? '';
   await dialog.getByLabel(/^Type/).fill(word);
   await confirm.click();
-  await operator.getByText(/^Journal \d+ was taken back\.$/).waitFor();
+  await operator.getByText(/^Journal \d+ was reversed\.$/).waitFor();
   await statement.getByRole('row', { name: /-\$40\.00 USD/ }).waitFor();
   await expect.poll(() => credits.first().getByRole('button').count(), { timeout: 10_000 }).toBe(0);
 });
 
 test('the books of a month prove', async () => {
   await operator.goto('/platform/ledger');
-  await operator.getByRole('button', { name: 'Prove a month' }).click();
-  await operator.getByText('The books prove.').waitFor();
+  await operator.getByRole('button', { name: 'Run proof' }).click();
+  await operator.getByText('Verified: the ledger matches.').waitFor();
   await member.goto(`/o/${theirs.org}/billing`);
-  await member.getByRole('button', { name: 'Prove', exact: true }).click();
-  await member.getByText('Every journal follows from usage and prices, to the millionth.').waitFor();
+  await member.getByRole('button', { name: 'Run proof' }).click();
+  await member.getByText('Verified: every journal matches usage and prices.').waitFor();
 });
 
 test('a month of charges is exported in the columns of FOCUS', async () => {
   await theirPage();
   const categories = async (): Promise<string[]> => {
-    await operator.getByRole('button', { name: 'Export a month' }).click();
+    await operator.getByRole('button', { name: 'Export month' }).click();
     const dialog = operator.getByRole('dialog');
     const [file] = await Promise.all([
       operator.waitForEvent('download'),
@@ -226,7 +226,7 @@ test('the audit log of the platform is narrowed by an id that was copied out of 
       .getByTitle(/^user:user-/)
       .first()
       .getAttribute('title')) ?? '';
-  await operator.getByLabel('Who').fill(who.replace('user:', ''));
+  await operator.getByLabel('Actor').fill(who.replace('user:', ''));
   await operator.getByLabel('Action').fill('platform.audit.list');
   await operator.getByRole('button', { name: 'Filter' }).click();
   await operator.waitForURL(/actor=user/);

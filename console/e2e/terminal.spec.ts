@@ -63,7 +63,7 @@ test('nothing of the terminal is loaded before one is opened', async () => {
 });
 
 test('a shell opens in the page, and what is typed is run', async () => {
-  await page.getByRole('button', { name: 'Open a terminal' }).click();
+  await page.getByRole('button', { name: 'Open terminal' }).click();
   await connected(page);
   await typeLine(page, 'mark=kept-$((40+2)); echo "<$mark>"');
   await showsLine(page, '<kept-42>');
@@ -183,15 +183,15 @@ test('a shell that is opened elsewhere says so here, and can be taken back', asy
   await other.goto(`${home}/terminal`);
   await other.getByRole('tab', { name: 'Shell 1' }).click();
   await connected(other);
-  await page.getByText('It goes on elsewhere').waitFor();
-  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByText('This shell was opened in another window.').waitFor();
+  await page.getByRole('button', { name: 'Use it here' }).click();
   await connected(page);
-  await other.getByText('It goes on elsewhere').waitFor();
+  await other.getByText('This shell was opened in another window.').waitFor();
   await typeLine(page, 'echo "back:$mark:"');
   await showsLine(page, 'back:kept-42:');
   await other.close();
   await page.getByRole('tab', { name: 'Shell 2' }).click();
-  await page.getByRole('button', { name: 'Take it back' }).click();
+  await page.getByRole('button', { name: 'Use it here' }).click();
   await connected(page);
   await page.getByRole('tab', { name: 'Shell 1' }).click();
 });
@@ -206,7 +206,7 @@ test('a line that breaks is picked up where it stopped', async () => {
     return open.length;
   });
   expect(broken).toBeGreaterThan(0);
-  await page.getByText('The connection is lost; coming back.').waitFor();
+  await page.getByText('Connection lost. Reconnecting…').waitFor();
   await showsLine(page, 'count-8');
   const lines = await screen(page)
     .locator('> div', { hasText: /^count-/ })
@@ -217,9 +217,9 @@ test('a line that breaks is picked up where it stopped', async () => {
 test('the end of a shell is told with its code', async () => {
   await page.getByRole('tab', { name: 'Shell 2' }).click();
   await typeLine(page, 'exit 3');
-  await page.getByText('The shell ended with code 3.').waitFor();
+  await page.getByText('The shell exited with code 3.').waitFor();
   await page.getByRole('button', { name: 'Close', exact: true }).click();
-  await page.getByRole('link', { name: 'Back to the allocation' }).click();
+  await page.getByRole('link', { name: 'Back to allocation' }).click();
   await page.waitForURL(`**${home}`);
 });
 
@@ -232,7 +232,7 @@ test('an app of the allocation opens at its own origin, without a ticket in its 
   await page.getByLabel('Port', { exact: true }).fill('8123');
   const [app] = await Promise.all([
     context.waitForEvent('page'),
-    page.getByRole('button', { name: 'Open in a new tab' }).click(),
+    page.getByRole('button', { name: 'Open in new tab' }).click(),
   ]);
   await app.getByText('hello-from-inside').waitFor();
   expect(app.url()).toMatch(new RegExp(`^http://8123--${allocation}\\.apps\\.localhost:\\d+/$`));
@@ -249,9 +249,9 @@ test('an operator ends a session, and enters with a reason that the owner sees',
   const rows = operator.getByRole('row', { name: /Terminal/ });
   const row = rows.first();
   await row.waitFor();
-  await row.getByRole('button', { name: 'End' }).click();
+  await row.getByRole('button', { name: 'End session' }).click();
   const dialog = operator.getByRole('dialog');
-  const confirm = dialog.getByRole('button', { name: 'End' });
+  const confirm = dialog.getByRole('button', { name: 'End session' });
   expect(await confirm.isDisabled()).toBe(true);
   await dialog.getByLabel('Reason').fill('the host is needed');
   const word = /“(.+)”/.exec((await dialog.getByText(/^Type/).textContent()) ?? '')?.[1] ?? '';
@@ -269,15 +269,15 @@ test('an operator ends a session, and enters with a reason that the owner sees',
   await expect.poll(() => rows.count(), { timeout: 20_000 }).toBe(left);
 
   await operator.goto(`/platform/allocations/${allocation}/terminal`);
-  await operator.getByLabel('Why').fill('checking a stuck driver');
-  await operator.getByRole('button', { name: 'Enter' }).click();
-  await operator.getByText('You are here because: checking a stuck driver').waitFor();
+  await operator.getByLabel('Reason').fill('checking a stuck driver');
+  await operator.getByRole('button', { name: 'Open session' }).click();
+  await operator.getByText('Break-glass session. Reason: checking a stuck driver').waitFor();
   await typeLine(operator, 'echo glass-$((1+1))');
   await showsLine(operator, 'glass-2');
   expect(await violations(operator)).toEqual([]);
   // The owner sees who is inside.
   await page.getByRole('row', { name: /Operator/ }).waitFor();
-  await operator.getByRole('link', { name: 'Leave' }).click();
+  await operator.getByRole('link', { name: 'Leave session' }).click();
   await theirs.close();
 });
 

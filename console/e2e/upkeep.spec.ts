@@ -35,7 +35,7 @@ test('a guardrail refuses to be loosened, with advice and a correlation id', asy
   await page.getByLabel('Search policies').fill('projects.max');
   await page.getByRole('button', { name: /projects\.max/ }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('Lower levels may only tighten it.').waitFor();
+  await dialog.getByText('Lower levels can only tighten it.').waitFor();
   await dialog.getByLabel('Value').fill('100000');
   const answer = page.waitForResponse((it) => it.url().endsWith('/policies/projects.max'));
   await dialog.getByRole('button', { name: 'Set', exact: true }).click();

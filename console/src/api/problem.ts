@@ -59,11 +59,11 @@ export function mayPass(error: unknown): boolean {
 export function toError(body: unknown, response: Response): Error {
   if (isProblem(body)) return new ProblemError(body);
   return new ProblemError({
-    title: response.statusText || 'The answer was not understood',
+    title: response.statusText || 'Unexpected response',
     status: response.status,
     code: `http_${response.status}`,
-    detail: `The server answered ${response.status} without saying why.`,
-    advice: 'Try again. If the problem persists, send the correlation id to your platform operator.',
+    detail: `The server answered ${response.status} without an explanation.`,
+    advice: 'Try again. If the problem persists, send the correlation ID to your platform operator.',
     correlation_id: response.headers.get('x-correlation-id') ?? 'unknown',
   });
 }

@@ -97,7 +97,7 @@ function Wallet({ wallet }: { wallet: Schemas['Balance'] }) {
           detail={
             wallet.lasts_until && (
               <>
-                {text.lasts} <Time at={wallet.lasts_until} />
+                {text.runsOut} <Time at={wallet.lasts_until} />
               </>
             )
           }

@@ -78,15 +78,15 @@ export function Overview() {
           }
         />
         <Stat
-          label={overview.lasts}
-          value={wallet?.lasts_until ? lasting(wallet.lasts_until) : overview.lastsNo}
+          label={overview.runway}
+          value={wallet?.lasts_until ? lasting(wallet.lasts_until) : overview.runwayNone}
           detail={
             wallet?.lasts_until ? (
               <>
-                {overview.lastsUntil} <Time at={wallet.lasts_until} as="local" />
+                {overview.runwayUntil} <Time at={wallet.lasts_until} as="local" />
               </>
             ) : (
-              wallet && overview.lastsForever
+              wallet && overview.runwayIdle
             )
           }
         />

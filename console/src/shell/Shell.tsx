@@ -207,7 +207,7 @@ function Banners() {
           className="flex flex-wrap items-center gap-3 border-b bg-warn-soft px-4 py-2 text-warn md:px-8"
         >
           <Icon name="warn" />
-          <span className="grow">{shell.away}</span>
+          <span className="grow">{shell.unreachable}</span>
           <Button small onClick={() => void queries.refetchQueries({ type: 'active' })}>
             {common.retry}
           </Button>

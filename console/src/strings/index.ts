@@ -1,4 +1,4 @@
-/** Every word that people read. Another language is another set of these files. */
+/** All text that people read. A translation is another set of these files. */
 
 export { common } from './common';
 export { shell, signIn } from './shell';

@@ -319,7 +319,7 @@ function Standing({ tab, canResume, onClose }: StandingProps) {
         <span className="flex gap-2">
           {isElsewhere && (
             <Button small onClick={act(() => tab.link.resume())}>
-              {text.takeBack}
+              {text.takeOver}
             </Button>
           )}
           {mayReturn && (

@@ -142,7 +142,7 @@ export function SecretOnce({
       <Command>{secret}</Command>
       <DialogActions>
         <Button kind="primary" onClick={onClose}>
-          {common.secretKept}
+          {common.secretSaved}
         </Button>
       </DialogActions>
     </Dialog>

@@ -74,7 +74,7 @@ function Parts({ cost }: { cost: Cost }) {
       )}
       {cost.taken_back_micros > 0 && (
         <span className="block">
-          <Money micros={cost.taken_back_micros} currency={cost.currency} /> {text.takenBack}
+          <Money micros={cost.taken_back_micros} currency={cost.currency} /> {text.reversed}
         </span>
       )}
     </>

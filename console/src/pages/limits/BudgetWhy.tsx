@@ -24,7 +24,7 @@ export function BudgetWhy({ org, budget, project, onClose }: Props) {
           <Facts
             items={[
               [text.refuses, budget.mode === 'hard' ? text.hard : text.nothing],
-              [text.stands, `${why.rule}.`],
+              [text.status, `${why.rule}.`],
               why.change ? [text.way, `${why.change}.`] : null,
             ]}
           />

@@ -97,7 +97,7 @@ function NewToken({ pools, onClose, onDone }: NewProps) {
         </div>
         <DialogActions>
           <Button kind="primary" onClick={onClose}>
-            {common.secretKept}
+            {common.secretSaved}
           </Button>
         </DialogActions>
       </Dialog>

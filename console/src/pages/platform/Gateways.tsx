@@ -193,7 +193,7 @@ function Started({ made, onClose }: { made: Schemas['NewGateway']; onClose: () =
       </div>
       <DialogActions>
         <Button kind="primary" onClick={onClose}>
-          {common.secretKept}
+          {common.secretSaved}
         </Button>
       </DialogActions>
     </Dialog>

@@ -66,7 +66,7 @@ function Corrections() {
               it.amount_micros != null && it.currency ? (
                 <Money micros={it.amount_micros} currency={it.currency} />
               ) : it.reverses != null ? (
-                text.takesBack(it.reverses)
+                text.reverses(it.reverses)
               ) : (
                 (it.summary ?? '–')
               ),

@@ -69,7 +69,7 @@ function Shown({ detail }: { detail: Schemas['NodeDetail'] }) {
           columns={[
             { name: text.slot, cell: (it) => <span className="font-medium">GPU {it.index}</span> },
             { name: text.condition, cell: (it) => <State state={it.condition} /> },
-            { name: text.held, cell: (it) => (it.held_by ? <Id id={it.held_by} /> : common.none) },
+            { name: text.allocation, cell: (it) => (it.held_by ? <Id id={it.held_by} /> : common.none) },
             { name: text.model, wide: true, cell: (it) => `${it.model}, ${bytes(it.memory_bytes)}` },
             { name: text.numa, wide: true, end: true, cell: (it) => it.numa ?? '–' },
             { name: 'PCI', wide: true, cell: (it) => <Mono>{it.pci}</Mono> },
@@ -113,7 +113,7 @@ function Shown({ detail }: { detail: Schemas['NodeDetail'] }) {
             [common.id, <Id key="id" id={node.id} />],
             [platform.fleet.pool, pools.data?.find((it) => it.id === node.pool_id)?.name ?? node.pool_id],
             [platform.fleet.agent, node.agent_version ?? '–'],
-            [text.serves, node.serves ? <Id key="serves" id={node.serves} /> : text.anybody],
+            [text.serves, node.serves ? <Id key="serves" id={node.serves} /> : text.anyone],
             [platform.fleet.seen, <Time key="seen" at={node.last_seen_at} />],
             [common.created, <Time key="created" at={node.created_at} as="local" />],
             host ? [more.cpus, count(host.cpus)] : null,
@@ -121,7 +121,7 @@ function Shown({ detail }: { detail: Schemas['NodeDetail'] }) {
             host ? [more.os, `${host.os}, ${host.kernel}`] : null,
             host?.driver_version ? [more.driver, host.driver_version] : null,
             node.drain_deadline_at
-              ? [text.deadline, <Time key="drain" at={node.drain_deadline_at} as="local" />]
+              ? [text.drainDeadline, <Time key="drain" at={node.drain_deadline_at} as="local" />]
               : null,
           ]}
         />

@@ -94,7 +94,7 @@ export function Tasks({ tasks }: { tasks: readonly Schemas['NodeTask'][] }) {
               wide: true,
               cell: (it) => <span className="text-soft">{it.detail ?? '–'}</span>,
             },
-            { name: text.asked, end: true, cell: (it) => <Time at={it.created_at} /> },
+            { name: text.created, end: true, cell: (it) => <Time at={it.created_at} /> },
             { name: text.reported, end: true, wide: true, cell: (it) => <Time at={it.reported_at} /> },
           ]}
         />
@@ -144,8 +144,8 @@ function Detail({ event }: { event: Schemas['RecordedEvent'] }) {
 export function Certificates({ certificates }: { certificates: readonly Schemas['NodeCertificate'][] }) {
   const standing = (it: Schemas['NodeCertificate']) => {
     if (it.revoked_at) return <Badge tone="bad">{text.revoked}</Badge>;
-    if (Date.parse(it.expires_at) <= now()) return <Badge tone="warn">{text.ended}</Badge>;
-    return <Badge tone="ok">{text.works}</Badge>;
+    if (Date.parse(it.expires_at) <= now()) return <Badge tone="warn">{text.expired}</Badge>;
+    return <Badge tone="ok">{text.valid}</Badge>;
   };
   return (
     <Card title={text.certificates} flush>

@@ -70,8 +70,8 @@ function Drift() {
                 columns={[
                   { name: text.drift, cell: (it) => text.kinds[it.kind] ?? words(it.kind) },
                   { name: text.object, wide: true, cell: (it) => <Mono>{it.object_id}</Mono> },
-                  { name: text.there, end: true, cell: (it) => amount(it.provider_micros, it) },
-                  { name: text.here, end: true, cell: (it) => amount(it.ledger_micros, it) },
+                  { name: text.provider, end: true, cell: (it) => amount(it.provider_micros, it) },
+                  { name: text.ledger, end: true, cell: (it) => amount(it.ledger_micros, it) },
                   {
                     name: text.difference,
                     end: true,
@@ -210,15 +210,15 @@ function Refund({ payment, onClose }: { payment: Payment; onClose: () => void })
 function Told() {
   const query = useInfiniteQuery(paymentEventsQuery());
   return (
-    <Card title={text.told} flush>
+    <Card title={text.providerEvents} flush>
       <Answer query={{ ...query, data: flat(query.data) }}>
         {(items) =>
           items.length === 0 ? (
-            <p className="p-4 text-faint">{text.noneTold}</p>
+            <p className="p-4 text-faint">{text.noProviderEvents}</p>
           ) : (
             <>
               <Table
-                label={text.told}
+                label={text.providerEvents}
                 items={items}
                 keyOf={(it) => it.id}
                 columns={[

@@ -39,7 +39,7 @@ export function Refunds({ payment, onClose }: { payment: string; onClose: () => 
                         {it.reason}
                         {it.trouble && (
                           <span className="block text-sm text-bad">
-                            {text.trouble}: {it.trouble}
+                            {text.lastError}: {it.trouble}
                           </span>
                         )}
                         <span className="block text-sm text-faint">

@@ -97,8 +97,8 @@ function Sums({ lines, sold, currency }: SumsProps) {
     <Stats>
       <Stat label={text.earned} value={lines ? money(total, currency) : '…'} />
       <Stat label={text.sold} value={sold ? gpuHours(used) : '…'} />
-      <Stat label={text.there} value={sold ? gpuHours(there) : '…'} />
-      <Stat label={text.share} value={sold ? share(used, there) : '…'} />
+      <Stat label={text.available} value={sold ? gpuHours(there) : '…'} />
+      <Stat label={text.utilization} value={sold ? share(used, there) : '…'} />
     </Stats>
   );
 }
@@ -164,7 +164,7 @@ function Earned({ lines, from, days, currency }: EarnedProps) {
           keyOf={(it) => it.sku}
           columns={[
             { name: text.sku, cell: (it) => <span className="font-medium">{it.sku}</span> },
-            { name: text.part, end: true, wide: true, cell: (it) => share(it.amount_micros, total) },
+            { name: text.share, end: true, wide: true, cell: (it) => share(it.amount_micros, total) },
             {
               name: common.amount,
               end: true,
@@ -188,7 +188,7 @@ function Hours({ lines, from, days }: { lines: readonly UtilizationLine[]; from:
         times={series.times}
         span={series.span}
         series={[
-          { name: text.thereSeries, values: series.there },
+          { name: text.availableSeries, values: series.there },
           { name: text.soldSeries, values: series.sold },
         ]}
         format={(value) => gpuHours(value * 3600)}

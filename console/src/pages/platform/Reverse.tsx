@@ -37,7 +37,7 @@ export function Reverse({ organization, journal, onClose, onNote }: Props) {
             body: { reason: reason.trim() },
           }),
         );
-        onNote(made.state === 'proposed' ? text.proposed : text.takenBack(journal.number));
+        onNote(made.state === 'proposed' ? text.proposed : text.reversed(journal.number));
         await Promise.all(
           ['balance', 'journal', 'correction'].map((it) => queries.invalidateQueries({ queryKey: [it] })),
         );

@@ -13,11 +13,13 @@ test('the level that wins is named, and why', () => {
   expect(whyApplies({ source: 'default', levels: [level('default', '50'), level('project', null)] })).toMatch(
     /default applies/,
   );
-  expect(whyApplies({ source: 'project', levels: [...above, level('project', '5')] })).toMatch(/itself/);
+  expect(whyApplies({ source: 'project', levels: [...above, level('project', '5')] })).toMatch(
+    /at this level/,
+  );
   expect(whyApplies({ source: 'organization', levels: [...above, level('project', null)] })).toMatch(
-    /organization is the closest/,
+    /from the organization level/,
   );
   expect(whyApplies({ source: 'organization', levels: [...above, level('project', '90', true)] })).toMatch(
-    /organization is tighter than that of project/,
+    /organization value applies because it is tighter than the project value/,
   );
 });
