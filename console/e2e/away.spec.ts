@@ -34,7 +34,7 @@ async function endSessions(): Promise<void> {
   await server.call('DELETE', '/v1/sessions', undefined, signedIn.access_token);
 }
 
-test('a session that ends in the middle of a dialog loses nothing that was typed', async () => {
+test('dialog input survives an expired session', async () => {
   await page.goto(`/o/${org}/webhooks`);
   await page.getByRole('button', { name: 'New webhook' }).first().click();
   const form = page.getByRole('dialog', { name: 'New webhook' });
@@ -55,7 +55,7 @@ test('a session that ends in the middle of a dialog loses nothing that was typed
   await page.getByRole('row', { name: /typed before the end/ }).waitFor();
 });
 
-test('a server that is gone leaves a page that says so, and comes back by itself', async () => {
+test('page reports an unreachable server and recovers automatically', async () => {
   await page.goto(`/o/${org}/projects`);
   await page.getByRole('row', { name: /first-project/ }).waitFor();
   await page.getByText('Live', { exact: true }).first().waitFor();
@@ -84,7 +84,7 @@ test('a server that is gone leaves a page that says so, and comes back by itself
   expect(await banner.count()).toBe(0);
 });
 
-test('a month that is over has an invoice, as a document', async () => {
+test('invoice of a past month downloads as PDF and CSV', async () => {
   const project = server.setting('GPUAAS_PROJECT');
   const at = `/v1/projects/${project}/allocations`;
   const made = (await server.call('POST', at, { sku: 'h200-slice', gpus: 8, name: 'billed' })) as {
@@ -129,7 +129,7 @@ test('a month that is over has an invoice, as a document', async () => {
   expect(readFileSync(await csv.path(), 'utf8')).toContain('first-project');
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   // What a browser says of a server that is gone is no complaint about the page.
   expect(complaints.flat().filter((it) => !/WebSocket|Failed to fetch|unreachable/.test(it))).toEqual([]);
 });

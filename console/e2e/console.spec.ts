@@ -26,7 +26,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-test('a deep link asks to sign in and then leads on', async () => {
+test('deep link asks to sign in and then opens its page', async () => {
   const org = server.setting('GPUAAS_ORGANIZATION');
   await page.goto(`/o/${org}/allocations?state=active`);
   await page.getByLabel('Email address').fill(EMAIL);
@@ -40,7 +40,7 @@ test('a deep link asks to sign in and then leads on', async () => {
   expect(new URL(page.url()).search).toBe('?state=active');
 });
 
-test('no token lies where a script of another page could read it', async () => {
+test('tokens are out of reach of scripts', async () => {
   const kept = await page.evaluate(() =>
     JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
   );
@@ -49,13 +49,13 @@ test('no token lies where a script of another page could read it', async () => {
   expect(cookies.map((it) => [it.httpOnly, it.sameSite, it.path])).toEqual([[true, 'Strict', '/']]);
 });
 
-test('a reload stays signed in', async () => {
+test('session survives a reload', async () => {
   await page.reload();
   await page.getByRole('heading', { name: 'Allocations' }).waitFor();
   await page.getByText('Live', { exact: true }).first().waitFor();
 });
 
-test('an allocation is launched and becomes active before the eyes', async () => {
+test('allocation is launched and becomes active live', async () => {
   await page.getByRole('link', { name: 'Launch', exact: true }).click();
   await page.getByRole('radio', { name: /h200-slice/ }).click();
   await page
@@ -75,7 +75,7 @@ test('an allocation is launched and becomes active before the eyes', async () =>
 /** What the table of allocations leads to; events name it too. */
 const held = (name: string) => page.getByRole('table').getByRole('link', { name });
 
-test('what happens elsewhere shows here', async () => {
+test('allocation launched elsewhere appears live', async () => {
   await page.getByRole('link', { name: 'Overview' }).click();
   await held('notebook').waitFor();
   const project = server.setting('GPUAAS_PROJECT');
@@ -88,7 +88,7 @@ test('what happens elsewhere shows here', async () => {
   await row.getByText('Active').waitFor();
 });
 
-test('a release asks for the name, says what it costs, and is shown to its end', async () => {
+test('release asks for the name, shows the cost, and is followed to its end', async () => {
   await held('notebook').click();
   await page.getByRole('button', { name: 'Release' }).click();
   const dialog = page.getByRole('dialog');
@@ -100,14 +100,14 @@ test('a release asks for the name, says what it costs, and is shown to its end',
   await page.locator('[aria-current=step]', { hasText: 'Released' }).waitFor();
 });
 
-test('the palette leads anywhere by a few letters', async () => {
+test('palette finds a page by a few letters', async () => {
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Command palette' }).fill('overv');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Demo' }).waitFor();
 });
 
-test('what is typed outlives a session that ends', async () => {
+test('launch form survives an expired session', async () => {
   await page.getByRole('link', { name: 'Launch', exact: true }).click();
   await page.getByLabel('Name').fill('typed-before-the-end');
   const signedIn = (await server.call('POST', '/v1/sessions', {
@@ -125,7 +125,7 @@ test('what is typed outlives a session that ends', async () => {
   await page.getByRole('heading', { name: 'typed-before-the-end' }).waitFor();
 });
 
-test('a server that is away is told of, and the page stays', async () => {
+test('banner reports an unreachable server, and the page stays', async () => {
   const banner = page.getByText('Cannot reach the server. Data on this page may be out of date.');
   await page.route('**/v1/**', (route) => route.abort());
   // A page whose answers nothing else has asked for.
@@ -141,7 +141,7 @@ test('a server that is away is told of, and the page stays', async () => {
   await banner.waitFor({ state: 'detached' });
 });
 
-test('the cost is in the usage and on the statement', async () => {
+test('cost appears in usage by project and by tag', async () => {
   await page.getByRole('link', { name: 'Usage' }).click();
   await page
     .getByRole('row', { name: /first-project/ })
@@ -151,7 +151,7 @@ test('the cost is in the usage and on the statement', async () => {
   await page.getByRole('row', { name: /vision/ }).waitFor();
 });
 
-test('signing out forgets the session', async () => {
+test('sign-out clears the session', async () => {
   await page.getByRole('button', { name: /Demo Owner/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -160,6 +160,6 @@ test('signing out forgets the session', async () => {
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   expect(watch.complaints).toEqual([]);
 });

@@ -32,7 +32,7 @@ const EMPTY = [
   '/webhooks',
 ];
 
-test('an organization with nothing is taught the next step, with its command', async () => {
+test('empty organization shows the next step with its command', async () => {
   const { org } = await tenant(server, 'Nothing yet');
   for (const path of EMPTY) {
     await page.goto(`/o/${org}${path}`);
@@ -48,7 +48,7 @@ const MANY = 100_000;
 // bound: what a reader waits before a page can be used
 const INTERACTIVE_MS = 2_000;
 
-test('one with 100,000 allocations is paged and searched within two seconds', async () => {
+test('organization with 100,000 allocations is paged and searched within two seconds', async () => {
   const { org, call } = await tenant(server, 'Too much');
   const project = await call('POST', `/v1/organizations/${org}/projects`, { name: 'archive' });
   server.sql(`
@@ -85,7 +85,7 @@ test('one with 100,000 allocations is paged and searched within two seconds', as
   await page.getByText('No current allocations').first().waitFor();
 });
 
-test('markup and emoji are shown as they are, and refused where they cannot be', async () => {
+test('markup and emoji are shown literally, and rejected where they are not allowed', async () => {
   const { org, call } = await tenant(server, 'Odd names');
   await credit(server, org, 100);
   const project = await call('POST', `/v1/organizations/${org}/projects`, { name: 'odd' });
@@ -135,7 +135,7 @@ function wrongBy(hours: number): string {
   }`;
 }
 
-test.each([7, -7])('a clock that is wrong by %i hours misleads nobody', async (hours) => {
+test.each([7, -7])('clock skew of %i hours changes no displayed time', async (hours) => {
   const { org, call } = await tenant(server, `Clock ${hours > 0 ? 'ahead' : 'behind'}`);
   await credit(server, org, 100);
   const project = await call('POST', `/v1/organizations/${org}/projects`, { name: 'timed' });
@@ -176,6 +176,6 @@ test.each([7, -7])('a clock that is wrong by %i hours misleads nobody', async (h
   await context.close();
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   expect(watch.complaints).toEqual([]);
 });

@@ -63,7 +63,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a host enrolls by exactly the line that is shown', async () => {
+test('host enrolls with exactly the shown command', async () => {
   await page.getByRole('link', { name: 'Enrollment' }).click();
   await page.getByRole('button', { name: 'New token' }).first().click();
   await page.getByRole('dialog').getByLabel('Pool').selectOption(POOL);
@@ -75,13 +75,13 @@ test('a host enrolls by exactly the line that is shown', async () => {
   await seen(page, page.getByRole('row', { name: POOL }).getByText('Used', { exact: true }));
 });
 
-test('the same line works once', () => {
+test('enrollment command works once', () => {
   const again = spawnSync('sh', ['-c', `${line} --again`], { env: host(), encoding: 'utf8' });
   expect(again.status).not.toBe(0);
   expect(again.stderr).toMatch(/token/);
 });
 
-test('the fleet shows the host, and its page shows it come alive', async () => {
+test('host appears in the fleet and becomes ready live', async () => {
   await page.getByRole('link', { name: 'Fleet' }).click();
   await seen(page, page.getByRole('link', { name: hostname(), exact: true }));
   await page.getByRole('link', { name: hostname(), exact: true }).click();
@@ -92,14 +92,14 @@ test('the fleet shows the host, and its page shows it come alive', async () => {
   await seen(page, page.getByRole('row', { name: /^GPU 1/ }));
 });
 
-test('it is cordoned and put back', async () => {
+test('host is cordoned and uncordoned', async () => {
   await move('Cordon', 'a fan is loud');
   await seen(page, page.getByText('Cordoned', { exact: true }));
   await move('Uncordon', 'it was dust');
   await seen(page, page.getByText('Ready', { exact: true }));
 });
 
-test('a node is drained of an allocation, and put back', async () => {
+test('node is drained of an allocation and returned to service', async () => {
   const { org, call } = await tenant(server, 'Drained');
   await credit(server, org, 100);
   const project = await call('POST', `/v1/organizations/${org}/projects`, { name: 'work' });
@@ -121,7 +121,7 @@ test('a node is drained of an allocation, and put back', async () => {
   await seen(page, page.getByText('Ready', { exact: true }));
 });
 
-test('a host is retired when its name was typed', async () => {
+test('host is retired after its name is typed', async () => {
   await page.goto('/platform/fleet');
   await page.getByRole('link', { name: hostname(), exact: true }).click();
   await move('Drain', 'it is old');
@@ -132,6 +132,6 @@ test('a host is retired when its name was typed', async () => {
   await page.getByRole('heading', { name: 'Fleet' }).waitFor();
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   expect(watch.complaints).toEqual([]);
 });

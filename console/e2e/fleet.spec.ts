@@ -137,7 +137,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-test(`${NODES} nodes are shown and answer within ${INTERACTIVE_MS} ms`, { timeout: 60_000 }, async () => {
+test(`fleet of ${NODES} nodes is interactive within ${INTERACTIVE_MS} ms`, { timeout: 60_000 }, async () => {
   const figures = await record(page, async () => {
     await page.evaluate(lookOut, { nodes: NODES, isNew: false });
     await page.getByRole('link', { name: 'Fleet' }).click();
@@ -160,7 +160,7 @@ test(`${NODES} nodes are shown and answer within ${INTERACTIVE_MS} ms`, { timeou
   await map(NODES).waitFor();
 });
 
-test(`opened by its address, it is there within ${INTERACTIVE_MS} ms`, { timeout: 60_000 }, async () => {
+test(`fleet page opened by URL is drawn within ${INTERACTIVE_MS} ms`, { timeout: 60_000 }, async () => {
   await page.addInitScript(lookOut, { nodes: NODES, isNew: true });
   await page.goto('/platform/fleet', { waitUntil: 'commit' });
   await map(NODES).waitFor();
@@ -169,12 +169,12 @@ test(`opened by its address, it is there within ${INTERACTIVE_MS} ms`, { timeout
   expect(first).toBeLessThan(INTERACTIVE_MS);
 });
 
-test('the page stays small', async () => {
+test('fleet page stays small', async () => {
   expect(await page.getByRole('row').count()).toBe(51);
   expect(await page.evaluate(() => document.querySelectorAll('*').length)).toBeLessThan(2500);
 });
 
-test(`live changes keep the main thread under ${FRAME_MS} ms`, { timeout: 120_000 }, async () => {
+test(`live updates block the main thread for less than ${FRAME_MS} ms`, { timeout: 120_000 }, async () => {
   await page.getByText('Live', { exact: true }).first().waitFor();
   const nodes = await readyNodes(400);
   // The last one is in the list, where its state is read.
@@ -225,7 +225,7 @@ test.each([
   { nodes: 300 },
   // They are read anew.
   { nodes: MOST_CHANGED + 100 },
-])('$nodes nodes that change at once', { timeout: 60_000 }, async ({ nodes }) => {
+])('update of $nodes nodes at once appears', { timeout: 60_000 }, async ({ nodes }) => {
   const [free, before] = [await sum('Available GPUs'), pages];
   let late = 0;
   const figures = await record(page, async () => {
@@ -241,6 +241,6 @@ test.each([
   expect(tasks.cpu).toBeLessThan(FRAME_MS);
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   expect(watch.complaints).toEqual([]);
 });

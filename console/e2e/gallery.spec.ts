@@ -105,7 +105,7 @@ describe.each(LOOKS)('$name', ({ name, size }) => {
 
   afterAll(() => context?.close());
 
-  test('every page of members is shown', { timeout: 240_000 }, async () => {
+  test('member pages are all rendered', { timeout: 240_000 }, async () => {
     await enter('owner@demo.localhost', 'GPUAAS_OWNER_PASSWORD');
     await visit(places.members);
     await page.goto(places.members.allocation ?? '');
@@ -135,12 +135,12 @@ describe.each(LOOKS)('$name', ({ name, size }) => {
     await look('terminal-over');
   });
 
-  test('every page of operators is shown', { timeout: 240_000 }, async () => {
+  test('operator pages are all rendered', { timeout: 240_000 }, async () => {
     await enter('operator@demo.localhost', 'GPUAAS_OPERATOR_PASSWORD');
     await visit(places.operators);
   });
 
-  test('axe finds nothing', () => expect(found).toEqual({}));
-  test('nothing is wider than the window', () => expect(wide).toEqual({}));
-  test('no page complains', () => expect(watch?.complaints).toEqual([]));
+  test('pages have no accessibility violations', () => expect(found).toEqual({}));
+  test('pages are no wider than the window', () => expect(wide).toEqual({}));
+  test('pages log no errors', () => expect(watch?.complaints).toEqual([]));
 });

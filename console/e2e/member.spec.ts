@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
 
-test('keys lead anywhere, and a sheet says which', async () => {
+test('shortcuts open pages, and the help dialog lists them', async () => {
   await page.keyboard.press('?');
   const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
   await sheet.getByText('Allocations').waitFor();
@@ -55,7 +55,7 @@ test('keys lead anywhere, and a sheet says which', async () => {
   await heading('Launch');
 });
 
-test('the palette begins what a member may do', async () => {
+test('palette starts the actions that a member may perform', async () => {
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Command palette' }).fill('new webh');
   await page.keyboard.press('Enter');
@@ -73,7 +73,7 @@ test('the palette begins what a member may do', async () => {
   await heading('https://example.com/first');
 });
 
-test('a webhook is changed, disabled, enabled and tested', async () => {
+test('webhook is edited, disabled, enabled and tested', async () => {
   await page.getByRole('button', { name: 'Edit' }).click();
   const form = page.getByRole('dialog', { name: 'Edit webhook' });
   await form.getByLabel('URL').fill('https://example.com/second');
@@ -91,7 +91,7 @@ test('a webhook is changed, disabled, enabled and tested', async () => {
   await page.keyboard.press('Escape');
 });
 
-test('a budget is made and changed', async () => {
+test('budget is created and edited', async () => {
   await page.goto(`/o/${org}/limits?open=new`);
   const form = page.getByRole('dialog', { name: 'New budget' });
   await form.getByLabel('Amount').fill('120');
@@ -109,7 +109,7 @@ test('a budget is made and changed', async () => {
   await row.getByText('60%, 90%').waitFor();
 });
 
-test('the bell rings by itself, and leads to what it is about', async () => {
+test('notification badge appears without a reload and links to its allocation', async () => {
   const project = server.setting('GPUAAS_PROJECT');
   const body = { sku: 'h200-slice', gpus: 1, name: 'taken', tags: { team: 'vision' } };
   const made = (await server.call('POST', `/v1/projects/${project}/allocations`, body, token)) as {
@@ -128,7 +128,7 @@ test('the bell rings by itself, and leads to what it is about', async () => {
   await page.locator('[aria-current=step]', { hasText: 'Released' }).waitFor();
 });
 
-test('what it cost is what the books say', async () => {
+test('allocation cost equals the ledger', async () => {
   const project = server.setting('GPUAAS_PROJECT');
   const id = new URL(page.url()).pathname.split('/').pop();
   await page.getByText('Total cost', { exact: true }).waitFor();
@@ -145,13 +145,13 @@ test('what it cost is what the books say', async () => {
   expect(await violations(page)).toEqual([]);
 });
 
-test('another of the same kind is a link away', async () => {
+test('launch form is prefilled from an allocation', async () => {
   await page.getByRole('link', { name: 'Launch another' }).click();
   await heading('Launch');
   expect(await page.getByLabel('Tags').inputValue()).toBe('team=vision');
   expect(await page.getByRole('radio', { name: /h200-slice/ }).getAttribute('aria-checked')).toBe('true');
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   expect(watch.complaints).toEqual([]);
 });

@@ -29,7 +29,7 @@ async function go(name: string): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
 }
 
-test('somebody signs in at the issuer and comes back', async () => {
+test('single sign-on returns to the console', async () => {
   await page.goto('/account');
   await page.getByRole('button', { name: 'Continue with single sign-on' }).click();
   await page.getByLabel('Who are you?').fill('ada');
@@ -44,14 +44,14 @@ test('somebody signs in at the issuer and comes back', async () => {
   expect(kept).not.toMatch(/code|eyJ/);
 });
 
-test('an answer of the issuer that was not asked for here is not taken', async () => {
+test('sign-in response that this browser did not request is rejected', async () => {
   const other = await (await open(browser, server.base)).newPage();
   await other.goto('/signed-in?code=stolen&state=elsewhere');
   await other.getByText('This sign-in was not started in this browser.').waitFor();
   await other.context().close();
 });
 
-test('credit that an operator gives shows at once', async () => {
+test('credit from an operator appears immediately', async () => {
   await go('Balance');
   await page.getByText('No funds yet').waitFor();
   const operator = await visit(browser, server, 'operator');
@@ -68,7 +68,7 @@ test('credit that an operator gives shows at once', async () => {
   await operator.page.context().close();
 });
 
-test('a payment is made at the provider and its money arrives', async () => {
+test('payment at the provider reaches the balance', async () => {
   await page.route(CHECKOUT, (route) =>
     route.fulfill({ contentType: 'text/html', body: '<h1>Pay $50.00</h1>' }),
   );
@@ -87,7 +87,7 @@ test('a payment is made at the provider and its money arrives', async () => {
   await page.getByRole('region', { name: 'Payments' }).getByText('Succeeded').waitFor();
 });
 
-test('an allocation is launched, becomes active before the eyes, and is released by its name', async () => {
+test('allocation is launched, becomes active live, and is released after its name is typed', async () => {
   await go('Launch');
   await page.getByText('Create a project first').waitFor();
   await page.getByText('gpuaas projects create').waitFor();
@@ -118,7 +118,7 @@ test('an allocation is launched, becomes active before the eyes, and is released
   expect(loads).toBe(0);
 });
 
-test('a session of single sign-on that ends is begun again beside the form', async () => {
+test('single sign-on session that expires is renewed without losing the form', async () => {
   await go('Launch');
   const asked = page.waitForRequest((it) => it.url().includes('/v1/') && 'authorization' in it.headers());
   await page.reload();
@@ -141,7 +141,7 @@ test('a session of single sign-on that ends is begun again beside the form', asy
   await page.getByRole('heading', { name: 'typed-before-the-end' }).waitFor();
 });
 
-test('what it cost is in the usage, and in a file', async () => {
+test('cost appears in usage and in the exported file', async () => {
   await go('Usage');
   await page
     .getByRole('row', { name: /research/ })
@@ -157,4 +157,4 @@ test('what it cost is in the usage, and in a file', async () => {
   expect(line).toMatch(/^research,[\d.]+,0\.0\d+,USD$/);
 });
 
-test('no page failed', () => expect(errors).toEqual([]));
+test('pages raise no errors', () => expect(errors).toEqual([]));

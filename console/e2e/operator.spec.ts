@@ -24,12 +24,12 @@ afterAll(async () => {
   await server?.stop();
 });
 
-test('an operator without an organization begins at the fleet', async () => {
+test('operator without an organization lands on the fleet page', async () => {
   await page.getByRole('heading', { name: 'Fleet' }).waitFor();
   await page.getByRole('group', { name: /Map of 4 nodes/ }).waitFor();
 });
 
-test('a node is cordoned and put back, with a reason', async () => {
+test('node is cordoned and uncordoned with a reason', async () => {
   await page.getByRole('link', { name: 'sim-0001' }).click();
   await page.getByRole('button', { name: 'Cordon' }).click();
   await page.getByRole('dialog').getByLabel('Reason').fill('a fan is loud');
@@ -41,7 +41,7 @@ test('a node is cordoned and put back, with a reason', async () => {
   await page.getByText('Ready').first().waitFor();
 });
 
-test('enrolling shows the one line to paste, once', async () => {
+test('enrollment command is shown once', async () => {
   await page.getByRole('link', { name: 'Enrollment' }).click();
   await page.getByRole('button', { name: 'New token' }).first().click();
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
@@ -51,7 +51,7 @@ test('enrolling shows the one line to paste, once', async () => {
   await page.getByText('Unused').waitFor();
 });
 
-test('a price is set and its history shown', async () => {
+test('price is set, and its history is shown', async () => {
   await page.getByRole('link', { name: 'SKUs & prices' }).click();
   await page
     .getByRole('row', { name: /h200-slice/ })
@@ -63,7 +63,7 @@ test('a price is set and its history shown', async () => {
   await page.getByRole('region', { name: 'Prices: h200-slice' }).getByText('$3.25 USD').waitFor();
 });
 
-test('a policy beyond its bounds is refused with advice', async () => {
+test('policy value out of bounds is rejected with advice', async () => {
   await page.getByRole('link', { name: 'Policies' }).click();
   await page.getByLabel('Search policies').fill('projects.max');
   await page.getByRole('button', { name: /projects\.max/ }).click();
@@ -79,7 +79,7 @@ test('a policy beyond its bounds is refused with advice', async () => {
     .waitFor();
 });
 
-test('what happens to a node elsewhere shows on its page and on the map', async () => {
+test('node changed elsewhere updates on its page and on the map', async () => {
   const operator = server.setting('GPUAAS_OPERATOR_TOKEN');
   const nodes = (await server.call('GET', '/v1/platform/nodes', undefined, operator)) as {
     items: { id: string; name: string }[];
@@ -100,13 +100,13 @@ test('what happens to a node elsewhere shows on its page and on the map', async 
   await events.getByText('Node uncordoned').waitFor();
 });
 
-test('stuck work leads to its runbook', async () => {
+test('work queue links stuck work to its runbook', async () => {
   await page.getByRole('link', { name: 'Work queue' }).click();
   await page.getByRole('link', { name: 'Runbook' }).first().click();
   await page.getByRole('heading', { name: 'Work is stuck' }).waitFor();
 });
 
-test('credit reaches an organization', async () => {
+test('credit is granted to an organization', async () => {
   await page.getByRole('link', { name: 'Organizations' }).click();
   await page.getByRole('link', { name: 'Demo' }).click();
   await page.getByRole('button', { name: 'Grant credit' }).click();
@@ -116,7 +116,7 @@ test('credit reaches an organization', async () => {
   await page.getByText('$1,250.00 USD').first().waitFor();
 });
 
-test('the quotas of an organization are shown, set and removed', async () => {
+test('quotas of an organization are shown, set and removed', async () => {
   const org = server.setting('GPUAAS_ORGANIZATION');
   const address = `/v1/platform/organizations/${org}/quotas`;
   const skus = (await server.asOperator('GET', '/v1/skus')) as { items: { id: string; name: string }[] };
@@ -138,6 +138,6 @@ test('the quotas of an organization are shown, set and removed', async () => {
   await row.getByText('No quota').waitFor();
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   expect(watch.complaints).toEqual([]);
 });

@@ -46,7 +46,7 @@ async function picture(page: Page, name: string): Promise<void> {
   expect(statSync(path).size, `${name} is too large for a clone`).toBeLessThan(LARGEST_BYTES);
 }
 
-test('pages of members', { timeout: 180_000 }, async () => {
+test('pictures of member pages', { timeout: 180_000 }, async () => {
   const page = await enter('owner@demo.localhost', 'GPUAAS_OWNER_PASSWORD', 'light');
   const { members } = places;
   await page.goto(members.allocation ?? '');
@@ -81,7 +81,7 @@ test('pages of members', { timeout: 180_000 }, async () => {
   await picture(page, 'usage');
 });
 
-test('pages of operators', { timeout: 120_000 }, async () => {
+test('pictures of operator pages', { timeout: 120_000 }, async () => {
   const page = await enter('operator@demo.localhost', 'GPUAAS_OPERATOR_PASSWORD', 'dark');
   await page.goto(places.operators.fleet ?? '');
   await page.locator('h1').first().waitFor();

@@ -55,7 +55,7 @@ const theirPage = async () => {
   await operator.getByRole('heading', { name: NAME }).waitFor();
 };
 
-test('a gateway is made, started with the lines that are shown, and removed', async () => {
+test('gateway is created, started with the shown environment, and removed', async () => {
   await operator.goto('/platform/gateways');
   await operator.getByRole('button', { name: 'New gateway' }).first().click();
   const dialog = operator.getByRole('dialog');
@@ -88,7 +88,7 @@ test('a gateway is made, started with the lines that are shown, and removed', as
   await row.waitFor({ state: 'detached' });
 });
 
-test('a quota holds members back until it is removed', async () => {
+test('quota rejects requests until it is removed', async () => {
   const ask = () =>
     theirs.call('POST', `/v1/projects/${project}/allocations`, { sku: 'h200-slice', gpus: 2, name: 'two' });
   await theirPage();
@@ -112,7 +112,7 @@ test('a quota holds members back until it is removed', async () => {
   await theirs.call('POST', `/v1/projects/${project}/allocations/${id}/release`);
 });
 
-test('who sells and who buys is set once, and members see their own', async () => {
+test('billing profiles of seller and buyer are saved, and members see their own', async () => {
   await operator.goto('/platform/invoices');
   const seller = card(operator, 'Seller');
   await seller.getByLabel('Legal name').fill('GPU Cloud Ltd');
@@ -137,7 +137,7 @@ test('who sells and who buys is set once, and members see their own', async () =
     .toBe('Looked After AG');
 });
 
-test('a payment is given back in part, and the wallet gives it up', async () => {
+test('payment is partly refunded, and the wallet is debited', async () => {
   const payments = `/v1/organizations/${theirs.org}/payments`;
   const { id } = await theirs.call('POST', payments, {
     amount_micros: 50_000_000,
@@ -169,7 +169,7 @@ test('a payment is given back in part, and the wallet gives it up', async () => 
   await statement.getByRole('row', { name: /-\$20\.00 USD/ }).waitFor();
 });
 
-test('a journal is taken back by its name, once', async () => {
+test('journal is reversed once, after its name is typed', async () => {
   await credit(server, theirs.org, 40);
   await theirPage();
   const statement = card(operator, 'Statement');
@@ -187,7 +187,7 @@ test('a journal is taken back by its name, once', async () => {
   await expect.poll(() => credits.first().getByRole('button').count(), { timeout: 10_000 }).toBe(0);
 });
 
-test('the books of a month prove', async () => {
+test('ledger proof of a month succeeds', async () => {
   await operator.goto('/platform/ledger');
   await operator.getByRole('button', { name: 'Run proof' }).click();
   await operator.getByText('Verified: the ledger matches.').waitFor();
@@ -196,7 +196,7 @@ test('the books of a month prove', async () => {
   await member.getByText('Verified: every journal matches usage and prices.').waitFor();
 });
 
-test('a month of charges is exported in the columns of FOCUS', async () => {
+test('charges of a month are exported in FOCUS columns', async () => {
   await theirPage();
   const categories = async (): Promise<string[]> => {
     await operator.getByRole('button', { name: 'Export month' }).click();
@@ -219,7 +219,7 @@ test('a month of charges is exported in the columns of FOCUS', async () => {
   await expect.poll(categories, { timeout: 45_000, interval: 3_000 }).toContain('Credit');
 });
 
-test('the audit log of the platform is narrowed by an id that was copied out of it', async () => {
+test('platform audit log is filtered by an id copied from it', async () => {
   await operator.goto('/platform/audit');
   const who =
     (await operator
@@ -236,6 +236,6 @@ test('the audit log of the platform is narrowed by an id that was copied out of 
   expect(await operator.getByRole('button', { name: /^Details: (?!platform\.audit\.list)/ }).count()).toBe(0);
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   expect(complaints.flat()).toEqual([]);
 });

@@ -57,19 +57,19 @@ afterAll(async () => {
   await server?.stop();
 });
 
-test('nothing of the terminal is loaded before one is opened', async () => {
+test('terminal code is loaded only when a terminal is opened', async () => {
   const loaded = await page.evaluate(() => performance.getEntriesByType('resource').map((it) => it.name));
   expect(loaded.filter((it) => /Panel|xterm/.test(it))).toEqual([]);
 });
 
-test('a shell opens in the page, and what is typed is run', async () => {
+test('shell opens in the page and runs what is typed', async () => {
   await page.getByRole('button', { name: 'Open terminal' }).click();
   await connected(page);
   await typeLine(page, 'mark=kept-$((40+2)); echo "<$mark>"');
   await showsLine(page, '<kept-42>');
 });
 
-test('no ticket is in any address, and none stays in the page', async () => {
+test('ticket is in no URL and does not stay in the page', async () => {
   const kept = await page.evaluate(() =>
     JSON.stringify([
       location.href,
@@ -82,7 +82,7 @@ test('no ticket is in any address, and none stays in the page', async () => {
   expect(kept).not.toMatch(/gpt_|gpuaas\.ticket/);
 });
 
-test('colors are shown although the page may have no styles inside', async () => {
+test('colors are shown under the content security policy', async () => {
   await typeLine(page, `printf '\\033[38;2;1;119;110mtrue-color\\033[0m\\n'`);
   await showsLine(page, 'true-color');
   const color = await screen(page)
@@ -93,7 +93,7 @@ test('colors are shown although the page may have no styles inside', async () =>
   expect(color).toBe('rgb(1, 119, 110)');
 });
 
-test('the window is as large as the shell believes', async () => {
+test('window has the size that the shell reports', async () => {
   await page.setViewportSize({ width: 1000, height: 860 });
   await typeLine(page, 'echo "size $(stty size | tr " " x)"');
   await screen(page)
@@ -109,7 +109,7 @@ test('the window is as large as the shell believes', async () => {
   await page.setViewportSize({ width: 1280, height: 860 });
 });
 
-test('keys of the shell stay its own, and one leads out', async () => {
+test('keyboard input goes to the shell, and one shortcut leaves it', async () => {
   await page.keyboard.type('echo tabbed');
   await page.keyboard.press('Control+k');
   expect(await page.getByRole('combobox', { name: 'Command palette' }).count()).toBe(0);
@@ -123,7 +123,7 @@ test('keys of the shell stay its own, and one leads out', async () => {
   await showsLine(page, 'tabbed');
 });
 
-test('what is selected is copied, and what is copied is pasted', async () => {
+test('selection is copied, and the clipboard is pasted', async () => {
   // As the browser tells of it, whatever key or menu somebody used.
   await page.locator('[role=tabpanel]:not(.invisible) .xterm-helper-textarea').evaluate((it) => {
     const clipboardData = new DataTransfer();
@@ -141,7 +141,7 @@ test('what is selected is copied, and what is copied is pasted', async () => {
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain('pasted');
 });
 
-test('a second shell is beside the first', async () => {
+test('second shell opens in its own tab', async () => {
   await page.getByRole('button', { name: 'New shell' }).click();
   await page.getByRole('tab', { name: 'Shell 2', selected: true }).waitFor();
   await connected(page);
@@ -152,7 +152,7 @@ test('a second shell is beside the first', async () => {
   await showsLine(page, 'first:kept-42:');
 });
 
-test('a reload finds the same shells', async () => {
+test('shells survive a reload', async () => {
   await page.reload();
   await page.getByRole('tab', { name: 'Shell 2' }).waitFor();
   await page.getByRole('tab', { name: 'Shell 1' }).click();
@@ -161,7 +161,7 @@ test('a reload finds the same shells', async () => {
   await showsLine(page, 'again:kept-42:');
 });
 
-test('full screen shows the same shell, and has an address of its own', async () => {
+test('full screen shows the same shell at its own URL', async () => {
   await page.getByRole('link', { name: 'Full screen' }).click();
   await page.waitForURL(`**${home}/terminal`);
   await page.getByRole('heading', { name: 'shellbox' }).waitFor();
@@ -174,7 +174,7 @@ test('full screen shows the same shell, and has an address of its own', async ()
   await showsLine(page, 'deep:kept-42:');
 });
 
-test('a shell that is opened elsewhere says so here, and can be taken back', async () => {
+test('shell opened in another window says so and can be taken over', async () => {
   const other = await context.newPage();
   const state = await page.evaluate(() => ({ ...sessionStorage }));
   await other.addInitScript((kept) => {
@@ -196,7 +196,7 @@ test('a shell that is opened elsewhere says so here, and can be taken back', asy
   await page.getByRole('tab', { name: 'Shell 1' }).click();
 });
 
-test('a line that breaks is picked up where it stopped', async () => {
+test('connection that breaks resumes where it stopped', async () => {
   await typeLine(page, 'clear; for i in 1 2 3 4 5 6 7 8; do echo "count-$i"; sleep 0.4; done');
   await showsLine(page, 'count-2');
   const broken = await page.evaluate(() => {
@@ -214,7 +214,7 @@ test('a line that breaks is picked up where it stopped', async () => {
   expect(lines.map((it) => it.trim())).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((it) => `count-${it}`));
 });
 
-test('the end of a shell is told with its code', async () => {
+test('shell exit is shown with its code', async () => {
   await page.getByRole('tab', { name: 'Shell 2' }).click();
   await typeLine(page, 'exit 3');
   await page.getByText('The shell exited with code 3.').waitFor();
@@ -223,7 +223,7 @@ test('the end of a shell is told with its code', async () => {
   await page.waitForURL(`**${home}`);
 });
 
-test('an app of the allocation opens at its own origin, without a ticket in its address', async () => {
+test('app of the allocation opens at its own origin, without a ticket in its URL', async () => {
   await typeLine(
     page,
     `mkdir -p /tmp/w && cd /tmp/w && echo hello-from-inside > index.html && (python3 -m http.server 8123 >/dev/null 2>&1 &) ; sleep 1; echo served`,
@@ -239,7 +239,7 @@ test('an app of the allocation opens at its own origin, without a ticket in its 
   await app.close();
 });
 
-test('an operator ends a session, and enters with a reason that the owner sees', async () => {
+test('operator ends a session and breaks glass with a reason that the owner sees', async () => {
   const theirs = await open(browser, server.base);
   const operator = await theirs.newPage();
   operator.setDefaultTimeout(20_000);
@@ -249,7 +249,7 @@ test('an operator ends a session, and enters with a reason that the owner sees',
   const rows = operator.getByRole('row', { name: /Terminal/ });
   const row = rows.first();
   await row.waitFor();
-  await row.getByRole('button', { name: 'End session' }).click();
+  await row.getByRole('button', { name: 'End' }).click();
   const dialog = operator.getByRole('dialog');
   const confirm = dialog.getByRole('button', { name: 'End session' });
   expect(await confirm.isDisabled()).toBe(true);
@@ -281,7 +281,7 @@ test('an operator ends a session, and enters with a reason that the owner sees',
   await theirs.close();
 });
 
-test('the recording plays what was shown, and proves itself', async () => {
+test('recording plays the terminal output and verifies', async () => {
   await page.getByRole('link', { name: 'Recordings' }).first().click();
   await page
     .getByRole('row', { name: /Sealed/ })
@@ -308,6 +308,6 @@ test('the recording plays what was shown, and proves itself', async () => {
   expect(await violations(page)).toEqual([]);
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   expect(watch.complaints).toEqual([]);
 });

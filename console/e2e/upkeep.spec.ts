@@ -29,7 +29,7 @@ afterAll(async () => {
   await browser?.close();
 });
 
-test('a guardrail refuses to be loosened, with advice and a correlation id', async () => {
+test('guardrail cannot be loosened, and the error has advice and a correlation id', async () => {
   const page = await come('owner');
   await page.goto(`/o/${theirs.org}/settings`);
   await page.getByLabel('Search policies').fill('projects.max');
@@ -54,7 +54,7 @@ test('a guardrail refuses to be loosened, with advice and a correlation id', asy
     .waitFor();
 });
 
-test('a dead letter is seen, replayed and gone', async () => {
+test('dead letter is listed, replayed and gone', async () => {
   const page = await come('operator');
   // What webhooks are to be told cannot be written down for a while.
   await server.asOperator('PUT', '/v1/platform/policies/delivery.attempts', { value: '1' });
@@ -88,6 +88,6 @@ test('a dead letter is seen, replayed and gone', async () => {
   expect(await page.getByRole('button', { name: 'Replay' }).count()).toBe(0);
 });
 
-test('pages did nothing that their policy forbids', () => {
+test('pages violate no content security policy', () => {
   expect(complaints.flat()).toEqual([]);
 });

@@ -19,7 +19,7 @@ const prices = [
   price(4, '2026-06-01T00:00:00Z', 'EUR'),
 ];
 
-test('the newest price that is in force applies', () => {
+test('price in force is the newest effective one', () => {
   const at = Date.parse('2026-11-15T00:00:00Z');
   expect(priceAt(prices, 'USD', at)?.version).toBe(2);
   expect(priceAt(prices, 'EUR', at)?.version).toBe(4);
@@ -27,7 +27,7 @@ test('the newest price that is in force applies', () => {
   expect(priceAt(prices, 'USD', 0)).toBeUndefined();
 });
 
-test('an announced price is known before it applies', () => {
+test('price announced for later is known before it applies', () => {
   expect(priceAfter(prices, 'USD', Date.parse('2026-11-15T00:00:00Z'))?.version).toBe(3);
   expect(priceAfter(prices, 'USD', Date.parse('2027-01-01T00:00:00Z'))).toBeUndefined();
 });

@@ -40,7 +40,7 @@ const PART = {
   ],
 };
 
-test('every row has every column, as the command writes them', () => {
+test('rows have every column that the CLI writes', () => {
   const rows = focusRows(PART).map((row) => row.map((cell) => csv([[cell]]).trimEnd()));
   expect(rows.map((it) => it.length)).toEqual([COLUMNS.length, COLUMNS.length]);
   const cell = (row: number, name: (typeof COLUMNS)[number]) => rows[row]?.[COLUMNS.indexOf(name)];

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
 import { costMicros, money, parseMoney } from './money';
 
-test('money is shown with its currency', () => {
+test('amounts are shown with their currency', () => {
   expect(money(3_500_000, 'USD', 'en')).toBe('$3.50 USD');
   expect(money(-12_500_000, 'EUR', 'en')).toBe('-€12.50');
   expect(money(1_000_000, 'CHF', 'en')).toContain('CHF');
 });
 
-test('an amount below the smallest coin keeps its digits', () => {
+test('amounts below the smallest coin retain their digits', () => {
   expect(money(1_500, 'USD', 'en')).toBe('$0.0015 USD');
   expect(money(0, 'USD', 'en')).toBe('$0.00 USD');
 });
 
-test('a currency that nobody knows is shown all the same', () => {
+test('amounts in an unknown currency are shown', () => {
   expect(money(1_000_000, 'nonsense', 'en')).toBe('1.00 nonsense');
 });
 
-test('what is typed is read exactly', () => {
+test('typed amounts are parsed exactly', () => {
   expect(parseMoney('12.50')).toBe(12_500_000);
   expect(parseMoney('1,000')).toBe(1_000_000_000);
   expect(parseMoney('-0.000001')).toBe(-1);

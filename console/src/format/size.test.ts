@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { unitOf, words } from './size';
 
-test('names are told in words, and what has capitals keeps them', () => {
+test('identifiers become words, and acronyms stay in capitals', () => {
   expect(words('out_of_funds')).toBe('Out of funds');
   expect(words('ssh_key.added')).toBe('SSH key added');
   expect(words('ok')).toBe('OK');
   expect(words('token')).toBe('Token');
 });
 
-test('one of something has no plural', () => {
+test('plurals leave one of something singular', () => {
   expect(unitOf('1', 'days')).toBe('day');
   expect(unitOf('10', 'days')).toBe('days');
 });

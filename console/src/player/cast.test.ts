@@ -10,31 +10,31 @@ const CAST = [
   '',
 ].join('\n');
 
-test('what was shown is read, and what was typed is left out', () => {
+test('recording output is parsed, and input is left out', () => {
   const cast = parse(CAST);
   expect([cast.columns, cast.rows, cast.lengthS]).toEqual([90, 30, 9.5]);
   expect(cast.events.map((it) => it.kind)).toEqual(['output', 'marker', 'size']);
 });
 
-test('what is no recording is refused', () => {
+test('text that is not a recording is rejected', () => {
   expect(() => parse('')).toThrow();
   expect(() => parse('{"version":1}')).toThrow();
   expect(() => parse('{"version":2}\nnonsense')).toThrow();
   expect(parse('{"version":2,"width":0,"height":99999}')).toMatchObject({ columns: 80, rows: 500 });
 });
 
-test('pauses are cut, and nothing else', () => {
+test('pauses are shortened, and nothing else', () => {
   const { events } = parse(CAST);
   expect(schedule(events, 2)).toEqual([0.5, 2.5, 2.5]);
   expect(schedule(events, Infinity)).toEqual([0.5, 9.5, 9.5]);
 });
 
-test('the events up to a moment are found', () => {
+test('events up to a time are found', () => {
   const times = [0.5, 2.5, 2.5];
   expect([0, 0.5, 2.4, 2.5, 99].map((at) => reached(times, at))).toEqual([0, 1, 1, 3, 3]);
 });
 
-test('sizes and times are read and written', () => {
+test('sizes and times are parsed and formatted', () => {
   expect(sizeOf('100x40')).toEqual([100, 40]);
   expect(sizeOf('100')).toBeUndefined();
   expect([0, 75.9, 3675].map((it) => clock(it))).toEqual(['0:00', '1:15', '1:01:15']);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { matches } from './matches';
 
-test('words are found in any order and case', () => {
+test('search matches words in any order and case', () => {
   expect(matches('acc serv', 'Service accounts Organization')).toBe(true);
   expect(matches('AUDIT', 'Audit log')).toBe(true);
   expect(matches('', 'anything')).toBe(true);

@@ -11,37 +11,37 @@ function message(kind: number, body: Uint8Array): ArrayBuffer {
   return bytes.buffer;
 }
 
-test('what is typed is one frame, and what is pasted as many as it takes', () => {
+test('typed input is one frame, and pasted input as many as needed', () => {
   expect([...(input(text('id'))[0] ?? [])]).toEqual([1, 0, 0, 0, 2, 105, 100]);
   const pasted = input(new Uint8Array(150_000));
   expect(pasted.map((it) => it.length - 5)).toEqual([65_536, 65_536, 18_928]);
   expect(input(new Uint8Array())).toEqual([]);
 });
 
-test('a size is two numbers', () => {
+test('resize frame holds two numbers', () => {
   expect([...resize(120, 40)]).toEqual([2, 0, 0, 0, 4, 0, 120, 0, 40]);
 });
 
-test('output has its offset', () => {
+test('output frame holds its offset', () => {
   const body = new Uint8Array([0, 0, 0, 1, 0, 0, 0, 7, 104, 105]);
   expect(read(message(17, body))).toEqual({ kind: 'output', offset: 2 ** 32 + 7, bytes: text('hi') });
   expect(read(message(18, body)).kind).toBe('screen');
 });
 
-test('ends and words are read', () => {
+test('end and message frames are parsed', () => {
   expect(read(message(20, text('{"code":3}')))).toEqual({ kind: 'exit', code: 3, signal: undefined });
   expect(read(message(21, text('"taken_over"')))).toEqual({ kind: 'close', closing: 'taken_over' });
   expect(read(message(22, text('somebody joined')))).toEqual({ kind: 'notice', text: 'somebody joined' });
   expect(read(message(99, text('x')))).toEqual({ kind: 'other' });
 });
 
-test('a frame that lies about its length is refused', () => {
+test('frame with a wrong length is rejected', () => {
   const bytes = new Uint8Array(message(17, new Uint8Array(10)));
   bytes[4] = 9;
   expect(() => read(bytes.buffer)).toThrow();
 });
 
-test('what was shown before is not shown again', () => {
+test('output that was already shown is skipped', () => {
   const bytes = text('abcdef');
   const rest = (seen?: number) => new TextDecoder().decode(unseen(seen, 10, bytes));
   expect([rest(), rest(5), rest(10), rest(13), rest(99)]).toEqual(['abcdef', 'abcdef', 'abcdef', 'def', '']);

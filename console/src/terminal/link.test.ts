@@ -86,7 +86,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test('a line that breaks is picked up where it stopped', async () => {
+test('connection that breaks resumes where it stopped', async () => {
   const { link, ticket, last, shown } = begin();
   await vi.advanceTimersByTimeAsync(0);
   expect(last().protocols).toEqual(['gpuaas.v1', 'gpuaas.ticket.t-1', 'gpuaas.size.80x24']);
@@ -103,7 +103,7 @@ test('a line that breaks is picked up where it stopped', async () => {
   expect(link.state.get()).toEqual({ at: 'open' });
 });
 
-test('a shell that never began is not come back to: a new one is begun', async () => {
+test('shell that never started is not resumed: a new one is opened', async () => {
   const named = vi.fn();
   const { link, ticket, last } = begin(undefined, named);
   await vi.advanceTimersByTimeAsync(0);
@@ -118,7 +118,7 @@ test('a shell that never began is not come back to: a new one is begun', async (
   expect(named).toHaveBeenCalledExactlyOnceWith('access-1');
 });
 
-test('whoever was away for long gets the screen instead', async () => {
+test('client that was disconnected for long receives a screen snapshot', async () => {
   const { last, shown } = begin();
   await vi.advanceTimersByTimeAsync(0);
   last().opened();
@@ -131,7 +131,7 @@ test('whoever was away for long gets the screen instead', async () => {
   expect(shown()).toBe('the screen!');
 });
 
-test('a shell that ended, or was taken over, is not come back to', async () => {
+test('shell that ended or was taken over is not resumed', async () => {
   const { link, sockets, last } = begin();
   await vi.advanceTimersByTimeAsync(0);
   last().opened();
@@ -146,7 +146,7 @@ test('a shell that ended, or was taken over, is not come back to', async () => {
   expect(sockets.length).toBe(2);
 });
 
-test('a new shell does not say that it has seen the old one', async () => {
+test('new shell does not claim output of the old one', async () => {
   const { link, ticket, last } = begin();
   await vi.advanceTimersByTimeAsync(0);
   last().opened();
@@ -157,7 +157,7 @@ test('a new shell does not say that it has seen the old one', async () => {
   expect(last().protocols.join()).not.toContain('seen');
 });
 
-test('a shell that ended while nobody was connected is told of', async () => {
+test('shell that ended while detached is reported', async () => {
   const gone = new ProblemError({
     title: 'Conflict',
     status: 409,
@@ -176,7 +176,7 @@ test('a shell that ended while nobody was connected is told of', async () => {
   expect(link.state.get()).toMatchObject({ at: 'over', end: 'ended', error: gone });
 });
 
-test('a gateway that never comes back is given up, and trying has an end', async () => {
+test('retries of an unreachable gateway are bounded', async () => {
   const { link, ticket, last, sockets } = begin();
   await vi.advanceTimersByTimeAsync(0);
   for (let round = 0; round < 200 && link.state.get().at !== 'over'; round += 1) {
@@ -188,7 +188,7 @@ test('a gateway that never comes back is given up, and trying has an end', async
   expect(ticket).toHaveBeenCalledTimes(121);
 });
 
-test('a ticket that has to wait is asked for again', async () => {
+test('ticket that is throttled is requested again', async () => {
   const problem = { status: 429, title: 'Too many requests', code: 'too_many_requests' } as ProblemBody;
   const ticket = vi.fn(async () => ({ ticket: 't-1', url: 'ws://gw', session_id: 'access-1' }));
   ticket.mockRejectedValueOnce(new ProblemError(problem));
@@ -200,7 +200,7 @@ test('a ticket that has to wait is asked for again', async () => {
   expect(link.state.get()).toEqual({ at: 'open' });
 });
 
-test('somebody who leaves is not brought back', async () => {
+test('connection closed by the user is not reopened', async () => {
   const { link, last, sockets } = begin();
   await vi.advanceTimersByTimeAsync(0);
   last().opened();
@@ -210,7 +210,7 @@ test('somebody who leaves is not brought back', async () => {
   expect(sockets.length).toBe(1);
 });
 
-test('what is typed goes to the shell, also while it begins, and nowhere while there is none', async () => {
+test('input is sent to the shell, also while it opens, and dropped without a shell', async () => {
   const { link, last } = begin();
   link.type(text('early '));
   await vi.advanceTimersByTimeAsync(0);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { align } from './align';
 
-test('series share one line of time, with gaps where one has nothing', () => {
+test('series share one time axis, with gaps for missing points', () => {
   const first = [[1000, 5] as const, [3000, 7] as const];
   const second = [[2000, 1] as const, [3000, 2] as const];
   expect(align([first, second])).toEqual({
@@ -13,6 +13,6 @@ test('series share one line of time, with gaps where one has nothing', () => {
   });
 });
 
-test('nothing gives nothing', () => {
+test('series of nothing is empty', () => {
   expect(align([])).toEqual({ times: [], values: [] });
 });

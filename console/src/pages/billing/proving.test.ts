@@ -13,7 +13,7 @@ async function proven(parts: object[], most?: number): Promise<Proven> {
   return last;
 }
 
-test('parts add up to the end', async () => {
+test('proof parts add up to the end', async () => {
   expect(await proven([{ next_after: 'a' }, { next_after: 'b' }, {}])).toEqual({
     journals: 6,
     entries: 12,
@@ -21,17 +21,17 @@ test('parts add up to the end', async () => {
   });
 });
 
-test('a difference ends it, and nothing is said to be left', async () => {
+test('proof ends at a difference, with nothing left to check', async () => {
   const difference = { organization_id: 'org', what: 'edited', journal: 9 };
   const found = await proven([{ next_after: 'a' }, { difference, next_after: 'b' }, {}]);
   expect(found).toMatchObject({ journals: 4, difference });
   expect(found.after).toBeUndefined();
 });
 
-test('what is not finished says where to go on', async () => {
+test('proof that is not finished says where to continue', async () => {
   expect(await proven([{ next_after: 'a' }, { next_after: 'b' }, {}], 2)).toMatchObject({ after: 'b' });
 });
 
-test('the same part again is no proof', async () => {
+test('proof rejects the same part twice', async () => {
   await expect(proven([{ next_after: 'a' }, { next_after: 'a' }])).rejects.toThrow('again');
 });

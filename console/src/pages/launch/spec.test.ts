@@ -14,14 +14,14 @@ const draft: Draft = {
   keys: undefined,
 };
 
-test('tags are read, and what is none is refused', () => {
+test('tags are parsed, and invalid ones are rejected', () => {
   expect(parseTags('team=vision,\nrun=a=b')).toEqual({ team: 'vision', run: 'a=b' });
   expect(parseTags('')).toEqual({});
   expect(parseTags('team')).toBeUndefined();
   expect(parseTags('=x')).toBeUndefined();
 });
 
-test('only what was chosen is asked for', () => {
+test('request holds only what was chosen', () => {
   expect(toSpec(draft)).toEqual({
     sku: 'h200-slice',
     gpus: 2,
@@ -32,7 +32,7 @@ test('only what was chosen is asked for', () => {
   });
 });
 
-test('a lease holds its whole cost, and without one policy says how long', () => {
+test('hold covers the whole lease, or the minutes of the policy without one', () => {
   expect(estimate(draft, 3_500_000, 60)).toEqual({
     perHour: 7_000_000,
     perDay: 168_000_000,
@@ -45,7 +45,7 @@ test('a lease holds its whole cost, and without one policy says how long', () =>
   });
 });
 
-test('the command does the same', () => {
+test('command equals the request', () => {
   expect(toCommand({ ...draft, name: "it's" }, 'my team')).toBe(
     "gpuaas allocations create --project 'my team' --sku h200-slice --gpus 2 --name 'it'\\''s' --lease-minutes 120 --tag team=vision --tag run=a=b --wait",
   );

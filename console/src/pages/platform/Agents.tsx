@@ -54,7 +54,7 @@ export function Agents() {
                 )),
             },
             { name: text.updating, end: true, wide: true, cell: (it) => count(it.updating) },
-            { name: text.failing, end: true, wide: true, cell: (it) => count(it.trouble) },
+            { name: text.failing, end: true, wide: true, cell: (it) => count(it.failing) },
             {
               name: common.actions,
               quiet: true,

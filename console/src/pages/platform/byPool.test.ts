@@ -18,7 +18,7 @@ const node = (id: string, agent_version: string, agent_update?: string): Node =>
   ...(agent_update ? { agent_update } : {}),
 });
 
-test('versions are counted, and what is under way or went wrong', () => {
+test('pool summary counts versions, running updates and failures', () => {
   const nodes = [
     node('a', '0.1.0', 'waiting'),
     node('b', '0.2.0', 'updated'),
@@ -32,7 +32,7 @@ test('versions are counted, and what is under way or went wrong', () => {
         ['0.2.0', 1],
       ],
       updating: 1,
-      trouble: 1,
+      failing: 1,
     },
   ]);
 });

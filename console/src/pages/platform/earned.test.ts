@@ -8,7 +8,7 @@ const line = (day: string, sku: string, currency: string, amount_micros: number)
   amount_micros,
 });
 
-test('SKUs are summed in one currency, the largest first', () => {
+test('SKUs are summed in one currency, largest first', () => {
   const lines = [
     line('2026-11-01', 'a', 'USD', 1),
     line('2026-11-02', 'b', 'USD', 5),
@@ -22,14 +22,14 @@ test('SKUs are summed in one currency, the largest first', () => {
   expect(currencies(lines)).toEqual(['USD', 'EUR']);
 });
 
-test('hours have a place for every day', () => {
+test('hours cover every day', () => {
   const lines = [{ day: '2026-11-02', sold_gpu_seconds: 3600, there_gpu_seconds: 7200 }];
   const found = hours(lines, '2026-11-01T00:00:00Z', 3);
   expect(found.sold).toEqual([0, 1, 0]);
   expect(found.there).toEqual([0, 2, 0]);
 });
 
-test('a share of nothing is no number', () => {
+test('share of zero is no number', () => {
   expect(share(1, 0)).toBe('–');
   expect(share(1, 8)).toBe('12.5%');
 });

@@ -21,7 +21,7 @@ const made = (public_url: string, ssh_address: string | null): Schemas['NewGatew
   ca_fingerprint: 'abc',
 });
 
-test('a gateway behind a proxy is told all that it needs', () => {
+test('gateway behind a proxy gets all required settings', () => {
   expect(gatewayLines(made('wss://gw.example.com', null), 'https://gpu.example.com').split('\n')).toEqual([
     'GPUAAS_GATEWAY_JOIN_TOKEN=once',
     'GPUAAS_GATEWAY_CONTROL_URL=https://control.example.com:8443',
@@ -33,7 +33,7 @@ test('a gateway behind a proxy is told all that it needs', () => {
   ]);
 });
 
-test('without a proxy it listens where people and SSH clients come', () => {
+test('gateway without a proxy listens on its public and SSH ports', () => {
   const lines = gatewayLines(made('ws://gw.example.com:8090', 'gw.example.com:22'), 'http://127.0.0.1:8080');
   expect(lines).toContain('GPUAAS_GATEWAY_LISTEN=0.0.0.0:8090\n');
   expect(lines).toContain('GPUAAS_GATEWAY_SSH_LISTEN=0.0.0.0:22\n');

@@ -16,7 +16,7 @@ const node = (state: string, health: string, gpus_free = 8): Node => ({
   health,
 });
 
-test('tiles shrink until a large fleet is in sight', () => {
+test('tiles shrink until a large fleet fits', () => {
   expect(stepFor(4, 1000)).toBe(40);
   const step = stepFor(5000, 1000);
   expect(step).toBeLessThan(12);
@@ -24,14 +24,14 @@ test('tiles shrink until a large fleet is in sight', () => {
   expect(many.columns * many.rows).toBeGreaterThanOrEqual(5000);
 });
 
-test('a point finds its tile, and nothing beside the last one', () => {
+test('point finds its tile, and none past the last one', () => {
   const place = layout(4, 1000, 40);
   expect(at(place, 41, 1, 4)).toBe(1);
   expect(at(place, 500, 1, 4)).toBeUndefined();
   expect(at(place, -1, 1, 4)).toBeUndefined();
 });
 
-test('what was observed outweighs what was decided', () => {
+test('tile color prefers observed health over intended state', () => {
   expect(toneOfNode(node('ready', 'ok'))).toBe('ok');
   expect(toneOfNode(node('ready', 'silent'))).toBe('bad');
   expect(toneOfNode(node('draining', 'ok'))).toBe('warn');
@@ -39,11 +39,11 @@ test('what was observed outweighs what was decided', () => {
   expect(toneOfNode(node('retired', 'silent'))).toBe('idle');
 });
 
-test('what is taken fills a tile', () => {
+test('tile fill shows GPUs in use', () => {
   expect(taken(node('ready', 'ok', 2))).toBe(0.75);
 });
 
-test('a pool is one group, and another region is another', () => {
+test('groups are by pool and region', () => {
   const [one, two] = [node('ready', 'ok'), { ...node('ready', 'ok'), pool_id: 'pool-2' }];
   expect(groups([one, one, two]).map((it) => [it.pool, it.nodes.length])).toEqual([
     ['pool-1', 2],
@@ -51,11 +51,11 @@ test('a pool is one group, and another region is another', () => {
   ]);
 });
 
-test('sums count what is there, what is free and what needs a look', () => {
+test('sums count all GPUs, available GPUs and nodes that need attention', () => {
   expect(sums([node('ready', 'ok', 3), node('failed', 'ok', 0)])).toEqual({ gpus: 16, free: 3, bad: 1 });
 });
 
-test('slots of a node stand as square as they go', () => {
+test('slots of a node form a near square', () => {
   expect(slotGrid(8)).toEqual({ columns: 3, rows: 3 });
   expect(slotGrid(4)).toEqual({ columns: 2, rows: 2 });
   expect(slotGrid(0)).toEqual({ columns: 0, rows: 0 });

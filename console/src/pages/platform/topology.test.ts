@@ -15,7 +15,7 @@ const slot = (index: number, numa: number | undefined, nvme: string[], fabric?: 
   ...(fabric ? { fabric } : {}),
 });
 
-test('GPUs of a NUMA node stand together with what is near', () => {
+test('GPUs of a NUMA node are grouped with their devices', () => {
   const found = near([slot(2, 1, ['nvme1'], 'mlx1'), slot(0, 0, ['nvme0']), slot(1, 0, ['nvme0'], 'mlx0')]);
   expect(found.map((it) => [it.numa, it.slots.map((slot) => slot.index), it.disks, it.networks])).toEqual([
     [0, [0, 1], ['nvme0'], ['mlx0']],
@@ -23,6 +23,6 @@ test('GPUs of a NUMA node stand together with what is near', () => {
   ]);
 });
 
-test('a host that tells no NUMA nodes is one group, the last', () => {
+test('GPUs without a NUMA node form the last group', () => {
   expect(near([slot(0, undefined, []), slot(1, 3, [])]).map((it) => it.numa)).toEqual([3, undefined]);
 });

@@ -8,7 +8,7 @@ const level = (name: string, value: string | null, overridden = false) => ({
   overridden,
 });
 
-test('the level that wins is named, and why', () => {
+test('policy source is explained by level', () => {
   const above = [level('default', '50'), level('organization', '20')];
   expect(whyApplies({ source: 'default', levels: [level('default', '50'), level('project', null)] })).toMatch(
     /default applies/,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { dailyTotals } from './daily';
 
-test('every day has a bar, and another currency has none', () => {
+test('daily totals cover every day, in one currency', () => {
   const lines = [
     { key: '2026-11-02', amount_micros: 2_000_000, currency: 'USD' },
     { key: '2026-11-02', amount_micros: 9_000_000, currency: 'EUR' },
