@@ -57,7 +57,7 @@ function Shown({ detail }: { detail: Schemas['RecordingDetail'] }) {
         <RecordingStage organization={org} recording={it.id} />
       )}
       <div className="grid items-start gap-5 lg:grid-cols-2">
-        <Card title={text.verify}>
+        <Card title={text.integrity}>
           {!isDeleted && <Proof organization={org} recording={it.id} />}
           {it.sealed_at ? (
             <div className="mt-3 space-y-1 text-sm text-faint">

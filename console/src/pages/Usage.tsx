@@ -176,9 +176,9 @@ function Totals({ lines, from, days }: { lines: readonly Line[]; from: string; d
         />
       </Stats>
       {lines.length > 0 && (
-        <Card title={`${text.perDay}, ${currency}`} lead={text.daysAreUtc}>
+        <Card title={`${text.perDay} (${currency})`} lead={text.daysAreUtc}>
           <Chart
-            label={`${text.perDay}, ${currency}`}
+            label={`${text.perDay} (${currency})`}
             kind="bars"
             isDaily
             height={220}

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, ask, once } from '@/api/client';
-import { common, signIn } from '@/strings';
+import { common, shell, signIn } from '@/strings';
 import { Button } from '@/ui/Button';
 import { Card } from '@/ui/Card';
 import { Failure } from '@/ui/Feedback';
@@ -50,7 +50,7 @@ function Create() {
     }
   };
   return (
-    <Card title={signIn.firstOrganization}>
+    <Card title={shell.newOrganization}>
       <form
         className="space-y-4"
         onSubmit={(event) => {

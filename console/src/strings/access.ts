@@ -98,7 +98,8 @@ const sessions = {
   breakGlass: 'Operator',
   breakGlassWhy: (reason: string) => `Opened by an operator. Reason: ${reason}`,
   resume: 'Open here',
-  end: 'End session',
+  end: 'End',
+  endSession: 'End session',
   endTitle: 'End this session?',
   endLead:
     'Processes running in the session are terminated, and unsaved work is lost. A detached shell ends automatically after its grace period.',
@@ -146,6 +147,7 @@ const recordings = {
   gap: (bytes: string) => `${bytes} of output is missing`,
   jump: 'Jump to gap',
   download: 'Download',
+  integrity: 'Integrity',
   verify: 'Verify',
   notVerified: 'Not verified yet',
   intact: (pieces: number) => `Intact: ${pieces === 1 ? '1 chunk' : `${pieces} chunks`} verified`,

@@ -36,7 +36,7 @@ export const billing = {
   graceWay: 'The newest are released first. Top up to prevent this.',
   runsOut: 'runs out',
   topUp: 'Top up',
-  topUpLead: 'You pay on the payment provider’s page. Card numbers never reach this platform.',
+  topUpLead: 'The payment provider handles payment. This platform never receives card numbers.',
   amount: 'Amount',
   amountBad: 'Enter an amount such as 50 or 12.50.',
   pay: 'Continue to payment',
@@ -95,8 +95,7 @@ export const limits = {
   of: (used: number, most: number) => `${used} of ${most}`,
   ofMoney: (used: string, most: string) => `${used} of ${most}`,
   budgets: 'Budgets',
-  budgetsLead:
-    'Spending limits per project and period. You are notified at each threshold. Hard budgets reject requests that would exceed them.',
+  budgetsLead: 'Spending limits per project. Hard budgets reject requests that would exceed them.',
   newBudget: 'New budget',
   changeBudget: 'Edit budget',
   changeBudgetLead: 'Spending in the current period counts against the new amount immediately.',

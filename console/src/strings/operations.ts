@@ -6,7 +6,7 @@ export const operations = {
   events: {
     title: 'Platform events',
     lead: 'Live events from the whole platform, limited to what your role can read.',
-    filter: 'Filter by subject, for example node.cordoned',
+    filter: 'Filter, for example node.cordoned',
     empty: 'No events match.',
     command: 'gpuaas events watch --platform',
   },
@@ -45,7 +45,7 @@ export const operations = {
       'Erases the machine and releases it to MAAS. Its node must be empty. Retry brings the machine back, but its data is lost.',
     abandon: 'Abandon',
     abandonLead:
-      'Removes the machine here without contacting MAAS, for example when the hardware is gone. This cannot be undone.',
+      'Removes the machine here without contacting MAAS, for example when the hardware is gone. It returns only if MAAS reports it again.',
     on: 'Power on',
     onLead: 'MAAS powers the machine on.',
     off: 'Power off',

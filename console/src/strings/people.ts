@@ -113,7 +113,7 @@ export const webhooks = {
   url: 'URL',
   urlHint: 'Must use HTTPS and be publicly reachable.',
   events: 'Events',
-  eventsHint: 'Comma-separated patterns, for example allocation.created, allocation.*, or *.',
+  eventsHint: 'Comma-separated: allocation.created, allocation.*, or * for all.',
   description: 'Description',
   secret: 'Signing secret',
   test: 'Send test',
@@ -151,7 +151,7 @@ export const webhooks = {
 export const events = {
   title: 'Events',
   lead: 'Live events from your organization.',
-  filter: 'Filter by subject, for example allocation.placed',
+  filter: 'Filter, for example allocation.placed',
   empty: 'No events match',
   emptyLead: 'New events appear here immediately. Clear the filter to see all events.',
   command: 'gpuaas events watch',

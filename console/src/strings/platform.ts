@@ -72,7 +72,7 @@ export const platform = {
   },
   enroll: {
     title: 'Enrollment',
-    lead: 'Single-use tokens that turn hosts into nodes.',
+    lead: 'Single-use tokens that enroll hosts as nodes.',
     create: 'New token',
     pool: 'Pool',
     minutes: 'Valid for (minutes)',

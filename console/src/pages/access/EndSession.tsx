@@ -24,7 +24,7 @@ export function EndSession({ session }: { session: AccessSession }) {
           title={text.endTitle}
           lead={text.endLead}
           name={text.confirmWord(session.id)}
-          action={text.end}
+          action={text.endSession}
           onClose={() => setAsking(false)}
           onConfirm={async () => {
             await ask(

@@ -72,7 +72,7 @@ export function BudgetForm({ projects, currency, before, onSave, onClose }: Prop
       )}
       <div className="grid gap-4 sm:grid-cols-2">
         <Input
-          label={`${text.amount}, ${currency}`}
+          label={`${text.amount} (${currency})`}
           inputMode="decimal"
           required
           value={amount}

@@ -91,7 +91,7 @@ function EndAny({ session, onClose }: { session: AccessSession; onClose: () => v
     <FormDialog
       title={words.endTitle}
       lead={text.endLead}
-      action={words.end}
+      action={words.endSession}
       canSubmit={reason.trim() !== '' && typed === word}
       onClose={onClose}
       onSubmit={async () => {
