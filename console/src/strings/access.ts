@@ -32,7 +32,7 @@ const terminal = {
   end: {
     exit: 'The shell exited.',
     not_understood: 'This page is incompatible with the gateway. Reload the page.',
-    refused: 'Connection refused. A policy may not allow it. Contact an administrator.',
+    refused: 'Access denied. A policy may not allow it. Contact an administrator.',
     unrecorded:
       'This session cannot be recorded, and a policy requires recording. Operators have been notified.',
     gone: 'Cannot reach the allocation or its host. Check that the allocation is still active.',

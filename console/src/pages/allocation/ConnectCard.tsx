@@ -87,7 +87,11 @@ export function PortsCard({ allocation }: { allocation: Allocation }) {
       {typed && !port && <p className="mt-1 text-sm text-bad">{words.portBad}</p>}
       {error !== undefined && (
         <div className="mt-3">
-          <Failure error={error} />
+          {error instanceof Error && error.message === words.noApps ? (
+            <p role="alert">{words.noApps}</p>
+          ) : (
+            <Failure error={error} />
+          )}
         </div>
       )}
       <div className="mt-4">
