@@ -108,8 +108,8 @@ test('address is changed with the mailed token, and every session ends', async (
   const page = await visit();
   await signIn(page, FIRST.email, SECOND);
   await page.getByLabel('Organization name').fill('Newcomers');
-  await page.getByRole('button', { name: 'Create', exact: false }).click();
-  await page.getByRole('navigation').first().waitFor();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByRole('heading', { name: 'Newcomers' }).waitFor();
   await page.goto('/account');
   await page.getByLabel('New email address').fill(MOVED);
   await page.getByLabel('Current password').last().fill(SECOND);

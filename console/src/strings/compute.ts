@@ -58,7 +58,7 @@ export const launch = {
   keysNone: 'You have no SSH keys yet. You can add one later, while the allocation is active.',
   addKey: 'Add SSH key',
   lease: 'Lease',
-  leaseHint: 'Starts on activation. Release is automatic at the end.',
+  leaseHint: 'Starts when active. Released automatically when it ends.',
   leaseNone: 'Until released',
   leaseUnits: { 60: '1 hour', 240: '4 hours', 480: '8 hours', 1440: '1 day', 10080: '7 days' },
   tags: 'Tags',
