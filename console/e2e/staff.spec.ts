@@ -179,7 +179,7 @@ test('journal is reversed once, after its name is typed', async () => {
   const confirm = dialog.getByRole('button', { name: 'Reverse' });
   await dialog.getByLabel('Reason').fill('entered twice');
   expect(await confirm.isDisabled()).toBe(true);
-  const word = /“(.+)”/.exec((await dialog.getByText(/^Type/).textContent()) ?? '')?.[1] ?? '';
+  const word = /“(.+)”/.exec((await dialog.getByText(/^Type “/).textContent()) ?? '')?.[1] ?? '';
   await dialog.getByLabel(/^Type/).fill(word);
   await confirm.click();
   await operator.getByText(/^Journal \d+ was reversed\.$/).waitFor();

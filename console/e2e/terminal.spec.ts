@@ -254,7 +254,7 @@ test('operator ends a session and breaks glass with a reason that the owner sees
   const confirm = dialog.getByRole('button', { name: 'End session' });
   expect(await confirm.isDisabled()).toBe(true);
   await dialog.getByLabel('Reason').fill('the host is needed');
-  const word = /“(.+)”/.exec((await dialog.getByText(/^Type/).textContent()) ?? '')?.[1] ?? '';
+  const word = /“(.+)”/.exec((await dialog.getByText(/^Type “/).textContent()) ?? '')?.[1] ?? '';
   await dialog.getByLabel(/^Type/).fill(word);
   await confirm.click();
   await page.getByText('The session was ended.').waitFor();
