@@ -169,7 +169,7 @@ export const allocations = {
   releaseTitle: 'Release this allocation?',
   releaseLead: 'This cannot be undone.',
   releaseHosts: (hosts: number, gpus: number) =>
-    `All data on ${hosts === 1 ? 'its host' : `its ${hosts} hosts`} is deleted, including processes, files, and users. ${gpus === 1 ? 'Its GPU becomes' : `Its ${gpus} GPUs become`} available to others.`,
+    `All processes, files, and users on ${hosts === 1 ? 'its host' : `its ${hosts} hosts`} are removed. ${gpus === 1 ? 'Its GPU becomes' : `Its ${gpus} GPUs become`} available to others.`,
   releaseCost: (amount: string) => `Billing stops on release. Cost so far: ${amount}`,
   releaseHeld: (amount: string) => `The hold of ${amount} is released.`,
   cancel: 'Cancel request',

@@ -95,7 +95,7 @@ export function Panel({
         {!current && <p className="p-4 text-faint">{text.loading}</p>}
       </div>
       {current && (
-        <Standing
+        <StatusBar
           key={current.key}
           tab={current}
           canResume={canResume}
@@ -279,17 +279,17 @@ function sentence(words: string): string {
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
-interface StandingProps {
+interface StatusBarProps {
   tab: Tab;
   canResume: boolean;
   onClose: () => void;
 }
 
-/** How the shell stands, said aloud when it changes, and what to do when it is over. */
-function Standing({ tab, canResume, onClose }: StandingProps) {
+/** The status of the shell, announced when it changes, and what to do once it is over. */
+function StatusBar({ tab, canResume, onClose }: StatusBarProps) {
   const state = useStore(tab.link.state);
   const isOver = state.at === 'over';
-  const isTrouble = isOver || state.at === 'away';
+  const isInterrupted = isOver || state.at === 'away';
   const act = (work: () => unknown) => () => {
     work();
     tab.screen.terminal.focus();
@@ -300,16 +300,16 @@ function Standing({ tab, canResume, onClose }: StandingProps) {
     <div
       className={classes(
         'flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1.5 border-t px-3 py-1.5 text-sm',
-        isTrouble ? 'bg-warn-soft text-warn' : 'text-faint',
+        isInterrupted ? 'bg-warn-soft text-warn' : 'text-faint',
       )}
     >
-      <span role="status" className={classes('min-w-0 break-words', isTrouble && 'grow')}>
+      <span role="status" className={classes('min-w-0 break-words', isInterrupted && 'grow')}>
         {wordsFor(state)}
         {isOver && state.words && ['refused', 'gone'].includes(state.end) && (
           <span className="opacity-80"> {sentence(state.words)}</span>
         )}
       </span>
-      {!isTrouble && (
+      {!isInterrupted && (
         <>
           <span className="ml-auto max-md:hidden">{text.keys}</span>
           <span className="ml-auto md:hidden">{text.keysPhone}</span>

@@ -48,7 +48,7 @@ export function Proof({ org }: { org: string }) {
       )}
       <div role="status" className="mt-4 space-y-2 empty:hidden">
         {busy && <p className="text-busy">{text.running}</p>}
-        {proven && <Standing proven={proven} isRunning={busy} hasFailed={error !== undefined} />}
+        {proven && <ProofResult proven={proven} isRunning={busy} hasFailed={error !== undefined} />}
       </div>
       {proven?.after && !busy && (
         <Button className="mt-3" onClick={() => start(proven)}>
@@ -64,7 +64,7 @@ export function Proof({ org }: { org: string }) {
 }
 
 /** Nothing is called proven before its end. */
-function Standing({
+function ProofResult({
   proven,
   isRunning,
   hasFailed,

@@ -84,7 +84,7 @@ export function Charges({ org }: { org: string }) {
       )}
       <div role="status" className="mt-4 empty:hidden">
         {busy && <p className="text-busy">{text.soFar(count)}</p>}
-        {written && <Told written={written} />}
+        {written && <ExportResult written={written} />}
       </div>
       <div className="mt-4">
         <p className="mb-1.5 text-sm text-faint">{common.cliHint}</p>
@@ -94,7 +94,7 @@ export function Charges({ org }: { org: string }) {
   );
 }
 
-function Told({ written }: { written: Written }) {
+function ExportResult({ written }: { written: Written }) {
   if (written.isTooMany) return <p className="text-warn">{text.tooMany(written.count)}</p>;
   return (
     <p className={written.name ? 'text-ok' : 'text-soft'}>
