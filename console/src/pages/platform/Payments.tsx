@@ -27,7 +27,7 @@ export function Payments() {
     <Page title={text.title} lead={text.lead}>
       <Drift />
       <All />
-      <Told />
+      <ProviderEvents />
     </Page>
   );
 }
@@ -207,7 +207,7 @@ function Refund({ payment, onClose }: { payment: Payment; onClose: () => void })
   );
 }
 
-function Told() {
+function ProviderEvents() {
   const query = useInfiniteQuery(paymentEventsQuery());
   return (
     <Card title={text.providerEvents} flush>
