@@ -14,8 +14,8 @@ INSERT INTO accounts (organization_id, kind, subject, currency) SELECT organizat
   UNION ALL SELECT organization_id, 'revenue', '00000000-0000-7000-8000-00000000feed', 'USD' FROM bench_money;
 CREATE TEMP TABLE runs AS SELECT b.*, gen_random_uuid() AS allocation_id, n, app_now() - interval '2 days' + n * interval '10 seconds' AS at
   FROM bench_money b, generate_series(1, 11000) n;
-INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state, version)
-  SELECT allocation_id, organization_id, project_id, '00000000-0000-7000-8000-00000000feed', 1, 1, false, 'g', '{}', 'bench',
+INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state, version)
+  SELECT allocation_id, organization_id, project_id, '00000000-0000-7000-8000-00000000feed', 1, 1, false, 'g', 'bench',
     CASE WHEN n <= 1000 THEN 'active' ELSE 'released' END, 5 FROM runs;
 INSERT INTO usage (allocation_id, version, kind, at, interval, organization_id, project_id, sku_id, gpus, nodes, tags, currency,
     price_id, micros_per_hour, cause)

@@ -23,7 +23,10 @@ pub fn check(files: &[File]) -> Vec<Problem> {
     problems
 }
 
-/// What an `ALTER TABLE` says about row-level security.
+/// Procedures of the first migration that enable and force row-level security.
+const PROCEDURES: [&str; 2] = ["secure_table", "tenant_table"];
+
+/// What an `ALTER TABLE`, or a call of a procedure, says about row-level security.
 struct Alter {
     table: String,
     enables: bool,
@@ -42,7 +45,9 @@ fn judge(file: &File, statement: &Statement, alters: &[Alter]) -> Option<Problem
         return None;
     }
     let missing = if enabled { "FORCE" } else { "ENABLE and FORCE" };
-    let advice = format!("{missing} ROW LEVEL SECURITY on {table}, or say `-- {EXCUSE} <why>` right above it");
+    let advice = format!(
+        "{missing} ROW LEVEL SECURITY on {table} (CALL tenant_table or secure_table), or say `-- {EXCUSE} <why>` right above it"
+    );
     Some(Problem::new(file, statement.line, advice))
 }
 
@@ -57,6 +62,9 @@ fn created(statement: &Statement) -> Option<String> {
 }
 
 fn alter(statement: &Statement) -> Option<Alter> {
+    if let Some(table) = secured(statement) {
+        return Some(Alter { table, enables: true, forces: true });
+    }
     if !statement.starts(&["alter", "table"]) {
         return None;
     }
@@ -65,6 +73,13 @@ fn alter(statement: &Statement) -> Option<Alter> {
         enables: statement.has(&["enable", "row", "level", "security"]),
         forces: statement.has(&["force", "row", "level", "security"]),
     })
+}
+
+/// The table that a procedure is called for.
+fn secured(statement: &Statement) -> Option<String> {
+    let [call, procedure, open, table, ..] = statement.tokens.as_slice() else { return None };
+    let is_call = call.text == "call" && PROCEDURES.contains(&procedure.text.as_str()) && open.text == "(";
+    is_call.then(|| table.text.trim_matches('\'').to_owned())
 }
 
 /// The table's name without its schema.
@@ -131,6 +146,14 @@ mod tests {
         let both = "CREATE TABLE a (id uuid);\nALTER TABLE a ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;";
         assert!(lines(both).is_empty());
         assert!(lines("-- not tenant data: list of words\nCREATE TABLE a (id uuid);").is_empty());
+    }
+
+    #[test]
+    fn procedure_secures_the_table_that_it_is_called_for_and_no_other() {
+        assert!(lines("CREATE TABLE a (id uuid);\nCALL tenant_table('a', 'SELECT');").is_empty());
+        assert!(lines("CREATE TABLE a (id uuid);\nCALL secure_table('a');").is_empty());
+        assert_eq!(lines("CREATE TABLE a (id uuid);\nCALL secure_table('b');"), [1]);
+        assert_eq!(lines("CREATE TABLE a (id uuid);\nCALL describe_table('a');"), [1]);
     }
 
     #[test]

@@ -37,8 +37,8 @@ async fn plant_node(above: &mut PgConnection, region: &str, name: &str, state: &
 async fn plant_slot(above: &mut PgConnection, node: &str, model: &str, condition: &str, held: Option<&str>) {
     sqlx::query(
         "WITH holder AS (
-           INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
-           SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 1, 1, false, 'g', '{}', 'test', $4
+           INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
+           SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 1, 1, false, 'g', 'test', $4
            WHERE $4 IS NOT NULL RETURNING id)
          INSERT INTO slots (id, node_id, place, gpu_uuid, pci, model, memory_bytes, condition, held_by)
          SELECT gen_random_uuid(), id, 0, gen_random_uuid(), 'pci', $2, 1, $3, (SELECT id FROM holder) FROM nodes WHERE name = $1",
@@ -213,8 +213,8 @@ async fn a_large_fleet_is_counted_in_a_moment() {
         "INSERT INTO nodes (id, region_id, pool_id, name, state, health)
          SELECT md5('n' || i)::uuid, (SELECT id FROM regions ORDER BY name OFFSET i % 2 LIMIT 1), gen_random_uuid(), 'n' || i, 'ready', 'ok'
          FROM generate_series(1, 10000) i;
-         INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
-         SELECT md5('a' || i)::uuid, md5('o' || i % 100)::uuid, gen_random_uuid(), gen_random_uuid(), 1, 1, false, 'g', '{}', 'test',
+         INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
+         SELECT md5('a' || i)::uuid, md5('o' || i % 100)::uuid, gen_random_uuid(), gen_random_uuid(), 1, 1, false, 'g', 'test',
            CASE WHEN i <= 40000 THEN 'active' ELSE 'released' END
          FROM generate_series(1, 80000) i;
          INSERT INTO slots (id, node_id, place, gpu_uuid, pci, model, memory_bytes, held_by)

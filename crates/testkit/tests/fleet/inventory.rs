@@ -331,8 +331,8 @@ async fn quotas_are_set_by_staff_and_show_what_is_used() {
         (whole.id, 8, 1, "active"),
     ] {
         sqlx::query(
-            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
-             VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, false, 'g', '{}', 'test', $6)",
+            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
+             VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, false, 'g', 'test', $6)",
         )
         .bind(organization.uuid())
         .bind(project.uuid())

@@ -68,8 +68,8 @@ async fn occupy(fleet: &Fleet, agent: &Agent, organization: OrganizationId, proj
     .unwrap();
     sqlx::query(
         "WITH holder AS (
-           INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state, active_at)
-           SELECT gen_random_uuid(), $2, $3, skus.id, 1, 1, false, 'gtest', '{}', 'test', 'active', app_now() FROM skus RETURNING id),
+           INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state, active_at)
+           SELECT gen_random_uuid(), $2, $3, skus.id, 1, 1, false, 'gtest', 'test', 'active', app_now() FROM skus RETURNING id),
          slot AS (
            UPDATE slots SET held_by = (SELECT id FROM holder) WHERE node_id = $1 AND place = 0 RETURNING id, gpu_uuid)
          INSERT INTO allocation_parts (organization_id, allocation_id, node_id, gpus, slots)

@@ -111,8 +111,8 @@ const FLEET: &str = "
     INSERT INTO quotas (id, organization_id, sku_id, gpus) SELECT gen_random_uuid(), o.id, s.id, 1 FROM organizations o, skus s;
     INSERT INTO ssh_keys (id, user_id, name, public_key, fingerprint)
       SELECT gen_random_uuid(), id, 'laptop', 'ssh-ed25519 AAAA', 'SHA256:' || id FROM users;
-    INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
-      SELECT gen_random_uuid(), p.organization_id, p.id, s.id, 1, 1, false, 'g', '{}', 'test', 'active' FROM projects p, skus s;
+    INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
+      SELECT gen_random_uuid(), p.organization_id, p.id, s.id, 1, 1, false, 'g', 'test', 'active' FROM projects p, skus s;
     INSERT INTO allocation_keys (organization_id, allocation_id, user_id, ssh_key_id, place)
       SELECT a.organization_id, a.id, k.user_id, k.id, 1 FROM allocations a, ssh_keys k;
     INSERT INTO allocation_parts (organization_id, allocation_id, node_id, gpus, slots)
@@ -222,6 +222,12 @@ async fn tables(database: &Database) -> BTreeSet<String> {
     names.fetch_all(&mut above).await.unwrap().into_iter().collect()
 }
 
+async fn routines(database: &Database) -> Vec<String> {
+    let mut above = database.superuser().await;
+    let names = sqlx::query_scalar("SELECT proname::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace");
+    names.fetch_all(&mut above).await.unwrap()
+}
+
 async fn empty_tables(database: &Database) -> Vec<String> {
     let mut above = database.superuser().await;
     let mut empty = Vec::new();
@@ -277,6 +283,7 @@ async fn a_populated_database_goes_down_and_up_again() {
     let said = run(&["migrate", "down", "--to", "0"], &url).await;
     assert!(said.is_success && said.out.contains("missing") && !said.out.contains("applied"), "{said:?}");
     assert_eq!(tables(&database).await, BTreeSet::from(["_sqlx_migrations".to_owned()]), "nothing else is left");
+    assert_eq!(routines(&database).await, Vec::<String>::new());
     let said = run(&["migrate", "up"], &url).await;
     assert!(said.is_success && !said.out.contains("missing"), "{said:?}");
     assert_same(&as_it_was, &schema(&database).await, 0);

@@ -24,8 +24,8 @@ async fn an_export_sums_to_what_the_ledger_charged() {
     shop.stand
         .run(&format!(
             // tidy: planted because what is tested is the trigger, not the code that moves
-            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state, tags)
-               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1 + n % 8, 1, false, 'g', '{{}}', 'test', 'requested',
+            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state, tags)
+               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1 + n % 8, 1, false, 'g', 'test', 'requested',
                  jsonb_build_object('team', 't' || n % 3) FROM generate_series(1, 1100) n;
              UPDATE allocations SET state = 'provisioning', version = version + 1;
              UPDATE allocations SET state = 'active', version = version + 1"

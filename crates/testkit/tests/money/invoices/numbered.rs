@@ -26,8 +26,8 @@ async fn customers(shop: &Shop) -> Vec<contract::id::OrganizationId> {
         shop.stand
             .run(&format!(
                 // tidy: planted because what is tested is the trigger, not the code that moves
-                "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
-                   SELECT gen_random_uuid(), '{owner}', '{project}', '{sku}', n, 1, false, 'g', '{{}}', 'test', 'requested' FROM generate_series(1, 2) n;
+                "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
+                   SELECT gen_random_uuid(), '{owner}', '{project}', '{sku}', n, 1, false, 'g', 'test', 'requested' FROM generate_series(1, 2) n;
                  UPDATE allocations SET state = 'provisioning', version = version + 1 WHERE organization_id = '{owner}';
                  UPDATE allocations SET state = 'active', version = version + 1 WHERE organization_id = '{owner}'"
             ))

@@ -100,8 +100,8 @@ async fn values_beyond_the_largest_share_a_line() {
     shop.stand
         .run(&format!(
             // tidy: planted because what is tested is the invoice, not the code that moves
-            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state, tags)
-               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', CASE WHEN n <= 500 THEN 2 ELSE 1 END, 1, false, 'g', '{{}}',
+            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state, tags)
+               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', CASE WHEN n <= 500 THEN 2 ELSE 1 END, 1, false, 'g',
                  'test', 'requested', jsonb_build_object('run', 'r' || n) FROM generate_series(1, 520) n;
              UPDATE allocations SET state = 'provisioning', version = version + 1;
              UPDATE allocations SET state = 'active', version = version + 1"

@@ -166,8 +166,8 @@ impl Lane {
         let (id, gpus) = (Uuid::now_v7(), 1 << self.below(4));
         told.live.push((id, "active"));
         format!(
-            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
-             VALUES ('{id}', '{}', '{}', '{}', {gpus}, 1, false, 'g', '{{}}', 'test', 'requested'); {}; {}",
+            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
+             VALUES ('{id}', '{}', '{}', '{}', {gpus}, 1, false, 'g', 'test', 'requested'); {}; {}",
             told.organization.uuid(), told.project, self.sku, go(id, "provisioning"), go(id, "active")
         )
     }

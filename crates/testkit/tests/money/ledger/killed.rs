@@ -21,8 +21,8 @@ const EACH: usize = 50;
 fn running(organization: uuid::Uuid, project: uuid::Uuid, sku: uuid::Uuid) -> String {
     format!(
         // tidy: planted because what is tested is the trigger, not the code that moves
-        "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
-           SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1 + n % 8, 1, false, 'g', '{{}}', 'test', 'requested'
+        "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
+           SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1 + n % 8, 1, false, 'g', 'test', 'requested'
            FROM generate_series(1, {EACH}) n;
          UPDATE allocations SET state = 'provisioning', version = version + 1 WHERE organization_id = '{organization}';
          UPDATE allocations SET state = 'active', version = version + 1 WHERE organization_id = '{organization}'"

@@ -75,8 +75,8 @@ impl Stand {
     pub async fn allocation(&self, gpus: i32) -> Uuid {
         let id = Uuid::now_v7();
         self.run(&format!(
-            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, state)
-             VALUES ('{id}', '{}', '{}', '{}', {gpus}, 1, false, 'g', '{{}}', 'test', 'requested')",
+            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
+             VALUES ('{id}', '{}', '{}', '{}', {gpus}, 1, false, 'g', 'test', 'requested')",
             self.organization.uuid(),
             self.project,
             self.sku

@@ -150,8 +150,8 @@ impl Stand {
         let (organization, project, sku) = (self.organization.uuid(), self.project.uuid(), self.sku);
         self.run(&format!(
             // tidy: planted because what is tested is the money, not the hosts
-            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, ssh_keys, created_by, created_at, state)
-               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1, 1, false, 'g', '{{}}', 'test',
+            "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, created_at, state)
+               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1, 1, false, 'g', 'test',
                  app_now() + n * interval '1 millisecond', 'requested' FROM generate_series(1, {count}) n;
              UPDATE allocations SET state = '{state}', version = version + 1 WHERE state = 'requested'"
         ))

@@ -1,4 +1,6 @@
--- Ways into allocations: gateways, tickets, sessions and what is recorded of them.
+-- Ways into allocations: gateways, tickets, sessions and their recordings.
+
+-- Gateways --------------------------------------------------------------------
 
 -- not tenant data: the platform's own gateways
 CREATE TABLE gateways (
@@ -12,10 +14,15 @@ CREATE TABLE gateways (
   token_hash bytea NOT NULL UNIQUE,
   token_expires_at timestamptz NOT NULL,
   joined_at timestamptz,
+  -- The SHA-256 of the key that the token was used with, for a retry whose answer was lost.
+  joined_with text,
   removed_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT app_now()
 );
+COMMENT ON TABLE gateways IS 'Gateways, which carry sessions between people and hosts.';
 CREATE UNIQUE INDEX gateways_by_name ON gateways (name) WHERE removed_at IS NULL;
+GRANT SELECT (id, region_id, public_url, ssh_address, app_domain, joined_at, removed_at) ON gateways TO gpuaas_tenant;
+GRANT SELECT, INSERT, UPDATE ON gateways TO gpuaas_operator, gpuaas_system;
 
 -- not tenant data: the platform's own gateways
 CREATE TABLE gateway_certificates (
@@ -25,10 +32,13 @@ CREATE TABLE gateway_certificates (
   expires_at timestamptz NOT NULL,
   revoked_at timestamptz
 );
+COMMENT ON TABLE gateway_certificates IS 'Client certificates that gateways authenticate with.';
 CREATE INDEX gateway_certificates_by_gateway ON gateway_certificates (gateway_id);
 CREATE INDEX gateway_certificates_revoked ON gateway_certificates (revoked_at) WHERE revoked_at IS NOT NULL;
+GRANT SELECT, INSERT, UPDATE ON gateway_certificates TO gpuaas_operator, gpuaas_system;
+GRANT DELETE ON gateway_certificates TO gpuaas_system;
 
--- Written every few seconds, and so apart from the gateway itself.
+-- Written every few seconds, and so separate from the gateway itself.
 -- not tenant data: the platform's own gateways
 CREATE TABLE gateway_beats (
   gateway_id uuid PRIMARY KEY REFERENCES gateways (id),
@@ -39,6 +49,16 @@ CREATE TABLE gateway_beats (
   nodes integer NOT NULL,
   sessions integer NOT NULL
 ) WITH (fillfactor = 70);
+COMMENT ON TABLE gateway_beats IS 'The last heartbeat of each gateway.';
+GRANT SELECT (gateway_id, last_seen_at) ON gateway_beats TO gpuaas_tenant;
+GRANT SELECT, INSERT, UPDATE ON gateway_beats TO gpuaas_operator, gpuaas_system;
+
+-- A ticket names a gateway near the node. Tenants may learn the region of a node whose id
+-- they know; the rest of the fleet stays hidden.
+CREATE FUNCTION node_region(of_node uuid) RETURNS uuid LANGUAGE sql STABLE SET role = 'gpuaas_system'
+AS $$ SELECT region_id FROM nodes WHERE id = of_node $$;
+
+-- Tickets ---------------------------------------------------------------------
 
 CREATE TABLE access_tickets (
   id uuid PRIMARY KEY,
@@ -50,22 +70,31 @@ CREATE TABLE access_tickets (
   node_id uuid NOT NULL REFERENCES nodes (id),
   kind text NOT NULL CHECK (kind IN ('terminal', 'tcp', 'http')),
   port integer CHECK (port BETWEEN 1 AND 65535),
-  -- The session whose shell it joins, and whether it only looks on there.
+  -- The session whose shell it joins, and whether it only watches there.
   resumes uuid,
   is_watching boolean NOT NULL DEFAULT false,
   is_shared boolean NOT NULL DEFAULT false,
   command text,
   is_plain boolean NOT NULL DEFAULT false,
-  -- Who asked for it, as audit entries name them.
+  -- The requester, as audit entries name them, and the credential of the request.
   actor text NOT NULL,
-  -- Set for staff of the platform: why.
+  login_session_id uuid,
+  key_id uuid,
+  -- For staff of the platform: the reason.
   break_glass text,
   created_at timestamptz NOT NULL DEFAULT app_now(),
   expires_at timestamptz NOT NULL,
   used_at timestamptz,
   FOREIGN KEY (organization_id, allocation_id) REFERENCES allocations (organization_id, id)
 );
+COMMENT ON TABLE access_tickets IS 'Tickets that open one session each, soon after they are issued.';
 CREATE INDEX access_tickets_by_age ON access_tickets (expires_at);
+CALL tenant_table('access_tickets');
+GRANT INSERT ON access_tickets TO gpuaas_tenant, gpuaas_operator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON access_tickets TO gpuaas_system;
+CREATE POLICY operator ON access_tickets FOR INSERT TO gpuaas_operator WITH CHECK (break_glass IS NOT NULL);
+
+-- Sessions --------------------------------------------------------------------
 
 CREATE TABLE access_sessions (
   id uuid PRIMARY KEY,
@@ -76,28 +105,42 @@ CREATE TABLE access_sessions (
   kind text NOT NULL,
   port integer,
   actor text NOT NULL,
-  -- The person or the program behind the actor.
+  -- The person or the program behind the actor, and the credential of the request.
   principal_id uuid NOT NULL,
   user_id uuid REFERENCES users (id),
+  login_session_id uuid,
+  key_id uuid,
+  -- The guest who took over a shared session, and their credential: it goes on while both
+  -- may come in. Empty when its owner was the last to attach.
+  guest_actor text,
+  guest_principal_id uuid,
+  guest_user_id uuid REFERENCES users (id),
+  guest_login_session_id uuid,
+  guest_key_id uuid,
   address text NOT NULL,
-  -- Through which gateway it goes, of which start of it, and when that last said so.
+  -- The gateway that carries it, which start of that gateway, and its last report.
   gateway_id uuid NOT NULL REFERENCES gateways (id),
   generation bigint NOT NULL,
   heard_at timestamptz NOT NULL DEFAULT app_now(),
   is_shared boolean NOT NULL DEFAULT false,
   watches uuid,
   break_glass text,
-  -- By which a browser is known at any gateway.
+  -- Identifies a browser at any gateway.
   cookie_hash bytea UNIQUE,
   grace_seconds integer NOT NULL,
   until timestamptz NOT NULL,
   bytes_in bigint NOT NULL DEFAULT 0,
   bytes_out bigint NOT NULL DEFAULT 0,
   stalls bigint NOT NULL DEFAULT 0,
-  -- What gateways before the present one had carried.
+  -- The same counts of the gateways before the present one.
   before_in bigint NOT NULL DEFAULT 0,
   before_out bigint NOT NULL DEFAULT 0,
   before_stalls bigint NOT NULL DEFAULT 0,
+  -- A recording, and each of its segments, begins with its first piece. Until then only the
+  -- session knows the id of its recording and how many parts gateways were to write.
+  recording_id uuid UNIQUE,
+  recording_parts integer NOT NULL DEFAULT 0 CHECK (recording_parts >= 0),
+  records_input boolean NOT NULL DEFAULT false,
   exit_code integer,
   reason text,
   state text NOT NULL,
@@ -106,14 +149,24 @@ CREATE TABLE access_sessions (
   created_at timestamptz NOT NULL DEFAULT app_now(),
   ended_at timestamptz,
   UNIQUE (organization_id, id),
+  CONSTRAINT access_sessions_guest CHECK ((guest_actor IS NULL) = (guest_principal_id IS NULL)),
   FOREIGN KEY (organization_id, project_id) REFERENCES projects (organization_id, id),
   FOREIGN KEY (organization_id, allocation_id) REFERENCES allocations (organization_id, id)
 ) WITH (fillfactor = 80);
+COMMENT ON TABLE access_sessions IS 'Terminals, port forwards and web apps that are or were open.';
 CREATE INDEX access_sessions_by_organization ON access_sessions (organization_id, id);
 CREATE INDEX access_sessions_by_allocation ON access_sessions (allocation_id, id);
 CREATE INDEX access_sessions_live ON access_sessions (gateway_id, id) WHERE state <> 'ended';
+CREATE INDEX access_sessions_of_user ON access_sessions (user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX access_sessions_of_guest ON access_sessions (guest_user_id) WHERE guest_user_id IS NOT NULL;
 CREATE TRIGGER guard_state BEFORE INSERT OR UPDATE OF state ON access_sessions
   FOR EACH ROW EXECUTE FUNCTION guard_state('access_session');
+CALL tenant_table('access_sessions');
+GRANT SELECT, UPDATE ON access_sessions TO gpuaas_tenant, gpuaas_operator;
+GRANT SELECT, INSERT, UPDATE ON access_sessions TO gpuaas_system;
+CREATE POLICY operator ON access_sessions TO gpuaas_operator USING (true) WITH CHECK (true);
+
+-- Recordings ------------------------------------------------------------------
 
 CREATE TABLE recordings (
   id uuid PRIMARY KEY,
@@ -130,13 +183,17 @@ CREATE TABLE recordings (
   UNIQUE (organization_id, id),
   FOREIGN KEY (organization_id, session_id) REFERENCES access_sessions (organization_id, id)
 );
+COMMENT ON TABLE recordings IS 'Recordings of sessions, sealed by a hash over all pieces.';
 CREATE INDEX recordings_by_organization ON recordings (organization_id, id);
 CREATE INDEX recordings_by_session ON recordings (session_id);
 CREATE INDEX recordings_ending ON recordings (delete_at) WHERE state = 'sealed';
 CREATE TRIGGER guard_state BEFORE INSERT OR UPDATE OF state ON recordings
   FOR EACH ROW EXECUTE FUNCTION guard_state('recording');
+CALL tenant_table('recordings', 'SELECT');
+GRANT SELECT ON recordings TO gpuaas_tenant, gpuaas_operator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON recordings TO gpuaas_system;
+CREATE POLICY operator ON recordings FOR SELECT TO gpuaas_operator USING (true);
 
--- What one gateway writes in one go; nobody else may add to it.
 CREATE TABLE recording_segments (
   organization_id uuid NOT NULL,
   recording_id uuid NOT NULL,
@@ -148,6 +205,11 @@ CREATE TABLE recording_segments (
   PRIMARY KEY (recording_id, number),
   FOREIGN KEY (organization_id, recording_id) REFERENCES recordings (organization_id, id)
 );
+COMMENT ON TABLE recording_segments IS 'Parts of a recording that one gateway writes without interruption; no other may add to them.';
+CALL tenant_table('recording_segments', 'SELECT');
+GRANT SELECT ON recording_segments TO gpuaas_tenant, gpuaas_operator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON recording_segments TO gpuaas_system;
+CREATE POLICY operator ON recording_segments FOR SELECT TO gpuaas_operator USING (true);
 
 -- The bytes are in the store of recordings, under these ids and numbers.
 CREATE TABLE recording_chunks (
@@ -166,49 +228,8 @@ CREATE TABLE recording_chunks (
   FOREIGN KEY (recording_id, segment) REFERENCES recording_segments (recording_id, number),
   FOREIGN KEY (organization_id, recording_id) REFERENCES recordings (organization_id, id)
 );
-
--- A ticket says where its gateway is. Who knows a node's id may know its region;
--- the fleet stays hidden.
-CREATE FUNCTION node_region(of_node uuid) RETURNS uuid LANGUAGE sql STABLE SET role = 'gpuaas_system'
-AS $$ SELECT region_id FROM nodes WHERE id = of_node $$;
-GRANT SELECT (id, region_id, public_url, ssh_address, app_domain, joined_at, removed_at) ON gateways TO gpuaas_tenant;
-GRANT SELECT (gateway_id, last_seen_at) ON gateway_beats TO gpuaas_tenant;
-GRANT SELECT, INSERT, UPDATE ON gateways, gateway_certificates, gateway_beats TO gpuaas_operator, gpuaas_system;
-GRANT DELETE ON gateway_certificates TO gpuaas_system;
-
-ALTER TABLE access_tickets ENABLE ROW LEVEL SECURITY;
-ALTER TABLE access_tickets FORCE ROW LEVEL SECURITY;
-ALTER TABLE access_sessions ENABLE ROW LEVEL SECURITY;
-ALTER TABLE access_sessions FORCE ROW LEVEL SECURITY;
-ALTER TABLE recordings ENABLE ROW LEVEL SECURITY;
-ALTER TABLE recordings FORCE ROW LEVEL SECURITY;
-ALTER TABLE recording_segments ENABLE ROW LEVEL SECURITY;
-ALTER TABLE recording_segments FORCE ROW LEVEL SECURITY;
-ALTER TABLE recording_chunks ENABLE ROW LEVEL SECURITY;
-ALTER TABLE recording_chunks FORCE ROW LEVEL SECURITY;
-
-GRANT INSERT ON access_tickets TO gpuaas_tenant, gpuaas_operator;
-CREATE POLICY tenant ON access_tickets TO gpuaas_tenant
-  USING (organization_id = (SELECT scope_organization())) WITH CHECK (organization_id = (SELECT scope_organization()));
-CREATE POLICY operator ON access_tickets FOR INSERT TO gpuaas_operator WITH CHECK (break_glass IS NOT NULL);
-GRANT SELECT, INSERT, UPDATE, DELETE ON access_tickets TO gpuaas_system;
-CREATE POLICY system ON access_tickets TO gpuaas_system USING (true) WITH CHECK (true);
-
-GRANT SELECT, UPDATE ON access_sessions TO gpuaas_tenant, gpuaas_operator;
-CREATE POLICY tenant ON access_sessions TO gpuaas_tenant
-  USING (organization_id = (SELECT scope_organization())) WITH CHECK (organization_id = (SELECT scope_organization()));
-CREATE POLICY operator ON access_sessions TO gpuaas_operator USING (true) WITH CHECK (true);
-GRANT SELECT, INSERT, UPDATE ON access_sessions TO gpuaas_system;
-CREATE POLICY system ON access_sessions TO gpuaas_system USING (true) WITH CHECK (true);
-
-GRANT SELECT ON recordings, recording_segments, recording_chunks TO gpuaas_tenant, gpuaas_operator;
-CREATE POLICY tenant ON recordings FOR SELECT TO gpuaas_tenant USING (organization_id = (SELECT scope_organization()));
-CREATE POLICY tenant ON recording_segments FOR SELECT TO gpuaas_tenant USING (organization_id = (SELECT scope_organization()));
-CREATE POLICY tenant ON recording_chunks FOR SELECT TO gpuaas_tenant USING (organization_id = (SELECT scope_organization()));
-CREATE POLICY operator ON recordings FOR SELECT TO gpuaas_operator USING (true);
-CREATE POLICY operator ON recording_segments FOR SELECT TO gpuaas_operator USING (true);
+COMMENT ON TABLE recording_chunks IS 'Pieces of a segment, with the hash and the size of their bytes.';
+CALL tenant_table('recording_chunks', 'SELECT');
+GRANT SELECT ON recording_chunks TO gpuaas_tenant, gpuaas_operator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON recording_chunks TO gpuaas_system;
 CREATE POLICY operator ON recording_chunks FOR SELECT TO gpuaas_operator USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE ON recordings, recording_segments, recording_chunks TO gpuaas_system;
-CREATE POLICY system ON recordings TO gpuaas_system USING (true) WITH CHECK (true);
-CREATE POLICY system ON recording_segments TO gpuaas_system USING (true) WITH CHECK (true);
-CREATE POLICY system ON recording_chunks TO gpuaas_system USING (true) WITH CHECK (true);

@@ -1,1 +1,0 @@
-DROP TABLE tasks, allocation_parts, allocations;

@@ -1,0 +1,12 @@
+DROP FUNCTION journal_hash, entry_text, journal_head, usage_text, epoch_us;
+DROP TABLE checkpoints, entries, journals, accounts;
+DROP FUNCTION check_entries, project_runs, charges, unposted;
+DROP TRIGGER mark_usage ON allocations;
+DROP TABLE usage;
+DROP FUNCTION end_at_last_sign_of_life, mark_usage;
+DROP TRIGGER open_books ON organizations;
+DROP TABLE books;
+DROP FUNCTION open_books, guard_books, books_key;
+DROP TABLE prices;
+DROP FUNCTION accrued, price_key;
+DELETE FROM work WHERE kind = 'books';

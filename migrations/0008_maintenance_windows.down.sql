@@ -1,1 +1,0 @@
-DROP TABLE maintenance_notices, maintenance_nodes, maintenance_windows;

@@ -1,1 +1,0 @@
-ALTER TABLE allocation_parts DROP COLUMN host;

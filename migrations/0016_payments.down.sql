@@ -1,1 +1,0 @@
-DROP TABLE payment_drift, payment_events, disputes, refunds, payments;

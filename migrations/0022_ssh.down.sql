@@ -1,1 +1,0 @@
-DROP INDEX ssh_keys_by_fingerprint;

@@ -1,1 +1,0 @@
-ALTER TABLE access_sessions DROP COLUMN recording_id, DROP COLUMN recording_parts, DROP COLUMN records_input;

@@ -1,1 +1,0 @@
-ALTER TABLE skus DROP COLUMN limits;
