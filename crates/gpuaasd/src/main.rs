@@ -44,6 +44,9 @@ enum Command {
         /// How many simulated nodes with 8 GPUs each to run
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=1000))]
         sim_nodes: u16,
+        /// Delete the database and files of earlier runs and start afresh.
+        #[arg(long)]
+        reset: bool,
     },
     /// Run roles: against a database that was migrated, or a gateway without one.
     Serve {
@@ -116,8 +119,9 @@ async fn run(arguments: Arguments) -> Result<(), commands::AnyError> {
     let file = arguments.config;
     let config = gpuaasd::configure(file.as_ref(), |name| std::env::var(name).ok())?;
     match arguments.command {
-        Command::Dev { data_dir, listen, no_seed, sim_nodes } => {
-            commands::serve::dev(config, gpuaasd::dev::Options { data_dir, listen, seed: !no_seed, sim_nodes }).await
+        Command::Dev { data_dir, listen, no_seed, sim_nodes, reset } => {
+            let options = gpuaasd::dev::Options { data_dir, listen, seed: !no_seed, sim_nodes, reset };
+            commands::serve::dev(config, options).await
         }
         Command::Serve { roles } => commands::serve::serve(config, roles).await,
         Command::Config { action } => commands::config::run(&config, file.as_deref(), action).await,

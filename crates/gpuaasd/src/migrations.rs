@@ -1,7 +1,10 @@
 //! Numbered steps of the schema, up and down, built into the binary, and
 //! whether the schema of a database is one that this binary can serve.
 
-use sqlx::{Connection, PgConnection, migrate::Migrator};
+use sqlx::{
+    Connection, PgConnection,
+    migrate::{Migration, Migrator},
+};
 
 pub static STEPS: Migrator = sqlx::migrate!("../../migrations");
 
@@ -15,8 +18,20 @@ pub enum MigrateError {
     Unknown(i64),
     #[error("the schema has step {0}, which this gpuaasd does not know: use the release that brought it")]
     FromLater(i64),
-    #[error("step {0} was taken in another form than this gpuaasd knows: use a release as published")]
-    Changed(i64),
+    #[error(transparent)]
+    PreRelease(#[from] PreRelease),
+}
+
+/// The database was migrated by a build before the first release, or by one that
+/// never became a release. Released migrations are not edited, so a step that
+/// differs from ours cannot come from a release.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "this database was created by a pre-release build, and its schema cannot be upgraded (step {step} differs): \
+     export what you need with `pg_dump`, create an empty database, and set `database.url` to it"
+)]
+pub struct PreRelease {
+    pub step: i64,
 }
 
 /// Why a database cannot be served as it is.
@@ -30,6 +45,8 @@ pub enum SchemaError {
         "the schema needs a gpuaasd that knows step {needed}, this one knows {known}: install the release that migrated it"
     )]
     Newer { needed: i64, known: i64 },
+    #[error(transparent)]
+    PreRelease(#[from] PreRelease),
 }
 
 /// The major versions of PostgreSQL that the tests run on: all of it on the
@@ -111,21 +128,41 @@ pub fn newest() -> i64 {
 }
 
 fn known() -> impl Iterator<Item = (i64, String)> {
-    let ups = STEPS.iter().filter(|it| it.migration_type.is_up_migration());
-    ups.map(|it| (it.version, it.description.to_string()))
+    ups().map(|it| (it.version, it.description.to_string()))
+}
+
+fn ups() -> impl Iterator<Item = &'static Migration> {
+    STEPS.iter().filter(|it| it.migration_type.is_up_migration())
+}
+
+/// A step that this database has.
+#[derive(sqlx::FromRow)]
+struct Applied {
+    version: i64,
+    description: String,
+    checksum: Vec<u8>,
+}
+
+fn refuse_pre_release(applied: &[Applied]) -> Result<(), PreRelease> {
+    let differs = |it: &&Applied| ups().any(|up| up.version == it.version && *up.checksum != *it.checksum);
+    match applied.iter().find(differs) {
+        Some(it) => Err(PreRelease { step: it.version }),
+        None => Ok(()),
+    }
 }
 
 pub async fn status(url: &str) -> Result<Vec<Step>, MigrateError> {
     let mut connection = PgConnection::connect(url).await?;
     let applied = applied(&mut connection).await?;
+    refuse_pre_release(&applied)?;
     let mut steps: Vec<Step> = known()
         .map(|(version, name)| {
-            let is_applied = applied.iter().any(|(it, _)| *it == version);
+            let is_applied = applied.iter().any(|it| it.version == version);
             Step { version, name, state: if is_applied { State::Applied } else { State::Missing } }
         })
         .collect();
-    let later = applied.into_iter().filter(|(version, _)| known().all(|(it, _)| it != *version));
-    steps.extend(later.map(|(version, name)| Step { version, name, state: State::FromLater }));
+    let later = applied.into_iter().filter(|later| known().all(|(it, _)| it != later.version));
+    steps.extend(later.map(|it| Step { version: it.version, name: it.description, state: State::FromLater }));
     Ok(steps)
 }
 
@@ -135,9 +172,10 @@ pub async fn status(url: &str) -> Result<Vec<Step>, MigrateError> {
 pub async fn check(url: &str) -> Result<(), SchemaError> {
     let mut connection = PgConnection::connect(url).await?;
     let applied = applied(&mut connection).await?;
-    let missing = known().any(|(version, _)| applied.iter().all(|(it, _)| *it != version));
+    refuse_pre_release(&applied)?;
+    let missing = known().any(|(version, _)| applied.iter().all(|it| it.version != version));
     if missing {
-        let found = applied.iter().map(|(version, _)| *version).max().unwrap_or_default();
+        let found = applied.iter().map(|it| it.version).max().unwrap_or_default();
         return Err(SchemaError::Older { found, wanted: newest() });
     }
     let needed: i64 = sqlx::query_scalar("SELECT needs_step FROM installation").fetch_one(&mut connection).await?;
@@ -148,13 +186,13 @@ pub async fn check(url: &str) -> Result<(), SchemaError> {
     Ok(())
 }
 
-async fn applied(connection: &mut PgConnection) -> sqlx::Result<Vec<(i64, String)>> {
+async fn applied(connection: &mut PgConnection) -> sqlx::Result<Vec<Applied>> {
     let table: Option<String> =
         sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations')::text").fetch_one(&mut *connection).await?;
     if table.is_none() {
         return Ok(Vec::new());
     }
-    sqlx::query_as("SELECT version, description FROM _sqlx_migrations WHERE success ORDER BY version")
+    sqlx::query_as("SELECT version, description, checksum FROM _sqlx_migrations WHERE success ORDER BY version")
         .fetch_all(connection)
         .await
 }
@@ -163,6 +201,7 @@ async fn applied(connection: &mut PgConnection) -> sqlx::Result<Vec<(i64, String
 /// one of them work, and the others find nothing left to do.
 pub async fn up(url: &str) -> Result<(), MigrateError> {
     let mut connection = PgConnection::connect(url).await?;
+    refuse_pre_release(&applied(&mut connection).await?)?;
     STEPS.run(&mut connection).await.map_err(explain)
 }
 
@@ -172,13 +211,14 @@ pub async fn down(url: &str, target: i64) -> Result<(), MigrateError> {
         return Err(MigrateError::Unknown(target));
     }
     let mut connection = PgConnection::connect(url).await?;
+    refuse_pre_release(&applied(&mut connection).await?)?;
     STEPS.undo(&mut connection, target).await.map_err(explain)
 }
 
 fn explain(error: sqlx::migrate::MigrateError) -> MigrateError {
     match error {
         sqlx::migrate::MigrateError::VersionMissing(step) => MigrateError::FromLater(step),
-        sqlx::migrate::MigrateError::VersionMismatch(step) => MigrateError::Changed(step),
+        sqlx::migrate::MigrateError::VersionMismatch(step) => MigrateError::PreRelease(PreRelease { step }),
         other => MigrateError::Failed(other),
     }
 }

@@ -1,10 +1,10 @@
 //! `serve` and `dev`: run until a signal, then stop in order.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use gpuaasd::{
     app::App,
-    dev,
+    dev::{self, DevError},
     gateway_role::{self, Bound},
     roles::{self, Listeners, Role},
 };
@@ -15,7 +15,7 @@ use platform::{
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::AnyError;
+use super::{AnyError, prompt};
 
 pub async fn dev(mut config: Config, options: dev::Options) -> Result<(), AnyError> {
     if std::env::var_os("GPUAAS_LOG").is_none() {
@@ -24,9 +24,23 @@ pub async fn dev(mut config: Config, options: dev::Options) -> Result<(), AnyErr
     }
     install(&config)?;
     let stop = stop_on_signal();
-    let outcome = dev::run(config, options, stop).await;
+    let mut outcome = dev::run(config.clone(), options.clone(), stop.clone()).await;
+    if let Err(DevError::PreRelease { path }) = &outcome
+        && prompt::yes_or_no(&start_afresh(path))? == Some(true)
+        && !stop.is_cancelled()
+    {
+        outcome = dev::run(config, dev::Options { reset: true, ..options }, stop).await;
+    }
     telemetry::flush();
     Ok(outcome?)
+}
+
+fn start_afresh(path: &Path) -> String {
+    format!(
+        "The data in {} is from a pre-release build, and its schema cannot be upgraded.\n\
+         Delete it and start afresh? [y/n] ",
+        path.display()
+    )
 }
 
 pub async fn serve(config: Config, roles: Vec<Role>) -> Result<(), AnyError> {

@@ -4,6 +4,7 @@
 mod demo_fleet;
 mod gateway;
 pub mod postgres;
+mod reset;
 mod seed;
 mod sim;
 mod store;
@@ -28,6 +29,8 @@ pub struct Options {
     pub seed: bool,
     /// How many simulated nodes run beside it.
     pub sim_nodes: u16,
+    /// Deletes what earlier runs stored, before it starts.
+    pub reset: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +40,12 @@ pub enum DevError {
     #[error("preparing the database failed")]
     Database(#[from] sqlx::Error),
     #[error("migrating the database failed")]
-    Migrate(#[from] migrations::MigrateError),
+    Migrate(#[source] migrations::MigrateError),
+    #[error(
+        "the data in {path} is from a pre-release build, and its schema cannot be upgraded; to delete it and start \
+         afresh, add --reset: `make dev ARGS=--reset`"
+    )]
+    PreRelease { path: PathBuf },
     #[error("starting failed")]
     Start(#[from] StartError),
     #[error("cannot listen on {address}: choose another with --listen")]
@@ -78,6 +86,9 @@ async fn serve(
     cluster: &Cluster,
     stop: CancellationToken,
 ) -> Result<(), DevError> {
+    if options.reset {
+        reset::reset(cluster, &options.data_dir).await?;
+    }
     prepare(cluster).await?;
     config.database.url = cluster.url_as(USER, DATABASE);
     if config.secrets.keys.is_none() && config.secrets.key_file.is_none() {
@@ -101,7 +112,10 @@ async fn serve(
     config.stripe.return_url.get_or_insert_with(|| base.clone());
     // One issuer whatever the port: tokens outlive a restart on another one.
     config.identity.issuer = "http://gpuaas.localhost".into();
-    migrations::up(&config.database.url).await?;
+    migrations::up(&config.database.url).await.map_err(|error| match error {
+        migrations::MigrateError::PreRelease(_) => DevError::PreRelease { path: options.data_dir.clone() },
+        other => DevError::Migrate(other),
+    })?;
     let app = App::start(config.clone(), stop.clone()).await?;
     if options.seed {
         let seeded = seed::seed(&app, &options.data_dir, &base).await.map_err(DevError::Seed)?;

@@ -30,3 +30,11 @@ pub async fn make_role_and_database(url: impl Fn(&str) -> String, user: &str, da
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await?;
     connection.close().await
 }
+
+/// Drops the database, if it exists. The role stays: other databases may be its.
+pub async fn drop_database(url: impl Fn(&str) -> String, database: &str) -> sqlx::Result<()> {
+    let mut connection = PgConnection::connect(&url("postgres")).await?;
+    let statement = format!("DROP DATABASE IF EXISTS {database} WITH (FORCE)");
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await?;
+    connection.close().await
+}

@@ -9,7 +9,9 @@ use std::{
     time::Duration,
 };
 
+use control::dev::postgres::{Cluster, ClusterOptions};
 use nix::sys::signal::Signal;
+use sqlx::Connection;
 use testkit::{
     dev::{Dev, folder},
     process::{Said, command, said},
@@ -138,4 +140,37 @@ async fn a_folder_has_one_user_and_a_taken_port_leaves_nothing_behind() {
     dev.daemon.ready(Duration::from_secs(1)).await;
     assert!(dev.daemon.stop().await.success());
     assert!(!is_in_use(&data));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_of_a_pre_release_build_is_deleted_only_on_request() {
+    let folder = folder();
+    let data = folder.path().join("data");
+    assert!(Dev::start(&data, &["--no-seed"]).await.daemon.stop().await.success());
+    let (mail, key) = (data.join("mails/old.eml"), data.join("secrets.key"));
+    fs::create_dir_all(mail.parent().unwrap()).unwrap();
+    fs::write(&mail, "of before").unwrap();
+    fs::write(&key, "the key of secrets").unwrap();
+    let cluster = Cluster::start(ClusterOptions::durable(data.join("postgres"))).await.unwrap();
+    let mut owner = sqlx::PgConnection::connect(&cluster.url("gpuaas")).await.unwrap();
+    let change = "UPDATE _sqlx_migrations SET checksum = sha256('of before'); CREATE TABLE of_before ()";
+    sqlx::raw_sql(change).execute(&mut owner).await.unwrap();
+    owner.close().await.unwrap();
+    cluster.stop().await.unwrap();
+
+    let said = refused(&data, &["--listen", "127.0.0.1:0"]).await;
+    assert!(said.err.contains("pre-release build") && said.err.contains("make dev ARGS=--reset"), "{said:?}");
+    assert!(mail.exists(), "nothing is deleted without a request");
+
+    assert!(Dev::start(&data, &["--no-seed", "--reset"]).await.daemon.stop().await.success());
+    assert!(!mail.exists());
+    assert_eq!(fs::read_to_string(&key).unwrap(), "the key of secrets");
+    let cluster = Cluster::start(ClusterOptions::durable(data.join("postgres"))).await.unwrap();
+    let mut owner = sqlx::PgConnection::connect(&cluster.url("gpuaas")).await.unwrap();
+    let left: Option<String> =
+        sqlx::query_scalar("SELECT to_regclass('of_before')::text").fetch_one(&mut owner).await.unwrap();
+    assert_eq!(left, None);
+    owner.close().await.unwrap();
+    cluster.stop().await.unwrap();
+    assert!(Dev::start(&data, &["--no-seed"]).await.daemon.stop().await.success());
 }

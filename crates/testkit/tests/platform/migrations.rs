@@ -18,6 +18,7 @@ use kernel::{
     bus::{BoxFuture, ConsumeError, Consumer, embedded},
     outbox::Message,
 };
+use sqlx::Connection;
 use testkit::{
     Database, Server, World,
     process::{Daemon, command, free_port, run, said},
@@ -340,4 +341,39 @@ async fn a_later_schema_is_served_until_it_takes_something_away() {
     sqlx::raw_sql("UPDATE installation SET needs_step = 9001").execute(&mut above).await.unwrap();
     let said = run(&["serve"], &database.url()).await;
     assert!(!said.is_success && said.err.contains("install the release"), "{said:?}");
+}
+
+/// As builds before the first release left it: more steps than there are now, in another form.
+const PRE_RELEASE: &str = "
+    CREATE TABLE _sqlx_migrations (version bigint PRIMARY KEY, description text NOT NULL,
+      installed_on timestamptz NOT NULL DEFAULT now(), success boolean NOT NULL, checksum bytea NOT NULL, execution_time bigint NOT NULL);
+    INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+      SELECT n, 'step ' || n, true, sha256(n::text::bytea), 0 FROM generate_series(1, 34) n;
+    CREATE TABLE organizations (id uuid PRIMARY KEY);";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_a_pre_release_build_is_refused_and_left_alone() {
+    let database = Database::empty().await;
+    let mut owner = sqlx::PgConnection::connect(&database.url()).await.unwrap();
+    sqlx::raw_sql(PRE_RELEASE).execute(&mut owner).await.unwrap();
+    let before = schema(&database).await;
+    let commands: [&[&str]; 5] = [
+        &["migrate", "up"],
+        &["migrate", "status"],
+        &["migrate", "down", "--to", "0"],
+        &["serve"],
+        &["config", "check", "--connect"],
+    ];
+    for command in commands {
+        let said = run(command, &database.url()).await;
+        let advice = ["created by a pre-release build", "cannot be upgraded", "pg_dump", "create an empty database"];
+        assert!(!said.is_success && advice.iter().all(|it| said.err.contains(it)), "{command:?}: {said:?}");
+    }
+    assert_same(&before, &schema(&database).await, 0);
+    // One step that differs is enough, however well the number of steps fits.
+    let database = Database::new().await;
+    let change = "UPDATE _sqlx_migrations SET checksum = sha256('another') WHERE version = 5";
+    sqlx::raw_sql(change).execute(&mut database.superuser().await).await.unwrap();
+    let said = run(&["migrate", "up"], &database.url()).await;
+    assert!(!said.is_success && said.err.contains("step 5 differs"), "{said:?}");
 }
