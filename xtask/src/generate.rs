@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{reach, tidy};
+use crate::{reach, schema, tidy};
 
 /// Every generated file: its path from the workspace root, and its content.
 pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, GenerateError> {
@@ -13,13 +13,12 @@ pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, GenerateError> {
     let tasks = (PathBuf::from("docs/generated/tasks.md"), protocol::catalog());
     let python = crate::python::documents(&contract::openapi::document());
     let page = PathBuf::from(reach::PAGE);
-    let coverage = tidy::tracked(root).and_then(|files| reach::document(&files));
-    let coverage = match coverage {
-        Ok(text) => (page, text),
-        Err(error) => return Err(GenerateError { path: page, source: io::Error::other(error) }),
-    };
+    let failed = |error: String| GenerateError { path: page.clone(), source: io::Error::other(error) };
+    let files = tidy::tracked(root).map_err(failed)?;
+    let coverage = (page.clone(), reach::document(&files).map_err(failed)?);
+    let schema = (PathBuf::from(schema::PAGE), schema::document(&schema::read(&files)));
     let all = all.map(|(path, text)| (PathBuf::from(path), text));
-    Ok(all.chain([tasks, coverage]).chain(python).collect())
+    Ok(all.chain([tasks, coverage, schema]).chain(python).collect())
 }
 
 /// Writes the stale files, or with `check` leaves them alone; answers their paths.

@@ -10,6 +10,7 @@ mod generate;
 mod python;
 mod reach;
 mod run_tests;
+mod schema;
 mod smoke;
 mod tidy;
 

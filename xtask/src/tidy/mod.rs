@@ -21,9 +21,10 @@ mod reach;
 mod registered;
 mod roles;
 mod row_security;
+mod schema_comments;
 mod secrets;
 mod source;
-mod sql;
+pub mod sql;
 mod sql_in_stores;
 mod thresholds;
 
@@ -55,6 +56,7 @@ const RULES: &[Rule] = &[
     ("file-length", length::check),
     ("secrets", secrets::check),
     ("row-security", row_security::check),
+    ("schema-comments", schema_comments::check),
     ("product-language", language::check),
     ("links", links::check),
 ];

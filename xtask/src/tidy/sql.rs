@@ -33,6 +33,21 @@ impl Statement {
         reason.is_some_and(|(_, reason)| !reason.lines().next().unwrap_or_default().trim().is_empty())
     }
 
+    /// The string at the statement's end, such as a comment's, as it was written.
+    pub fn last_string(&self, script: &str) -> Option<String> {
+        let ends = self.tokens.iter().rev().skip_while(|token| token.text == ";");
+        let mut pieces: Vec<&str> = ends
+            .take_while(|token| token.text.starts_with('\''))
+            .filter_map(|token| {
+                let from = self.start + token.offset;
+                script.get(from + 1..from + token.text.len() - 1)
+            })
+            .collect();
+        pieces.reverse();
+        // Two quotes in a row are one in the text, and end a token.
+        (!pieces.is_empty()).then(|| pieces.join("'"))
+    }
+
     pub fn line_of(&self, script: &str, token: &Token) -> usize {
         line_at(script, self.start + token.offset)
     }
@@ -149,6 +164,14 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].line, found[1].line), (2, 3));
         assert!(found[0].has(&["b", ";", "end"]));
+    }
+
+    #[test]
+    fn string_at_the_end_has_its_case_and_its_quotes() {
+        let script = "SELECT 1;\nCOMMENT ON TABLE a IS\n  'Rows of A, an account''s.';";
+        let found = statements(script);
+        assert_eq!(found[1].last_string(script).as_deref(), Some("Rows of A, an account's."));
+        assert_eq!(found[0].last_string(script), None);
     }
 
     #[test]
