@@ -30,7 +30,22 @@ pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Op
     if !ledger::lock(tx, organization).await? {
         return Ok(None);
     }
-    // The snapshot and the clock of this statement come after the lock.
+    // The snapshot and the clock of this statement come after the lock. It is one statement
+    // because marks of the organization wait for the lock until the commit: a round trip per
+    // stage would make them wait longer.
+    //
+    // `book` and `spans` are materialized because their functions must run once: the
+    // moment and the id that are hashed must be those that are written. OFFSET 0 keeps the
+    // planner from computing the clock in each place that uses it.
+    //
+    // An amount is the difference of two sums from the start of its interval: what is cut off by
+    // rounding in one window comes in a later one, and nothing is lost or charged twice.
+    //
+    // Accounts are joined from the left. A missing one makes a line without an account, which the
+    // table refuses; an inner join would silently charge nothing.
+    //
+    // `sealed` hashes the lines before they are inserted, because the hash stands in the
+    // journal's own row and no row may change later.
     sqlx::query_as(
         "WITH book AS MATERIALIZED (
            SELECT gen_random_uuid() AS id, posted_to, journals + 1 AS number, hash, moment, least(moment, month_after(posted_to)) AS now

@@ -136,6 +136,9 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
 }
 
 async fn wish(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Request> {
+    // A reason shows that a request was visited and had to wait. Requests without one would stand
+    // in line before their first visit, and would hold up others that could start at once; those
+    // that could not run on an empty fleet would hold them up forever.
     let (behind, others, elders): (i64, i64, i64) = sqlx::query_as(
         "SELECT count(*) FILTER (WHERE other.organization_id = own.organization_id AND (other.created_at, other.id) < (own.created_at, own.id)),
                 count(*) FILTER (WHERE other.organization_id <> own.organization_id),
@@ -166,6 +169,10 @@ async fn wish(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Request> {
 async fn ahead(tx: &mut Tx, own: &Row) -> sqlx::Result<Vec<Ask>> {
     // bound: each is planned for; who is further back finds these gone before
     const MOST: i64 = 8;
+    // Only the oldest request of each organization stands in line: many requests give no more
+    // turns than one. The organization that holds least comes first, because its share is
+    // smallest; then the oldest. A request of this organization is always among the heads, also
+    // before its first visit, because its turn is what is asked about.
     let heads: Vec<Uuid> = sqlx::query_scalar(
         "WITH heads AS (
            SELECT DISTINCT ON (other.organization_id) other.id, other.organization_id, other.created_at
