@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use control::dev::postgres::{Cluster, ClusterOptions};
+use gpuaasd::dev::postgres::{Cluster, ClusterOptions};
 use nix::sys::signal::Signal;
 use sqlx::Connection;
 use testkit::{
