@@ -49,7 +49,7 @@ pub async fn run(context: &Context, books: Books, month: Option<Month>) -> Done 
         Some(difference) => Err(Failure::new(
             Class::Negative,
             format!("the books of {} do not prove: {}", difference.organization_id, difference.what),
-            "Keep the database and its backups as they are; docs/runbooks/books-differ.md says what to look at.",
+            "Keep the database and its backups as they are; docs/runbooks/ledger-proof-failed.md says what to look at.",
         )),
     }
 }

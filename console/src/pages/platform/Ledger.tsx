@@ -154,7 +154,7 @@ function Proof() {
   const [proven, setProven] = useState<Proven>();
   const { busy, error, act } = useAct();
   return (
-    <Card title={text.proof} lead={text.proofLead} actions={<RunbookLink name="books-differ" />}>
+    <Card title={text.proof} lead={text.proofLead} actions={<RunbookLink name="ledger-proof-failed" />}>
       <form
         className="flex flex-wrap items-end gap-3"
         onSubmit={(event) => {

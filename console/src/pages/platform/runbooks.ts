@@ -18,7 +18,7 @@ const OF_KIND: Readonly<Record<string, string>> = {
   allocation: 'release-failed',
   payment: 'payments-differ',
   refund: 'payments-differ',
-  recording: 'recordings-waiting',
+  recording: 'recordings-backlog',
 };
 
 export function runbookOf(kind: string): string {

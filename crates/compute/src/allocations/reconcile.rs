@@ -280,7 +280,7 @@ impl AllocationReconciler {
                 if !visit.needs_attention {
                     let reason = format!("its hosts did not write its SSH keys: {reason}");
                     visits::need_attention(tx, visit.id, &reason).await?;
-                    tracing::error!(allocation = %visit.id, reason, "the SSH keys of an allocation could not be written: see docs/runbooks/keys-not-written.md");
+                    tracing::error!(allocation = %visit.id, reason, "the SSH keys of an allocation could not be written: see docs/runbooks/ssh-keys-not-written.md");
                 }
                 visits::forgive(tx, visit.id).await?;
                 Ok(Next::After(after))

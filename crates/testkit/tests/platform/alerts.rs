@@ -76,7 +76,7 @@ fn every_alert_has_a_page_that_names_it() {
         let page = alert.lines().find_map(|it| it.trim().strip_prefix("runbook: ")).expect("an alert names its page");
         let text = fs::read_to_string(root().join(page)).unwrap_or_else(|_| panic!("{page} is missing"));
         assert!(text.contains(&format!("`{name}`")), "{page} does not mention {name}");
-        for part in ["**What it means.**", "**How to look.**", "**What to do.**"] {
+        for part in ["**What it means.**", "**How to diagnose.**", "**What to do.**"] {
             assert!(text.contains(part), "{page} lacks {part}");
         }
     }
