@@ -38,7 +38,7 @@ classes! {
     Usage = 2 "usage" "the command or the configuration is wrong, or a confirmation is missing";
     SignedOut = 3 "signed_out" "not signed in, or the credential is not valid";
     Forbidden = 4 "forbidden" "signed in, but not allowed";
-    NotFound = 5 "not_found" "there is no such thing, or not for you";
+    NotFound = 5 "not_found" "not found, or you do not have access";
     Conflict = 6 "conflict" "it is in a state, or has a name, that does not allow this";
     Invalid = 7 "invalid" "the server does not accept a value";
     Limited = 8 "limited" "too many requests; wait and try again";
