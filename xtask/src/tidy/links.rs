@@ -87,7 +87,7 @@ fn links(text: &str) -> Vec<Link> {
 }
 
 /// The lines that are not code, numbered, without their inline code.
-fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
+pub(super) fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut in_code = false;
     text.lines().enumerate().filter_map(move |(at, line)| {
         let is_fence = line.trim_start().starts_with("```");

@@ -6,6 +6,7 @@ mod clocks;
 mod edges;
 mod files;
 mod generated;
+mod glossary;
 mod ignored;
 mod language;
 mod length;
@@ -27,6 +28,7 @@ mod source;
 pub mod sql;
 mod sql_in_stores;
 mod thresholds;
+mod words;
 
 use contract::compat::RELEASED;
 pub use files::{File, tracked};
@@ -59,6 +61,8 @@ const RULES: &[Rule] = &[
     ("schema-comments", schema_comments::check),
     ("product-language", language::check),
     ("links", links::check),
+    ("glossary", glossary::check),
+    ("words", words::check),
 ];
 
 /// A broken rule: where, and what to do instead.
