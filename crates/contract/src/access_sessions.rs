@@ -39,9 +39,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// End a session: one's own, or anybody's for administrators.
+    /// End a session: your own, or any session for administrators.
     ///
-    /// A shell that nobody is connected to hangs up when its grace is over.
+    /// A disconnected shell ends when its grace period is over.
     EndAccessSession = POST "/v1/organizations/{organization_id}/access-sessions/{access_session_id}/end" {
         path: AccessSessionPath,
         returns: 200 AccessSession,
@@ -67,7 +67,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// End anybody's session.
+    /// End any session.
     EndAnyAccessSession = POST "/v1/platform/access-sessions/{access_session_id}/end" {
         path: AnyAccessSessionPath,
         body: Because,
@@ -93,22 +93,22 @@ pub struct AnyAccessSessionPath {
 
 list_query! {
     AccessSessionFilter {
-        /// Only sessions in this state; those that are not over when not said.
+        /// Only sessions in this state. Default: all that have not ended.
         state: AccessSessionState,
         /// Only those of this allocation.
         allocation_id: AllocationId,
         /// Only those of this person.
         user_id: UserId,
-        /// Only those that began at this time or later.
+        /// Only those that started at or after this time.
         since: Timestamp,
-        /// Only those that began before this time.
+        /// Only those that started before this time.
         until: Timestamp,
     }
 }
 
 list_query! {
     AllAccessSessionsFilter {
-        /// Only sessions in this state; those that are not over when not said.
+        /// Only sessions in this state. Default: all that have not ended.
         state: AccessSessionState,
         /// Only those of this organization.
         organization_id: OrganizationId,
@@ -118,9 +118,9 @@ list_query! {
         user_id: UserId,
         /// Only those through this gateway.
         gateway_id: GatewayId,
-        /// Only those that began at this time or later.
+        /// Only those that started at or after this time.
         since: Timestamp,
-        /// Only those that began before this time.
+        /// Only those that started before this time.
         until: Timestamp,
     }
 }
@@ -135,20 +135,20 @@ pub struct AccessSession {
     pub kind: Open<AccessKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// Who: `user:` or `service_account:` and an id.
+    /// The person or program: `user:` or `service_account:` and an id.
     pub opened_by: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
-    /// Whence the person came.
+    /// The client's address.
     pub address: String,
-    /// The gateway that it goes through, or went through last.
+    /// The current or last gateway.
     pub gateway_id: GatewayId,
-    /// Whether other members may join it.
+    /// Whether other members can join it.
     pub is_shared: bool,
-    /// The session that it looks on at.
+    /// The session that it watches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watches: Option<AccessSessionId>,
-    /// Why an operator of the platform is here.
+    /// The operator's reason for break-glass access.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub break_glass: Option<String>,
     pub state: Open<AccessSessionState>,
@@ -156,58 +156,58 @@ pub struct AccessSession {
     pub state_since: Timestamp,
     pub bytes_in: u64,
     pub bytes_out: u64,
-    /// How often its reader made it wait.
+    /// How often output paused because the reader was slow.
     pub stalls: u64,
     pub created_at: Timestamp,
-    /// When it ends whatever happens.
+    /// When it ends at the latest.
     pub ends_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// Why it ended, or lost its reader.
+    /// Why it ended or was disconnected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the shell exited with.
+    /// The shell's exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// What was recorded of it.
+    /// Its recordings.
     pub recording_ids: Vec<RecordingId>,
 }
 
 words! {
     AccessSessionState {
-        /// A gateway got leave to open it.
+        /// A gateway is authorized to open it.
         Opening = "opening",
         Open = "open",
-        /// Nobody is connected; the shell waits for its person.
+        /// Disconnected; the shell waits for its owner.
         Detached = "detached",
         Ended = "ended",
     }
 }
 
 words! {
-    /// How somebody came in.
+    /// How somebody connected.
     AccessKind { Terminal = "terminal", Tcp = "tcp", Http = "http", Ssh = "ssh" }
 }
 
 event! {
-    /// A ticket or a key was accepted, and a session begins.
+    /// A ticket or key was accepted, and a session starts.
     AccessSessionCreated = "access_session.created" {
         id: AccessSessionId, project_id: ProjectId, allocation_id: AllocationId, kind: Open<AccessKind>
     }
 }
 moved_event! {
-    /// Its gateway carries it.
+    /// The session is connected through its gateway.
     AccessSessionOpened = "access_session.opened"
 }
 moved_event! {
-    /// Nobody is connected to it any more; it may be resumed for a while.
+    /// The session is disconnected and can be resumed during the grace period.
     AccessSessionDetached = "access_session.detached"
 }
 moved_event! {
-    /// Somebody came back to it.
+    /// The session was resumed.
     AccessSessionResumed = "access_session.resumed"
 }
 moved_event! {
-    /// It is over.
+    /// The session ended.
     AccessSessionEnded = "access_session.ended"
 }

@@ -15,8 +15,8 @@ use crate::{
 endpoint! {
     /// Get a ticket for a terminal, a port or an app of an allocation.
     ///
-    /// The ticket is shown once, in this answer, works once, and goes to the
-    /// gateway in `Sec-WebSocket-Protocol`, never in an address.
+    /// The ticket is shown once, in this response, and works once. Send it to the gateway in
+    /// `Sec-WebSocket-Protocol`, never in a URL.
     CreateAccessTicket = POST "/v1/projects/{project_id}/allocations/{allocation_id}/access-tickets" {
         path: AllocationPath,
         body: AccessTicketSpec,
@@ -30,10 +30,10 @@ endpoint! {
 }
 
 endpoint! {
-    /// Get a ticket for a terminal of anybody's allocation, for a reason.
+    /// Get a ticket for a terminal of any allocation, with a reason (break-glass).
     ///
-    /// It is recorded where recordings are kept, and the owners and
-    /// administrators of the organization are told at once.
+    /// The session is recorded if recordings are stored, and the organization's owners and administrators are
+    /// notified immediately.
     BreakGlass = POST "/v1/platform/allocations/{allocation_id}/break-glass" {
         path: AnyAllocationPath,
         body: BreakGlassSpec,
@@ -53,20 +53,20 @@ pub struct AccessTicketSpec {
     /// For `tcp` and `http`: the port on which the allocation listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<Within<1, 65535>>,
-    /// Which of its nodes; the first when not said.
+    /// The rank of the node. Default: the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_id: Option<NodeId>,
-    /// Come back to the shell of this session, or take it over.
+    /// Resume the shell of this session, or take it over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<AccessSessionId>,
-    /// Look on at the session in `resume` instead, without typing.
+    /// Watch the session in `resume` instead, without input.
     #[serde(default)]
     pub watch: bool,
     /// Run this instead of a prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
-    /// Without a terminal: output and errors come apart, nothing is echoed, and it
-    /// cannot be resumed. For pipes.
+    /// Without a terminal: stdout and stderr are separate, nothing is echoed, and it cannot be resumed. For
+    /// pipes.
     #[serde(default)]
     pub plain: bool,
     /// Let other members with the same permission join the session.
@@ -77,9 +77,9 @@ pub struct AccessTicketSpec {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BreakGlassSpec {
-    /// Told to the organization.
+    /// Sent to the organization.
     pub reason: Reason,
-    /// Which of its nodes; the first when not said.
+    /// The rank of the node. Default: the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_id: Option<NodeId>,
 }
@@ -103,22 +103,22 @@ pub struct NewAccessTicket {
     pub ticket: ShownSecret,
     /// The session that it opens or joins.
     pub session_id: AccessSessionId,
-    /// The gateway: `/v1/terminal` and `/v1/forward` are below it.
+    /// The gateway's base URL for `/v1/terminal` and `/v1/forward`.
     pub url: String,
-    /// For apps: where the app is. The ticket is posted to `/.gpuaas/enter` there.
+    /// For apps: the app's URL. Post the ticket to `/.gpuaas/enter` there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_url: Option<String>,
     pub expires_at: Timestamp,
 }
 
 event! {
-    /// Somebody got a ticket into an allocation.
+    /// A ticket for an allocation was issued.
     AccessTicketCreated = "access_ticket.created" {
         id: AccessTicketId, project_id: ProjectId, allocation_id: AllocationId, session_id: AccessSessionId, kind: crate::Open<TicketKind>
     }
 }
 event! {
-    /// An operator got a ticket into an allocation of an organization, for a reason.
+    /// A ticket for an allocation was issued to an operator, with a reason (break-glass).
     AccessTicketBreakGlass = "access_ticket.break_glass" {
         id: AccessTicketId, project_id: ProjectId, allocation_id: AllocationId, session_id: AccessSessionId, reason: Reason
     }

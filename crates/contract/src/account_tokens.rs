@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::{Email, Nothing, PersonName, SecretText, endpoint, event, id::AccountTokenId, users::User};
 
 endpoint! {
-    /// Create an account with the token that was mailed to its address.
+    /// Create an account with the token mailed to its address.
     ///
-    /// The token comes by `SignUp`, or with an invitation, which is accepted after signing in.
-    /// The account exists from then on, with the name and the password given here.
+    /// The token comes from `SignUp` or from an invitation, which is accepted after signing in. The account
+    /// is created with this name and password.
     ConfirmSignUp = POST "/v1/users/confirm" {
         body: SignUpConfirmation,
         returns: 200 Nothing,
@@ -23,9 +23,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Ask for a mail with a token that sets a new password.
+    /// Request a mail with a token that sets a new password.
     ///
-    /// The answer is the same whether or not the address has an account.
+    /// The response is the same whether or not the address has an account.
     RequestPasswordReset = POST "/v1/password-resets" {
         body: PasswordResetSpec,
         returns: 202 Nothing,
@@ -38,7 +38,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Set a new password with a token that was mailed. Every session ends.
+    /// Set a new password with a mailed token. All sessions end.
     ConfirmPasswordReset = POST "/v1/password-resets/confirm" {
         body: PasswordReset,
         returns: 200 Nothing,
@@ -51,11 +51,11 @@ endpoint! {
 }
 
 endpoint! {
-    /// Ask for another address: a token is mailed to it.
+    /// Request a change of address: a token is mailed to the new address.
     ///
-    /// The old one stays until the token is confirmed. The answer is the same
-    /// whether or not the new address has an account. Who has neither a password nor
-    /// a second factor must have signed in lately.
+    /// The old address stays until the token is confirmed. The response is the same whether or not the new
+    /// address has an account. Callers with neither a password nor a second factor must have signed in
+    /// recently.
     RequestAddressChange = POST "/v1/me/address-changes" {
         body: AddressChangeSpec,
         returns: 202 Nothing,
@@ -69,9 +69,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Change the caller's address with the token that was mailed to the new one.
+    /// Change the caller's address with the token mailed to the new one.
     ///
-    /// Every session ends, this one too, and the old address is notified.
+    /// All sessions end, including this one, and the old address is notified.
     ConfirmAddressChange = POST "/v1/me/address-changes/confirm" {
         body: AccountToken,
         returns: 200 User,
@@ -86,14 +86,14 @@ endpoint! {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccountToken {
-    /// As it is in the mail.
+    /// The token from the mail.
     pub token: SecretText,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignUpConfirmation {
-    /// As it is in the mail.
+    /// The token from the mail.
     pub token: SecretText,
     pub name: PersonName,
     pub password: SecretText,
@@ -108,7 +108,7 @@ pub struct PasswordResetSpec {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PasswordReset {
-    /// As it is in the mail.
+    /// The token from the mail.
     pub token: SecretText,
     pub password: SecretText,
 }
@@ -118,21 +118,21 @@ pub struct PasswordReset {
 pub struct AddressChangeSpec {
     /// The new address.
     pub email: Email,
-    /// The current password; needed by everybody who has one.
+    /// The current password; required if the account has one.
     #[serde(default)]
     pub password: Option<SecretText>,
 }
 
 event! {
-    /// Somebody signed up, and their address is to be proven.
+    /// Somebody signed up, and their address must be verified.
     SignUpRequested = "user.sign_up_requested" { id: AccountTokenId }
 }
 event! {
-    /// Somebody asked for a new password.
+    /// Somebody requested a new password.
     PasswordResetRequested = "user.password_reset_requested" { id: AccountTokenId }
 }
 event! {
-    /// Somebody asked for another address.
+    /// Somebody requested a change of address.
     AddressChangeRequested = "user.address_change_requested" { id: AccountTokenId }
 }
 event! {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 endpoint! {
-    /// List the agents that nodes can be given, newest version first.
+    /// List the available agent versions, newest first.
     ListAgents = GET "/v1/platform/agents" {
         returns: 200 Agents,
         auth: Platform(PlatformFleetRead),
@@ -27,9 +27,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Replace the agent of a node by another version.
+    /// Update the agent of a node to another version.
     ///
-    /// What runs on the node goes on. A new agent that does not report brings the old one back.
+    /// Running allocations continue. If the new agent does not report, the old one is restored.
     UpdateNode = POST "/v1/platform/nodes/{node_id}/update" {
         path: NodePath,
         body: AgentUpdateSpec,
@@ -43,9 +43,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Replace the agent on every node of a pool, a few nodes at a time.
+    /// Update the agents of a pool, a few nodes at a time.
     ///
-    /// It stops by itself when one of them fails or is rolled back.
+    /// The update stops automatically when one of them fails or is rolled back.
     UpdatePool = POST "/v1/platform/pools/{pool_id}/update" {
         path: PoolPath,
         body: AgentUpdateSpec,
@@ -59,7 +59,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Call off the updates of a pool that have not begun.
+    /// Cancel the updates of a pool that have not started.
     StopPoolUpdate = POST "/v1/platform/pools/{pool_id}/update/stop" {
         path: PoolPath,
         body: Because,
@@ -85,7 +85,7 @@ text! {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentUpdateSpec {
-    /// The newest that is served when not said.
+    /// Default: the newest available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<AgentVersion>,
     pub reason: Reason,
@@ -96,7 +96,7 @@ pub struct Agents {
     pub items: Vec<Agent>,
 }
 
-/// An agent that nodes can be given.
+/// An available agent version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
     pub version: String,
@@ -110,16 +110,16 @@ pub struct Agent {
 pub struct PoolUpdate {
     pub pool_id: PoolId,
     pub version: String,
-    /// How many nodes are given it now; the others run it already.
+    /// How many nodes are updated; the others run it already.
     pub nodes: u32,
 }
 
 words! {
-    /// What became of the newest order to replace a node's agent.
+    /// The status of a node's latest agent update.
     AgentUpdateState {
-        /// Others of the pool come first, or the node is silent.
+        /// Waiting for other nodes of the pool, or for a silent node.
         Waiting = "waiting",
-        /// The node was told.
+        /// The node was notified.
         Updating = "updating",
         /// The new agent reported.
         Updated = "updated",
@@ -127,21 +127,21 @@ words! {
         RolledBack = "rolled_back",
         /// The new agent never ran.
         Failed = "failed",
-        /// It was called off before it began.
+        /// It was canceled before it started.
         Stopped = "stopped",
     }
 }
 
 event! {
-    /// An operator wants the agent of a node replaced.
+    /// An agent update of a node was requested.
     NodeUpdateRequested = "agent_update.requested" { id: AgentUpdateId, node_id: NodeId, version: String }
 }
 event! {
-    /// An operator wants the agents of a pool replaced.
+    /// An agent update of a pool was requested.
     PoolUpdateRequested = "agent_update.pool_requested" { pool_id: PoolId, version: String, nodes: u32 }
 }
 moved_event! {
-    /// A node was told to replace its agent.
+    /// A node was notified to update its agent.
     AgentUpdateOrdered = "agent_update.ordered"
 }
 moved_event! {
@@ -153,10 +153,10 @@ moved_event! {
     AgentRolledBack = "agent_update.rolled_back"
 }
 moved_event! {
-    /// A node could not replace its agent.
+    /// A node could not update its agent.
     AgentUpdateFailed = "agent_update.failed"
 }
 moved_event! {
-    /// The update of a node was called off before it began.
+    /// The agent update of a node was canceled before it started.
     AgentUpdateStopped = "agent_update.stopped"
 }

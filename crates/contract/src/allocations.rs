@@ -15,10 +15,10 @@ use crate::{
 };
 
 endpoint! {
-    /// Ask for GPUs.
+    /// Request GPUs.
     ///
-    /// The answer is at once; the allocation is `active` when the hosts proved
-    /// that the GPUs are there. What does not fit waits in a fair order.
+    /// The response is immediate. The allocation is `active` once its hosts have proved the GPUs. A request
+    /// that does not fit waits in a fair queue.
     CreateAllocation = POST "/v1/projects/{project_id}/allocations" {
         path: ProjectPath,
         body: AllocationSpec,
@@ -59,7 +59,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Explain why an allocation is in the state that it is in, and what would change it.
+    /// Explain why an allocation is in its state, and what would change it.
     ExplainAllocation = GET "/v1/projects/{project_id}/allocations/{allocation_id}/why" {
         path: AllocationPath,
         returns: 200 Explanation,
@@ -74,7 +74,7 @@ endpoint! {
 endpoint! {
     /// Release an allocation.
     ///
-    /// Also accepted while its organization is suspended or closed.
+    /// Also works while the organization is suspended or closed.
     ReleaseAllocation = POST "/v1/projects/{project_id}/allocations/{allocation_id}/release" {
         path: AllocationPath,
         returns: 202 Allocation,
@@ -88,11 +88,10 @@ endpoint! {
 }
 
 endpoint! {
-    /// Stop what runs on an allocation.
+    /// Stop an allocation.
     ///
-    /// Nobody can sign in and what ran is ended; files stay. Its GPUs stay held
-    /// for it, for `allocations.stopped_hours` at most: to let others have them,
-    /// release it. Also accepted while its organization is suspended.
+    /// Logins and processes end; files stay. The GPUs stay reserved for `allocations.stopped_hours` at most;
+    /// release the allocation to free them. Also works while the organization is suspended.
     StopAllocation = POST "/v1/projects/{project_id}/allocations/{allocation_id}/stop" {
         path: AllocationPath,
         returns: 202 Allocation,
@@ -108,8 +107,8 @@ endpoint! {
 endpoint! {
     /// Start a stopped allocation again.
     ///
-    /// It is `active` when the hosts proved its GPUs anew. A start that fails
-    /// ends `stopped` again, and says why.
+    /// The allocation is `active` once its hosts have proved the GPUs again. If the start fails, it is
+    /// `stopped` again, with a reason.
     StartAllocation = POST "/v1/projects/{project_id}/allocations/{allocation_id}/start" {
         path: AllocationPath,
         returns: 202 Allocation,
@@ -122,9 +121,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Choose anew which public keys an allocation lets in.
+    /// Replace the public keys that an allocation accepts.
     ///
-    /// A stopped one lets them in when it is started.
+    /// A stopped allocation accepts them once it is started.
     SetAllocationSshKeys = PUT "/v1/projects/{project_id}/allocations/{allocation_id}/ssh-keys" {
         path: AllocationPath,
         body: AllocationSshKeys,
@@ -151,10 +150,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Take an allocation back, whatever its project wants.
+    /// Force the release of an allocation.
     ///
-    /// One that failed to be cleaned too often, or whose host is lost, ends here,
-    /// with its slots quarantined.
+    /// An allocation whose cleanup failed too often, or whose host is lost, ends with its slots quarantined.
     ForceReleaseAllocation = POST "/v1/platform/allocations/{allocation_id}/force-release" {
         path: AnyAllocationPath,
         body: Because,
@@ -187,26 +185,26 @@ pub struct AllocationSpec {
     pub sku: Label,
     /// GPUs per node; one of the counts that the SKU allows.
     pub gpus: Within<1, 64>,
-    /// How many nodes, all or none.
+    /// The number of nodes. All of them are placed together, or none.
     #[serde(default = "one")]
     pub nodes: Within<1, 256>,
-    /// The region's name; any region when not said.
+    /// The region's name. Default: any region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<Label>,
     /// Only nodes that share one fast network.
     #[serde(default)]
     pub same_fabric: bool,
-    /// Keeps away from nodes that serve other allocations of this project with the same word.
+    /// Anti-affinity: never shares a node with other allocations of this project that have the same word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<Label>,
-    /// Ends by itself after so many minutes.
+    /// Released automatically after this many minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_minutes: Option<Within<1, 525_600>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     /// By name; a name is a label.
     #[schemars(extend("maxProperties" = 32))]
     pub tags: BTreeMap<String, TagValue>,
-    /// The caller's public keys to let in; all of the caller's when not said.
+    /// The caller's public keys to accept. Default: all of the caller's keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
     pub ssh_keys: Option<Vec<SshKeyId>>,
@@ -217,7 +215,7 @@ fn one() -> Within<1, 256> {
 }
 
 text! {
-    /// What a tag says.
+    /// The value of a tag.
     TagValue {
         schema: { "type": "string", "maxLength": 128, "pattern": r"^[^\x00-\x1f\x7f]*$" },
         rule: |text| text.chars().count() <= 128 && !text.chars().any(|it| it.is_ascii_control()),
@@ -228,14 +226,14 @@ text! {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllocationSshKeys {
-    /// Some of the caller's own keys.
+    /// Keys of the caller.
     #[schemars(length(max = 32))]
     pub ssh_keys: Vec<SshKeyId>,
 }
 
 list_query! {
     AllocationFilter {
-        /// Only allocations in this state; those that hold or want something when not said.
+        /// Only allocations in this state. Default: all that have or request capacity.
         state: AllocationState,
         /// Only those of this SKU.
         sku: Label,
@@ -246,7 +244,7 @@ list_query! {
 
 list_query! {
     AllAllocationsFilter {
-        /// Only allocations in this state; those that hold or want something when not said.
+        /// Only allocations in this state. Default: all that have or request capacity.
         state: AllocationState,
         /// Only those of this organization.
         organization_id: OrganizationId,
@@ -271,13 +269,13 @@ pub struct Allocation {
     pub state: Open<AllocationState>,
     pub version: i64,
     pub state_since: Timestamp,
-    /// What it waits for, or why it failed, ended or was stopped.
+    /// What it waits for, or why it failed, ended or stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether a person has to look.
+    /// Whether it needs attention from a person.
     pub needs_attention: bool,
     pub parts: Vec<AllocationPart>,
-    /// The user to sign in as.
+    /// The user name for logins.
     pub login: String,
     #[schemars(with = "BTreeMap<String, TagValue>")]
     pub tags: BTreeMap<Label, TagValue>,
@@ -290,7 +288,7 @@ pub struct Allocation {
     pub ended_at: Option<Timestamp>,
 }
 
-/// What an allocation has on one node.
+/// The part of an allocation on one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AllocationPart {
     pub node_id: NodeId,
@@ -307,12 +305,12 @@ pub struct AllocationPart {
 pub struct Explanation {
     pub allocation_id: AllocationId,
     pub state: Open<AllocationState>,
-    /// The rule that decides now, in a sentence.
+    /// The rule that applies now, as a sentence.
     pub rule: String,
-    /// The smallest change that would let it go on.
+    /// The smallest change that would let it proceed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// How many others of the same organization wait before it.
+    /// How many requests of the same organization are ahead in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_behind: Option<u32>,
     /// How many nodes were rejected for each reason.
@@ -341,21 +339,21 @@ words! {
 }
 
 event! {
-    /// Somebody asked for GPUs.
+    /// GPUs were requested.
     AllocationCreated = "allocation.created" { id: AllocationId, project_id: ProjectId, sku_id: SkuId, gpus: u16, nodes: u16 }
 }
 event! {
-    /// An allocation lets in other public keys.
+    /// The public keys of an allocation changed.
     AllocationKeysChanged = "allocation.ssh_keys_changed" { id: AllocationId, count: u32 }
 }
 event! {
-    /// A node that it is on is being emptied; at the deadline it is released.
+    /// One of its nodes is being drained; at the deadline the allocation is released.
     AllocationDrainAnnounced = "allocation.drain_announced" {
         id: AllocationId, project_id: ProjectId, node_id: NodeId, deadline_at: Timestamp
     }
 }
 event! {
-    /// A node that it is on is no longer being emptied; it stays.
+    /// The drain of one of its nodes was canceled; the allocation stays.
     AllocationDrainCalledOff = "allocation.drain_called_off" { id: AllocationId, project_id: ProjectId, node_id: NodeId }
 }
 moved_event! {
@@ -363,11 +361,11 @@ moved_event! {
     AllocationPlaced = "allocation.placed"
 }
 moved_event! {
-    /// Every host proved what it was asked for; it costs money from here on.
+    /// Every host proved its part; charging starts.
     AllocationProven = "allocation.proven"
 }
 moved_event! {
-    /// A host could not prepare what it was asked for; what was done is taken back.
+    /// A host could not prepare it; completed steps are rolled back.
     AllocationProvisionFailed = "allocation.provision_failed"
 }
 moved_event! {
@@ -375,11 +373,11 @@ moved_event! {
     AllocationRejected = "allocation.rejected"
 }
 moved_event! {
-    /// Its project gave it back.
+    /// Its project requested the release.
     AllocationReleaseRequested = "allocation.release_requested"
 }
 moved_event! {
-    /// Its project no longer waits for it.
+    /// Its project canceled the request.
     AllocationCanceled = "allocation.canceled"
 }
 moved_event! {
@@ -395,7 +393,7 @@ moved_event! {
     AllocationProjectEnded = "allocation.project_ended"
 }
 event! {
-    /// It has been stopped for long, and soon gives up its GPUs.
+    /// It has been stopped for a long time and will be released soon.
     AllocationStopEnding = "allocation.stop_ending" { id: AllocationId, project_id: ProjectId, ends_at: Timestamp }
 }
 moved_event! {
@@ -403,15 +401,15 @@ moved_event! {
     AllocationStopExpired = "allocation.stop_expired"
 }
 moved_event! {
-    /// An operator took it back.
+    /// An operator forced the release.
     AllocationForceReleased = "allocation.force_released"
 }
 moved_event! {
-    /// The money for it ran out, and the grace is over.
+    /// The wallet is empty and the grace period is over.
     AllocationFundsExhausted = "allocation.funds_exhausted"
 }
 moved_event! {
-    /// A node that it was on is lost.
+    /// One of its nodes is lost.
     AllocationNodeLost = "allocation.node_lost"
 }
 moved_event! {
@@ -419,19 +417,19 @@ moved_event! {
     AllocationCleaned = "allocation.cleaned"
 }
 moved_event! {
-    /// What a failed one had prepared is cleaned away.
+    /// Cleanup after a failed allocation is complete.
     AllocationCompensated = "allocation.compensated"
 }
 moved_event! {
-    /// A host could not clean it; its slots are quarantined.
+    /// A host could not clean up; the slots are quarantined.
     AllocationCleaningFailed = "allocation.cleaning_failed"
 }
 moved_event! {
-    /// It is over, with slots that stay quarantined.
+    /// It ended, and its slots stay quarantined.
     AllocationAbandoned = "allocation.abandoned"
 }
 moved_event! {
-    /// Somebody asked for it to be stopped.
+    /// A stop was requested.
     AllocationStopRequested = "allocation.stop_requested"
 }
 moved_event! {
@@ -439,7 +437,7 @@ moved_event! {
     AllocationStopped = "allocation.stopped"
 }
 moved_event! {
-    /// Somebody asked for it to be started again.
+    /// A start was requested.
     AllocationStartRequested = "allocation.start_requested"
 }
 moved_event! {

@@ -40,7 +40,7 @@ endpoint! {
 endpoint! {
     /// List the seals over the audit log, oldest first.
     ///
-    /// Keep the newest root elsewhere: a log cut off before it is then seen.
+    /// Store the newest root in another place: it reveals a log that was truncated before it.
     ListSeals = GET "/v1/platform/audit/seals" {
         query: SealRange,
         returns: 200 Seals,
@@ -86,7 +86,7 @@ pub struct AuditEntry {
     /// Who acted: `user:…`, `service_account:…`, `system:…` or `public`.
     pub actor: String,
     pub action: String,
-    /// What it was done to, by id.
+    /// The resource, by id.
     pub resource: Option<String>,
     pub outcome: String,
     pub correlation_id: String,
@@ -118,7 +118,7 @@ pub struct Seals {
     pub items: Vec<Seal>,
     /// Send it as `after` for more; absent at the end.
     pub next_after: Option<i64>,
-    /// The newest root of all, to be kept elsewhere.
+    /// The newest root of all, to be stored in another place.
     pub newest_root: Option<String>,
 }
 
@@ -144,16 +144,16 @@ pub struct SealReport {
     pub findings: Vec<SealFinding>,
     /// The roots that were checked, oldest first.
     pub roots: Vec<String>,
-    /// Send it as `after` to go on; absent at the end.
+    /// Send it as `after` to continue; absent at the end.
     pub next_after: Option<i64>,
-    /// Entries that wait for the next seal; counted at the end only.
+    /// Entries that wait for the next seal; only counted at the end.
     pub unsealed: Option<i64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SealFinding {
     pub seal: Option<i64>,
-    /// The entry that was removed, edited or inserted, when one can be named.
+    /// The entry that was removed, edited or inserted, if known.
     pub entry: Option<AuditEntryId>,
     pub what: String,
 }

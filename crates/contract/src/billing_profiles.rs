@@ -61,7 +61,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Show who sells: what is printed about the platform on every invoice.
+    /// Show the seller: what is printed about the platform on every invoice.
     GetSellerProfile = GET "/v1/platform/billing-profile" {
         returns: 200 BillingProfile,
         auth: Platform(PlatformLedgerRead),
@@ -73,7 +73,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Set who sells, and how everybody is taxed who is not taxed otherwise.
+    /// Set the seller, and the default tax.
     ///
     /// Invoices are issued once this is set.
     SetSellerProfile = PUT "/v1/platform/billing-profile" {
@@ -96,7 +96,7 @@ text! {
     }
 }
 
-/// Somebody who sells or buys.
+/// A seller or buyer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartySpec {
@@ -107,7 +107,7 @@ pub struct PartySpec {
     /// A tax or VAT number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tax_id: Option<PrintedLine>,
-    /// Whom to ask about invoices.
+    /// The contact for invoices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<Email>,
 }
@@ -122,10 +122,10 @@ pub struct BillingProfileSpec {
     /// A tax or VAT number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tax_id: Option<PrintedLine>,
-    /// Whom to ask about invoices.
+    /// The contact for invoices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<Email>,
-    /// How it is taxed; as the seller's profile says when absent, and not at all without that.
+    /// The tax. Default: the seller's tax, or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tax: Option<TaxSpec>,
 }
@@ -133,7 +133,7 @@ pub struct BillingProfileSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaxSpec {
-    /// What it is called, as in `VAT`.
+    /// Its name, as in `VAT`.
     pub name: PrintedLine,
     /// Hundredths of a percent: 1900 is 19 %.
     pub basis_points: Within<0, 10_000>,
@@ -142,7 +142,7 @@ pub struct TaxSpec {
     pub note: Option<PrintedLine>,
 }
 
-/// Somebody who sells or buys, as printed.
+/// A seller or buyer, as printed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Party {
     pub legal_name: String,
@@ -153,7 +153,7 @@ pub struct Party {
     pub email: Option<String>,
 }
 
-/// How something is taxed.
+/// A tax.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tax {
     pub name: String,
@@ -166,7 +166,7 @@ pub struct Tax {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BillingProfile {
     pub party: Party,
-    /// Absent when the seller's profile says how.
+    /// Absent when the seller's tax applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tax: Option<Tax>,
     pub set_at: Timestamp,

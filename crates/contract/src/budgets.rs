@@ -16,8 +16,8 @@ use crate::{
 endpoint! {
     /// Set a budget for a project.
     ///
-    /// Under a `hard` one an allocation is refused that may take the project above
-    /// it before the period ends; `notify` only tells. What runs is not ended.
+    /// A `hard` budget refuses allocations that could push the project over it before the period ends;
+    /// `notify` only notifies. Running allocations are not ended.
     CreateBudget = POST "/v1/organizations/{organization_id}/budgets" {
         path: OrganizationPath,
         body: BudgetSpec,
@@ -45,7 +45,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Read a budget, and where the project stands with it.
+    /// Read a budget and the project's usage of it.
     GetBudget = GET "/v1/organizations/{organization_id}/budgets/{budget_id}" {
         path: BudgetPath,
         returns: 200 Budget,
@@ -58,7 +58,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Explain where a project stands with a budget, what is refused under it, and what to do.
+    /// Explain a project's usage of a budget, what is refused because of it, and what to do.
     ExplainBudget = GET "/v1/organizations/{organization_id}/budgets/{budget_id}/why" {
         path: BudgetPath,
         returns: 200 BudgetExplanation,
@@ -73,7 +73,7 @@ endpoint! {
 endpoint! {
     /// Change the amount, the mode or the thresholds of a budget.
     ///
-    /// A threshold that is no longer reached is told of again when it is.
+    /// A threshold that is no longer reached notifies again the next time.
     ChangeBudget = PATCH "/v1/organizations/{organization_id}/budgets/{budget_id}" {
         path: BudgetPath,
         body: BudgetChange,
@@ -87,7 +87,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Delete a budget; nothing is held to it any more.
+    /// Delete a budget; it no longer applies.
     DeleteBudget = DELETE "/v1/organizations/{organization_id}/budgets/{budget_id}" {
         path: BudgetPath,
         returns: 200 Budget,
@@ -106,22 +106,22 @@ pub struct BudgetPath {
 }
 
 words! {
-    /// How long a budget lasts before it begins anew; all are those of UTC.
+    /// The period of a budget, in UTC.
     BudgetPeriod {
         Month = "month",
         Quarter = "quarter",
         Year = "year",
-        /// It never begins anew.
+        /// A single period without an end.
         Total = "total",
     }
 }
 
 words! {
-    /// What a budget does.
+    /// How a budget is enforced.
     BudgetMode {
-        /// Refuses what may go beyond it.
+        /// Refuses allocations that could exceed it.
         Hard = "hard",
-        /// Tells, and refuses nothing.
+        /// Notifies and refuses nothing.
         Notify = "notify",
     }
 }
@@ -137,8 +137,8 @@ pub struct BudgetSpec {
     pub currency: CurrencyCode,
     pub period: BudgetPeriod,
     pub mode: BudgetMode,
-    /// The percentages of the amount of which those who pay are told, in any
-    /// order; 50, 80 and 100 when not said.
+    /// The percentages of the amount at which owners, administrators and billing are notified, in any order.
+    /// Default: 50, 80 and 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 10), inner(range(min = 1, max = 1000)))]
     pub thresholds: Option<Vec<u16>>,
@@ -164,7 +164,7 @@ list_query! {
     }
 }
 
-/// A budget, and where its project stands in the present period.
+/// A budget and its project's usage in the current period.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
     pub id: BudgetId,
@@ -176,19 +176,19 @@ pub struct Budget {
     pub mode: Open<BudgetMode>,
     /// Percentages of the amount, ascending.
     pub thresholds: Vec<u16>,
-    /// When the present period began; absent when it is the only one.
+    /// When the current period started; absent for a single period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// When the next one begins.
+    /// When the next period starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// What the project used in the period, up to now.
+    /// The project's usage in the period so far.
     pub spent_micros: i64,
-    /// What it may use besides until the period ends, by what it asked for already.
+    /// What its current allocations and requests may still use before the period ends.
     pub held_micros: i64,
-    /// What runs now costs so much in an hour.
+    /// The current cost per hour.
     pub burn_micros_per_hour: i64,
-    /// The highest threshold of which was told in the period.
+    /// The highest threshold notified in the period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_percent: Option<u16>,
     pub version: i64,
@@ -200,13 +200,13 @@ pub struct BudgetExplanation {
     pub budget_id: BudgetId,
     /// What was used, and what is refused because of it.
     pub rule: String,
-    /// What would let more run; absent where nothing is refused.
+    /// What would allow more; absent if nothing is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
 }
 
 event! {
-    /// A project got a budget.
+    /// A budget was created.
     BudgetCreated = "budget.created" { id: BudgetId, project_id: ProjectId }
 }
 event! {
@@ -218,7 +218,7 @@ event! {
     BudgetDeleted = "budget.deleted" { id: BudgetId, project_id: ProjectId }
 }
 event! {
-    /// A project used a share of its budget that those who pay want to hear of.
+    /// A project reached a threshold of its budget.
     BudgetThresholdReached = "budget.threshold_reached" {
         id: BudgetId,
         project_id: ProjectId,
@@ -226,7 +226,7 @@ event! {
         amount_micros: i64,
         spent_micros: i64,
         currency: CurrencyCode,
-        /// When the next period begins.
+        /// When the next period starts.
         until: Option<Timestamp>,
     }
 }

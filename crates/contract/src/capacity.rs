@@ -10,7 +10,7 @@ use crate::{
 };
 
 endpoint! {
-    /// Show how much of each SKU there is in each region.
+    /// Show the capacity of each SKU in each region.
     ///
     /// Each line counts what its SKU sells: whole nodes for `baremetal`, GPUs or
     /// MIG slices otherwise.
@@ -42,11 +42,11 @@ pub struct CapacityLine {
     pub region: Label,
     /// What the numbers count.
     pub unit: Open<CapacityUnit>,
-    /// How many can be taken now.
+    /// How many are free.
     pub free: u64,
-    /// How many are being prepared or cleaned.
+    /// How many are being prepared or sanitized.
     pub held: u64,
-    /// How many somebody uses; a node also when only a part of it is in use.
+    /// How many are in use; a partly used node counts.
     pub used: u64,
     /// How many are quarantined, missing, or out of service.
     pub broken: u64,

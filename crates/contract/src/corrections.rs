@@ -18,7 +18,7 @@ use crate::{
 endpoint! {
     /// Give an organization promotional credit.
     ///
-    /// Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+    /// If the policy `billing.four_eyes` requires it, a second person must approve it first.
     GrantCredit = POST "/v1/platform/organizations/{organization_id}/credits" {
         path: OrganizationPath,
         body: CorrectionSpec,
@@ -32,9 +32,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Correct what an organization has, up or down.
+    /// Adjust an organization's balance, up or down.
     ///
-    /// Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+    /// If the policy `billing.four_eyes` requires it, a second person must approve it first.
     AdjustBalance = POST "/v1/platform/organizations/{organization_id}/adjustments" {
         path: OrganizationPath,
         body: CorrectionSpec,
@@ -48,9 +48,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Take a journal back by its opposite. A journal is taken back once.
+    /// Reverse a journal. A journal can be reversed once.
     ///
-    /// Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+    /// If the policy `billing.four_eyes` requires it, a second person must approve it first.
     ReverseJournal = POST "/v1/platform/organizations/{organization_id}/journals/{journal_id}/reverse" {
         path: JournalPath,
         body: Because,
@@ -77,7 +77,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Show a correction and what it came to.
+    /// Read a correction and its result.
     GetCorrection = GET "/v1/platform/corrections/{correction_id}" {
         path: CorrectionPath,
         returns: 200 Correction,
@@ -90,9 +90,10 @@ endpoint! {
 }
 
 endpoint! {
-    /// Agree to a correction that somebody else proposed: it is posted, or done.
+    /// Approve a correction that somebody else proposed: it is posted or applied.
     ///
-    /// A person has to, and the permission for what it does is needed too. All of it is checked again.
+    /// Requires a person who also has the permission for what the correction does. Everything is checked
+    /// again.
     ApproveCorrection = POST "/v1/platform/corrections/{correction_id}/approve" {
         path: CorrectionPath,
         returns: 200 Correction,
@@ -105,7 +106,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Turn a correction down, or take back one's own.
+    /// Reject a correction, or withdraw your own.
     RejectCorrection = POST "/v1/platform/corrections/{correction_id}/reject" {
         path: CorrectionPath,
         body: Because,
@@ -162,22 +163,22 @@ pub struct Correction {
     /// Millionths of the currency; positive is money for the organization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount_micros: Option<i64>,
-    /// The number of the journal that it takes back.
+    /// The number of the journal that it reverses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverses: Option<i64>,
-    /// What approving it does, in words; of refunds, prices and policies.
+    /// What approving it does, as a sentence; for refunds, prices and policies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Empty where none was asked for: prices and policies.
+    /// Empty where no reason is required: prices and policies.
     pub reason: String,
     pub proposed_by: String,
-    /// Who posted it or turned it down.
+    /// Who approved or rejected it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
-    /// Why it was turned down.
+    /// Why it was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
-    /// What was posted for it.
+    /// The posted journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<Journal>,
     /// The id of the refund or price that was made, or the key of the policy that was changed.
@@ -185,7 +186,7 @@ pub struct Correction {
     pub result: Option<String>,
     pub version: i64,
     pub created_at: Timestamp,
-    /// When it runs out if nobody decides; absent once somebody did.
+    /// When it expires without a decision; absent once decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
@@ -195,9 +196,9 @@ words! {
         Credit = "credit",
         Adjustment = "adjustment",
         Reversal = "reversal",
-        /// Money of a payment goes back to the payer.
+        /// A refund of a payment.
         Refund = "refund",
-        /// A SKU costs something else.
+        /// A new price of a SKU.
         Price = "price",
         /// A policy of the platform is set or unset.
         Policy = "policy",
@@ -206,18 +207,18 @@ words! {
 words! { CorrectionState { Proposed = "proposed", Posted = "posted", Rejected = "rejected", Expired = "expired" } }
 
 event! {
-    /// Somebody proposed something that somebody else has to approve.
+    /// A correction was proposed and needs the approval of a second person.
     CorrectionProposed = "correction.proposed" { id: CorrectionId, kind: Open<CorrectionKind> }
 }
 moved_event! {
-    /// A correction was approved: posted to the books, or done.
+    /// A correction was approved: posted to the ledger or applied.
     CorrectionPosted = "correction.posted"
 }
 moved_event! {
-    /// A correction was turned down.
+    /// A correction was rejected.
     CorrectionRejected = "correction.rejected"
 }
 moved_event! {
-    /// Nobody decided about a correction in time.
+    /// A correction expired without a decision.
     CorrectionExpired = "correction.expired"
 }

@@ -38,7 +38,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Deliver a dead letter again.
+    /// Replay a dead letter.
     ReplayDeadLetter = POST "/v1/platform/dead-letters/{dead_letter_id}/replay" {
         path: DeadLetterPath,
         returns: 202 DeadLetter,
@@ -51,7 +51,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Give a dead letter up, with a reason.
+    /// Discard a dead letter, with a reason.
     DiscardDeadLetter = POST "/v1/platform/dead-letters/{dead_letter_id}/discard" {
         path: DeadLetterPath,
         body: Because,
@@ -87,19 +87,19 @@ pub struct DeadLetter {
     pub organization_id: Option<OrganizationId>,
     pub state: Open<DeadLetterState>,
     pub attempts: i32,
-    /// What the consumer said when it last failed.
+    /// The consumer's last error.
     pub error: String,
     pub created_at: Timestamp,
-    /// When it is delivered again by itself; absent when it is not.
+    /// When it is redelivered automatically; absent if it is not.
     pub redeliver_at: Option<Timestamp>,
     pub data: serde_json::Value,
 }
 
 words! {
     DeadLetterState {
-        /// Will be delivered again by itself.
+        /// Will be redelivered automatically.
         Waiting = "waiting",
-        /// Tried as often as policy allows; a person must look.
+        /// All attempts failed; needs attention from a person.
         Exhausted = "exhausted",
         Delivered = "delivered",
         Discarded = "discarded",
@@ -110,11 +110,11 @@ event! {
     DeadLetterKept = "dead_letter.kept" { consumer: String, subject: String }
 }
 moved_event! {
-    /// A dead letter was delivered again as often as policy allows.
+    /// All redeliveries of a dead letter failed.
     DeadLetterExhausted = "dead_letter.exhausted"
 }
 moved_event! {
-    /// An operator asked for a dead letter to be delivered again.
+    /// An operator replayed a dead letter.
     DeadLetterReplayRequested = "dead_letter.replay_requested"
 }
 moved_event! {
@@ -122,6 +122,6 @@ moved_event! {
     DeadLetterDelivered = "dead_letter.delivered"
 }
 moved_event! {
-    /// An operator gave a dead letter up.
+    /// An operator discarded a dead letter.
     DeadLetterDiscarded = "dead_letter.discarded"
 }

@@ -10,9 +10,9 @@ use crate::{
 };
 
 endpoint! {
-    /// Make a token that enrolls one host into a pool.
+    /// Create a token that enrolls one host into a pool.
     ///
-    /// The secret is shown once, in this answer.
+    /// The secret is shown once, in this response.
     CreateEnrollmentToken = POST "/v1/platform/enrollment-tokens" {
         body: EnrollmentTokenSpec,
         returns: 201 NewEnrollmentToken,
@@ -40,9 +40,8 @@ endpoint! {
 endpoint! {
     /// Revoke an enrollment token.
     ///
-    /// A host that used it may ask for its certificate again until the token expires,
-    /// in case the answer was lost; not once it is revoked. The node that it made stays:
-    /// retire that.
+    /// A host that used it can request its certificate again until the token expires, in case the response
+    /// was lost, but not once the token is revoked. The node that it created stays; retire it separately.
     RevokeEnrollmentToken = DELETE "/v1/platform/enrollment-tokens/{enrollment_token_id}" {
         path: EnrollmentTokenPath,
         returns: 200 Nothing,
@@ -63,7 +62,7 @@ pub struct EnrollmentTokenPath {
 #[serde(deny_unknown_fields)]
 pub struct EnrollmentTokenSpec {
     pub pool_id: PoolId,
-    /// How long it can be used; the policy `nodes.enrollment_minutes` says when not given.
+    /// How long it can be used. Default: the policy `nodes.enrollment_minutes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_minutes: Option<Within<1, 10080>>,
 }
@@ -105,7 +104,7 @@ words! {
 }
 
 event! {
-    /// An enrollment token was made.
+    /// An enrollment token was created.
     EnrollmentTokenCreated = "enrollment_token.created" { id: EnrollmentTokenId, pool_id: PoolId }
 }
 event! {

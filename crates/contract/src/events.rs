@@ -25,10 +25,10 @@ endpoint! {
 }
 
 channel! {
-    /// Watch the events of an organization as they are committed.
+    /// Watch the events of an organization live.
     ///
-    /// A person is also sent `notification.created` and `notification.read` of
-    /// their own, of whatever organization, so that one connection is enough.
+    /// A person also receives their own `notification.created` and `notification.read` events of any
+    /// organization, so that one connection is enough.
     WatchEvents = "/v1/organizations/{organization_id}/events/watch" {
         path: OrganizationPath,
         query: WatchFilter,
@@ -44,7 +44,7 @@ channel! {
 endpoint! {
     /// List the events of the whole platform.
     ///
-    /// Each event also asks for the permission to read what it tells of; the others are left out.
+    /// Only events about resources that the caller has permission to read are included.
     ListPlatformEvents = GET "/v1/platform/events" {
         query: PlatformEventFilter,
         returns: 200 Page<RecordedEvent>,
@@ -57,9 +57,9 @@ endpoint! {
 }
 
 channel! {
-    /// Watch the events of the whole platform as they are committed.
+    /// Watch the events of the whole platform live.
     ///
-    /// Each event also asks for the permission to read what it tells of; the others are left out.
+    /// Only events about resources that the caller has permission to read are included.
     WatchPlatformEvents = "/v1/platform/events/watch" {
         path: Nothing,
         query: WatchFilter,
@@ -95,7 +95,7 @@ pub fn platform_permission(subject: &str) -> Permission {
 
 list_query! {
     PlatformEventFilter {
-        /// Only events whose subject starts so, as in `node.`.
+        /// Only events whose subject has this prefix, as in `node.`.
         subject: String,
         /// Only events of this resource, by its id.
         resource: String,
@@ -106,7 +106,7 @@ list_query! {
 
 list_query! {
     EventFilter {
-        /// Only events whose subject starts so, as in `project.`.
+        /// Only events whose subject has this prefix, as in `project.`.
         subject: String,
         /// Only events of this resource, by its id.
         resource: String,
@@ -116,11 +116,11 @@ list_query! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WatchFilter {
-    /// Only events whose subject starts so, as in `project.`.
+    /// Only events whose subject has this prefix, as in `project.`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Begin after this event instead of now. What happened since is sent first; where that is
-    /// too much or no longer kept, a `gap` is.
+    /// Start after this event instead of now. Later events are sent first; if there are too many or they are
+    /// no longer stored, a `gap` is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<EventId>,
 }
@@ -130,7 +130,7 @@ pub struct RecordedEvent {
     pub id: EventId,
     pub message_id: String,
     pub subject: String,
-    /// Whose event it is; absent when it is the platform's own.
+    /// The organization of the event; absent for the platform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<OrganizationId>,
     pub resource: Option<String>,
@@ -139,7 +139,7 @@ pub struct RecordedEvent {
     pub data: serde_json::Value,
 }
 
-/// Nothing needs to be said; `ping` is answered with `pong`.
+/// No message is required; `ping` is answered with `pong`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WatchRequest {
@@ -149,15 +149,16 @@ pub enum WatchRequest {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WatchFrame {
-    /// The watch is live: what is committed from now on is sent.
+    /// The watch is live: new events are sent from now on.
     Ready,
     Event {
         event: RecordedEvent,
     },
-    /// Events were passed over, because the reader was slow or began too long ago: list them, then go on.
+    /// Events were skipped because the reader was slow or started too far in the past: list them, then
+    /// continue.
     Gap {},
     Pong,
-    /// The access ended or the server stops; connect again.
+    /// Access ended or the server is stopping; reconnect.
     Closing {
         reason: String,
     },

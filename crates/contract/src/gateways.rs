@@ -12,7 +12,7 @@ use crate::{
 endpoint! {
     /// Add a gateway to a region.
     ///
-    /// The secret lets one process become this gateway. It is shown once, in this answer.
+    /// The secret lets one process become this gateway. It is shown once, in this response.
     CreateGateway = POST "/v1/platform/gateways" {
         body: GatewaySpec,
         returns: 201 NewGateway,
@@ -51,9 +51,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Remove a gateway: its certificate stops working, and hosts leave it.
+    /// Remove a gateway: its certificate is revoked, and hosts disconnect.
     ///
-    /// Shells that went through it wait for their people at other gateways.
+    /// Its shells wait for their owners at other gateways.
     RemoveGateway = DELETE "/v1/platform/gateways/{gateway_id}" {
         path: GatewayPath,
         returns: 200 Nothing,
@@ -75,14 +75,14 @@ pub struct GatewayPath {
 pub struct GatewaySpec {
     pub name: Label,
     pub region_id: RegionId,
-    /// Where hosts reach it.
+    /// The address for hosts.
     pub agent_url: GatewayAgentUrl,
-    /// Where people's programs reach it; several gateways may share one.
+    /// The public URL; several gateways can share one.
     pub public_url: GatewayPublicUrl,
-    /// Where SSH clients reach it, if it serves them.
+    /// The address for SSH clients, if it serves them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_address: Option<HostAndPort>,
-    /// Below which every app has a name of its own; no other site may be there.
+    /// The domain of apps, each with its own host name; must not serve any other site.
     pub app_domain: Domain,
 }
 
@@ -146,7 +146,7 @@ list_query! {
     GatewayFilter {
         /// Only gateways of this region.
         region_id: RegionId,
-        /// Only gateways in this condition; all but removed ones when not said.
+        /// Only gateways in this condition. Default: all except removed ones.
         status: GatewayStatus,
     }
 }
@@ -154,9 +154,9 @@ list_query! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NewGateway {
     pub gateway: Gateway,
-    /// The token that it joins with.
+    /// Its join token.
     pub secret: ShownSecret,
-    /// Where it joins and beats: the setting `gateway.control_url`.
+    /// The control plane's URL for it: the setting `gateway.control_url`.
     pub control_url: String,
     /// SHA-256 of the root certificate that it must trust, in hex.
     pub ca_fingerprint: String,
@@ -173,12 +173,12 @@ pub struct Gateway {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_address: Option<String>,
     pub app_domain: String,
-    /// What it runs.
+    /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// How many hosts are connected to it.
     pub nodes: u32,
-    /// How many sessions go through it.
+    /// How many sessions it carries.
     pub sessions: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen_at: Option<Timestamp>,
@@ -186,12 +186,12 @@ pub struct Gateway {
 }
 
 words! {
-    /// Whether a gateway serves anybody.
+    /// The condition of a gateway.
     GatewayStatus {
         /// Its process has not joined.
         Waiting = "waiting",
         Live = "live",
-        /// It was not heard for too long.
+        /// It sent no heartbeat for too long.
         Silent = "silent",
         Removed = "removed",
     }

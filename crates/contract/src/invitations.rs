@@ -14,9 +14,8 @@ use crate::{
 endpoint! {
     /// Invite somebody by email address.
     ///
-    /// Somebody without an account gets a mail with a token that creates one and
-    /// lets them join. The token in this answer, shown once, lets an account that
-    /// exists already join; it creates none.
+    /// A person without an account gets a mail with a token that creates one and lets them join. The token in
+    /// this response is shown once and lets an existing account join; it does not create one.
     CreateInvitation = POST "/v1/organizations/{organization_id}/invitations" {
         path: OrganizationPath,
         body: InvitationSpec,
@@ -44,7 +43,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Take an invitation back.
+    /// Revoke an invitation.
     RevokeInvitation = DELETE "/v1/organizations/{organization_id}/invitations/{invitation_id}" {
         path: InvitationPath,
         returns: 200 Invitation,
@@ -57,10 +56,10 @@ endpoint! {
 }
 
 endpoint! {
-    /// Accept an invitation that was made for the caller's email address.
+    /// Accept an invitation for the caller's email address.
     ///
-    /// The address must be proven. Takes the inviter's token and the mailed one.
-    /// An invitation ends when its maker may no longer give the role.
+    /// The address must be verified. Accepts the inviter's token and the mailed one. An invitation ends when
+    /// its creator may no longer grant the role.
     AcceptInvitation = POST "/v1/invitations/accept" {
         body: InvitationToken,
         returns: 200 Organization,
@@ -126,10 +125,10 @@ moved_event! {
     InvitationAccepted = "invitation.accepted"
 }
 moved_event! {
-    /// An invitation was taken back.
+    /// An invitation was revoked.
     InvitationRevoked = "invitation.revoked"
 }
 moved_event! {
-    /// An invitation ran out.
+    /// An invitation expired.
     InvitationExpired = "invitation.expired"
 }

@@ -151,7 +151,7 @@ list_query! {
 words! {
     InvoiceKind {
         Invoice = "invoice",
-        /// Takes back a part of an invoice.
+        /// Corrects a part of an invoice.
         CreditNote = "credit_note",
     }
 }
@@ -191,11 +191,11 @@ pub struct Invoice {
     pub currency: CurrencyCode,
     pub seller: Party,
     pub buyer: Party,
-    /// The tag by whose values the lines are cut, as the policy `billing.invoice_tag` was when it was issued.
+    /// The tag that breaks down the lines: the policy `billing.invoice_tag` at the time of issue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag_key: Option<Label>,
     pub lines: Vec<InvoiceLine>,
-    /// What the lines sum to, and what the ledger charged.
+    /// The sum of the lines, and the ledger's charges.
     pub subtotal_micros: i64,
     /// What rounding to whole minor units adds.
     pub rounding_micros: i64,
@@ -206,7 +206,7 @@ pub struct Invoice {
     pub total_micros: i64,
     /// What the prepaid balance covered.
     pub paid_micros: i64,
-    /// What it did not.
+    /// The rest.
     pub due_micros: i64,
     /// The journal that posted rounding and tax.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -215,18 +215,18 @@ pub struct Invoice {
     pub pdf_sha256: String,
 }
 
-/// What was used in one project, of one SKU, at one price, with one value of the invoice's tag.
+/// Usage in one project, of one SKU, at one price, with one value of the invoice's tag.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InvoiceLine {
     pub project_id: ProjectId,
     pub project: String,
     pub sku_id: SkuId,
     pub sku: String,
-    /// The value of the invoice's tag: empty for what has none, `(other)` for all beyond the largest 500
-    /// together; absent when lines are not cut by a tag.
+    /// The value of the invoice's tag: empty for usage without the tag, `(other)` for everything beyond the
+    /// 500 largest; absent when lines are not broken down by a tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-    /// GPUs times the microseconds that they ran.
+    /// GPU-microseconds.
     pub gpu_micros: i64,
     pub price_micros_per_gpu_hour: i64,
     pub amount_micros: i64,

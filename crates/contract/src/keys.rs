@@ -10,7 +10,7 @@ use crate::{Name, Nothing, Open, Page, Permission, ShownSecret, Timestamp, endpo
 endpoint! {
     /// Create a key that acts as the caller, limited to the scopes given.
     ///
-    /// The secret is shown once, in this answer.
+    /// The secret is shown once, in this response.
     CreatePersonalKey = POST "/v1/me/keys" {
         body: KeySpec,
         returns: 201 NewKey,
@@ -58,10 +58,10 @@ pub struct KeyPath {
 #[serde(deny_unknown_fields)]
 pub struct KeySpec {
     pub name: Name,
-    /// What the key may do, at most; the owner's role still limits it.
+    /// The key's maximum permissions; the owner's role still limits it.
     #[schemars(length(min = 1, max = 64))]
     pub scopes: Vec<Permission>,
-    /// When it stops working; policy sets the longest time allowed.
+    /// When it expires; policy limits the maximum.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
 }

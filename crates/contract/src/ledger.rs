@@ -13,7 +13,7 @@ use crate::{
 };
 
 endpoint! {
-    /// Show what the organization has, in each of its currencies.
+    /// Show the organization's balance in each of its currencies.
     GetBalance = GET "/v1/organizations/{organization_id}/balance" {
         path: OrganizationPath,
         returns: 200 Balances,
@@ -26,7 +26,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Show what any organization has, in each of its currencies.
+    /// Show the balance of any organization in each of its currencies.
     GetAnyBalance = GET "/v1/platform/organizations/{organization_id}/balance" {
         path: OrganizationPath,
         returns: 200 Balances,
@@ -39,7 +39,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List the organization's journals with what each did to its wallets: its statement.
+    /// List the organization's journals and their effect on its wallets: its statement.
     ListJournals = GET "/v1/organizations/{organization_id}/journals" {
         path: OrganizationPath,
         query: JournalFilter,
@@ -67,9 +67,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Prove a part of the organization's books from its usage and the prices.
+    /// Prove a part of the organization's ledger from its usage and the prices.
     ///
-    /// Ask again with `next_after` until there is none, or a difference was found.
+    /// Repeat with `next_after` until there is none, or a difference was found.
     ProveBooks = GET "/v1/organizations/{organization_id}/proof" {
         path: OrganizationPath,
         query: ProofRange,
@@ -83,9 +83,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Prove a part of everybody's books, one organization after the other.
+    /// Prove a part of all ledgers, one organization after the other.
     ///
-    /// Ask again with `next_after` until there is none, or a difference was found.
+    /// Repeat with `next_after` until there is none, or a difference was found.
     ProveLedger = GET "/v1/platform/proof" {
         query: PlatformProofRange,
         returns: 200 Proof,
@@ -100,31 +100,31 @@ endpoint! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Balances {
     pub organization_id: OrganizationId,
-    /// At which moment it was so.
+    /// The time of the balance.
     pub at: Timestamp,
     pub items: Vec<Balance>,
 }
 
-/// What an organization has in one currency, in millionths of it.
+/// An organization's balance in one currency, in millionths of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Balance {
     pub currency: CurrencyCode,
-    /// Whether the money lasts.
+    /// The state of the wallet.
     pub state: Open<WalletState>,
-    /// What its wallet's entries sum to.
+    /// The sum of the wallet's entries.
     pub posted_micros: i64,
-    /// What usage has come to since the last posting.
+    /// Usage since the last posting.
     pub accrued_micros: i64,
-    /// What is held for what was asked for, beside what it has come to already.
+    /// Held for requested and running allocations, beyond their accrued usage.
     pub held_micros: i64,
     /// Posted less accrued and held.
     pub available_micros: i64,
-    /// What runs now costs so much in an hour.
+    /// The current cost per hour.
     pub burn_micros_per_hour: i64,
-    /// Until when it lasts if nothing changes; absent when nothing runs.
+    /// When it runs out if nothing changes; absent when nothing runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasts_until: Option<Timestamp>,
-    /// When allocations end unless there is more money; absent when none is about to.
+    /// When allocations end without more money; absent if none is about to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_ends_at: Option<Timestamp>,
 }
@@ -133,9 +133,9 @@ list_query! {
     JournalFilter {
         /// Only journals of this kind, as in `usage` or `credit`.
         kind: Label,
-        /// Only journals from this moment on.
+        /// Only journals at or after this time.
         since: Timestamp,
-        /// Only journals before this moment.
+        /// Only journals before this time.
         until: Timestamp,
     }
 }
@@ -145,7 +145,7 @@ pub struct Journal {
     pub id: JournalId,
     /// Counts up in the organization, without gaps.
     pub number: i64,
-    /// What it is, as in `usage` or `credit`.
+    /// Its kind, as in `usage` or `credit`.
     pub kind: String,
     pub at: Timestamp,
     /// The window of usage that it closes.
@@ -157,13 +157,13 @@ pub struct Journal {
     pub actor: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What it was posted for.
+    /// Its reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// The number of the journal that it takes back.
+    /// The number of the journal that it reverses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverses: Option<i64>,
-    /// What it did to each wallet.
+    /// Its effect on each wallet.
     pub wallets: Vec<WalletChange>,
     /// Covers this journal and all before it, hexadecimal.
     pub hash: String,
@@ -174,7 +174,7 @@ pub struct WalletChange {
     pub currency: CurrencyCode,
     /// Positive is money for the organization.
     pub amount_micros: i64,
-    /// What the wallet held afterwards.
+    /// The wallet's balance afterwards.
     pub balance_micros: i64,
 }
 
@@ -190,7 +190,7 @@ text! {
 }
 
 text! {
-    /// How far a proof got. Opaque: only send back what a part of it gave.
+    /// The position of a proof. Opaque: only send back a value from an earlier response.
     ProofPlace {
         schema: { "type": "string", "pattern": "^[a-z0-9.-]{1,120}$" },
         rule: |text| (1..=120).contains(&text.len())
@@ -205,7 +205,7 @@ pub struct ProofRange {
     /// Only journals of this month.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub month: Option<Month>,
-    /// Goes on after this place.
+    /// Continues after this position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<ProofPlace>,
 }
@@ -213,29 +213,29 @@ pub struct ProofRange {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlatformProofRange {
-    /// Only this organization's books.
+    /// Only this organization's ledger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<OrganizationId>,
     /// Only journals of this month.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub month: Option<Month>,
-    /// Goes on after this place.
+    /// Continues after this position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<ProofPlace>,
 }
 
-/// What a part of a proof checked.
+/// The result of a part of a proof.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
-    /// Organizations whose books were gone through to the end.
+    /// Organizations whose ledgers were checked completely.
     pub organizations: u64,
     pub journals: u64,
     pub entries: u64,
     pub intervals: u64,
-    /// The first thing that is not as it should be; the proof ends there.
+    /// The first difference; the proof ends there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
-    /// Send it as `after` to go on; absent at the end.
+    /// Send it as `after` to continue; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<ProofPlace>,
 }
@@ -243,24 +243,24 @@ pub struct Proof {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     pub organization_id: OrganizationId,
-    /// The journal's number, when one can be named.
+    /// The journal's number, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<i64>,
-    /// The allocation, when one can be named.
+    /// The allocation, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation_id: Option<crate::id::AllocationId>,
     pub what: String,
 }
 
 event! {
-    /// Something other than usage was posted to an organization's books.
+    /// A journal other than usage was posted to an organization's ledger.
     JournalPosted = "journal.posted" {
         id: JournalId,
         /// Counts up in the organization, without gaps.
         number: i64,
-        /// What it is, as in `credit`.
+        /// Its kind, as in `credit`.
         kind: String,
-        /// The number of the journal that it takes back.
+        /// The number of the journal that it reverses.
         reverses: Option<i64>,
     }
 }

@@ -38,9 +38,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Try a failed machine again from the start, or take a retired one back.
+    /// Retry a failed machine from the start, or bring a retired one back.
     ///
-    /// What is held of it in MAAS is erased and given back before.
+    /// If it is allocated in MAAS, it is erased and released first.
     RetryMachine = POST "/v1/platform/machines/{machine_id}/retry" {
         path: MachinePath,
         body: Because,
@@ -54,7 +54,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Erase a machine and give it back to MAAS for good.
+    /// Erase a machine and return it to MAAS permanently.
     ///
     /// Its node must be empty.
     RetireMachine = POST "/v1/platform/machines/{machine_id}/retire" {
@@ -70,7 +70,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Forget a failed machine without asking MAAS anything, such as one that burned down.
+    /// Remove a failed machine here without contacting MAAS, for example when the hardware is gone.
     AbandonMachine = POST "/v1/platform/machines/{machine_id}/abandon" {
         path: MachinePath,
         body: Because,
@@ -84,10 +84,10 @@ endpoint! {
 }
 
 endpoint! {
-    /// Switch a machine on or off, or ask its own controller how it stands.
+    /// Turn a machine on or off, or query its power controller.
     ///
-    /// The answer is at once; `power_wanted` is gone when MAAS did it or refused.
-    /// Switching off is refused while somebody is on the machine's node, unless it is forced.
+    /// The response is immediate; `power_wanted` is cleared once MAAS has done it or refused. Turning a
+    /// machine off is refused while its node is in use, unless it is forced.
     PowerMachine = POST "/v1/platform/machines/{machine_id}/power" {
         path: MachinePath,
         body: MachinePowerSpec,
@@ -104,7 +104,7 @@ endpoint! {
 #[serde(deny_unknown_fields)]
 pub struct MachinePowerSpec {
     pub action: MachinePowerAction,
-    /// Switch off although somebody is on its node, or may come.
+    /// Turn it off even if its node is in use or accepts allocations.
     #[serde(default)]
     pub force: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub struct MachinePath {
 
 list_query! {
     MachineFilter {
-        /// Only machines in this state; all but retired ones when not said.
+        /// Only machines in this state. Default: all except retired ones.
         state: MachineState,
         /// Only machines of this provider.
         provider_id: ProviderId,
@@ -130,33 +130,33 @@ pub struct Machine {
     pub id: MachineId,
     pub provider_id: ProviderId,
     pub pool_id: PoolId,
-    /// What MAAS calls it.
+    /// Its id in MAAS.
     pub system_id: String,
     pub hostname: String,
     pub state: Open<MachineState>,
     pub version: i64,
     pub state_since: Timestamp,
-    /// What people want of it.
+    /// Its requested use.
     pub desired: Open<MachineDesired>,
-    /// What MAAS last said of it.
+    /// Its last status in MAAS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_at: Option<Timestamp>,
-    /// How its power was last seen.
+    /// Its last observed power state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<Open<MachinePower>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_at: Option<Timestamp>,
-    /// What an operator wants done with its power and MAAS was not asked for yet.
+    /// The power change that an operator requested and that MAAS has not received yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_wanted: Option<Open<MachinePowerAction>>,
-    /// Why that did not work.
+    /// The last power error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_trouble: Option<String>,
-    /// How often its hand-over was begun since it last served.
+    /// How many deployments were started since it last served.
     pub attempts: i32,
-    /// Why the last hand-over was broken off.
+    /// Why the last deployment was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The node that its agent enrolled as.
@@ -167,69 +167,69 @@ pub struct Machine {
 
 words! {
     MachineState {
-        /// MAAS has it and it fits; nothing of it is held.
+        /// Listed by MAAS and suitable; not allocated.
         Discovered = "discovered",
         /// It is being allocated in MAAS.
         Acquiring = "acquiring",
-        /// MAAS installs it.
+        /// MAAS deploys it.
         Deploying = "deploying",
-        /// It is installed; its agent has not shown its token yet.
+        /// Deployed; its agent has not enrolled yet.
         Enrolling = "enrolling",
         /// Its agent enrolled as a node.
         InService = "in_service",
-        /// It is being erased and given back.
+        /// It is being erased and released.
         Releasing = "releasing",
         /// It is erased and free in MAAS.
         Erased = "erased",
-        /// A person must look.
+        /// It needs attention from a person.
         Failed = "failed",
-        /// It is not used, whatever MAAS says.
+        /// It is not used.
         Retired = "retired",
     }
 }
 
 words! {
-    /// What people want of a machine.
+    /// The requested use of a machine.
     MachineDesired { Serve = "serve", Retire = "retire" }
 }
 
 words! {
-    /// How the power of a machine stands.
+    /// The power state of a machine.
     MachinePower { On = "on", Off = "off", Unknown = "unknown" }
 }
 
 words! {
-    /// What can be done with the power of a machine.
+    /// A power action.
     MachinePowerAction {
         On = "on",
         Off = "off",
-        /// Only ask how it stands.
+        /// Only query the state.
         Query = "query",
     }
 }
 
 event! {
-    /// MAAS listed a machine that fits.
+    /// MAAS listed a suitable machine.
     MachineDiscovered = "machine.discovered" { id: MachineId, provider_id: ProviderId, system_id: String }
 }
 moved_event! {
-    /// A machine is wanted.
+    /// A machine was selected for use.
     MachineAcquireRequested = "machine.acquire_requested"
 }
 moved_event! {
-    /// A machine is allocated to us in MAAS.
+    /// A machine was allocated in MAAS.
     MachineAcquired = "machine.acquired"
 }
 moved_event! {
-    /// Somebody else has the machine, or it no longer fits; nothing of it is held.
+    /// The machine is allocated to somebody else or no longer suitable.
     MachineAcquireLost = "machine.acquire_lost"
 }
 moved_event! {
-    /// MAAS installed a machine.
+    /// MAAS deployed a machine.
     MachineDeployed = "machine.deployed"
 }
 moved_event! {
-    /// MAAS could not install a machine; it is given back.
+    /// MAAS could not deploy a machine; it is being released.
     MachineDeployFailed = "machine.deploy_failed"
 }
 moved_event! {
@@ -237,15 +237,15 @@ moved_event! {
     MachineEnrolled = "machine.enrolled"
 }
 moved_event! {
-    /// The agent of a machine did not enroll in time; the machine is given back.
+    /// The agent of a machine did not enroll in time; the machine is being released.
     MachineEnrollTimedOut = "machine.enroll_timed_out"
 }
 moved_event! {
-    /// A machine is to be erased and given back.
+    /// A machine is being erased and released.
     MachineReleaseRequested = "machine.release_requested"
 }
 moved_event! {
-    /// MAAS holds a machine for us that should be free; it is given back.
+    /// A machine that should be free is allocated in MAAS; it is being released.
     MachineStrayFound = "machine.stray_found"
 }
 moved_event! {
@@ -253,22 +253,22 @@ moved_event! {
     MachineErased = "machine.erased"
 }
 moved_event! {
-    /// A machine was erased and given back after its hand-over failed too often.
+    /// A machine was erased and released after its deployment failed too often.
     MachineCompensated = "machine.compensated"
 }
 moved_event! {
-    /// MAAS could not erase a machine or give it back; it is still held.
+    /// MAAS could not erase or release a machine; it is still allocated.
     MachineReleaseFailed = "machine.release_failed"
 }
 moved_event! {
-    /// Somebody took a machine away behind our back.
+    /// Somebody released or reallocated a machine in MAAS.
     MachineLost = "machine.lost"
 }
 moved_event! {
-    /// An operator wants a machine tried again.
+    /// An operator requested a retry of a machine.
     MachineRetryRequested = "machine.retry_requested"
 }
 moved_event! {
-    /// A machine is not used any more.
+    /// A machine was retired.
     MachineRetired = "machine.retired"
 }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 endpoint! {
-    /// List the mails of the platform, without their addresses and texts.
+    /// List the mails of the platform, without addresses and contents.
     ListMails = GET "/v1/platform/mails" {
         query: MailFilter,
         returns: 200 Page<Mail>,
@@ -37,18 +37,18 @@ list_query! {
 pub struct Mail {
     pub id: MailId,
     pub kind: Open<NotificationKind>,
-    /// To whom; absent for somebody who is invited and has no account.
+    /// The recipient; absent for an invited person without an account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invitation_id: Option<InvitationId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<OrganizationId>,
-    /// The same however often it is sent.
+    /// The Message-ID, the same for every attempt.
     pub message_id: String,
     pub state: Open<MailState>,
     pub attempts: i32,
-    /// What the mail server answered last.
+    /// The mail server's last status code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_code: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,11 +66,11 @@ words! {
         Pending = "pending",
         /// A mail server accepted it.
         Sent = "sent",
-        /// A mail server said that it will never accept it.
+        /// A mail server rejected it permanently.
         Refused = "refused",
-        /// It was tried as often as policy allows.
+        /// All attempts failed.
         Exhausted = "exhausted",
-        /// There is nobody, or no reason, to send it to any more.
+        /// Its recipient or its reason no longer exists.
         Withdrawn = "withdrawn",
     }
 }
@@ -80,11 +80,11 @@ moved_event! {
     MailSent = "mail.sent"
 }
 moved_event! {
-    /// A mail server refused a mail for good.
+    /// A mail server rejected a mail permanently.
     MailRefused = "mail.refused"
 }
 moved_event! {
-    /// A mail was given up.
+    /// All attempts to send a mail failed.
     MailExhausted = "mail.exhausted"
 }
 moved_event! {

@@ -13,9 +13,9 @@ use crate::{
 };
 
 endpoint! {
-    /// Plan a time in which a node, or every node of a pool, is out of service.
+    /// Plan a period in which a node, or every node of a pool, is out of service.
     ///
-    /// Projects that have something there are told. At the start what still runs is released.
+    /// Projects with allocations there are notified. Allocations that still run at the start are released.
     CreateMaintenanceWindow = POST "/v1/platform/maintenance-windows" {
         body: MaintenanceWindowSpec,
         returns: 201 MaintenanceWindow,
@@ -41,7 +41,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Call a maintenance window off; nodes that it emptied go back into service.
+    /// Cancel a maintenance window; nodes that it drained return to service.
     CancelMaintenanceWindow = POST "/v1/platform/maintenance-windows/{maintenance_window_id}/cancel" {
         path: MaintenanceWindowPath,
         body: Because,
@@ -55,7 +55,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List the maintenance windows that projects of the organization were told of.
+    /// List the maintenance windows that affect projects of the organization.
     ListAnnouncedWindows = GET "/v1/organizations/{organization_id}/maintenance-windows" {
         path: OrganizationPath,
         query: AnnouncedWindowFilter,
@@ -83,7 +83,7 @@ pub struct MaintenanceWindowSpec {
     pub pool_id: Option<PoolId>,
     pub starts_at: Timestamp,
     pub ends_at: Timestamp,
-    /// Told to the projects that it affects.
+    /// Sent to the affected projects.
     pub reason: Reason,
 }
 
@@ -116,11 +116,11 @@ pub struct MaintenanceWindow {
     pub created_at: Timestamp,
 }
 
-/// A window as those see it who are affected.
+/// A maintenance window as affected projects see it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AnnouncedWindow {
     pub id: MaintenanceWindowId,
-    /// The projects that have, or had, something there.
+    /// The projects with current or past allocations there.
     pub project_ids: Vec<ProjectId>,
     pub starts_at: Timestamp,
     pub ends_at: Timestamp,
@@ -142,38 +142,38 @@ event! {
     MaintenanceWindowCreated = "maintenance_window.created" { id: MaintenanceWindowId, starts_at: Timestamp, ends_at: Timestamp }
 }
 event! {
-    /// A project has something on nodes that will be out of service.
+    /// A project has allocations on nodes that will be out of service.
     MaintenanceWindowAnnounced = "maintenance_window.announced" {
         id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
     }
 }
 event! {
-    /// A project was told of a maintenance window, and it began; what is still on its nodes is released.
+    /// A maintenance window of a project started; allocations on its nodes are released.
     MaintenanceWindowStartAnnounced = "maintenance_window.start_announced" {
         id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
     }
 }
 event! {
-    /// A project was told of a maintenance window, and it is over.
+    /// A maintenance window of a project ended.
     MaintenanceWindowEndAnnounced = "maintenance_window.end_announced" {
         id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
     }
 }
 event! {
-    /// A project was told of a maintenance window, and it was called off.
+    /// A maintenance window of a project was canceled.
     MaintenanceWindowCancelAnnounced = "maintenance_window.cancel_announced" {
         id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
     }
 }
 moved_event! {
-    /// A maintenance window began; its nodes are being emptied.
+    /// A maintenance window started; its nodes are being drained.
     MaintenanceWindowStarted = "maintenance_window.started"
 }
 moved_event! {
-    /// A maintenance window is over; its nodes are back.
+    /// A maintenance window ended; its nodes are back in service.
     MaintenanceWindowEnded = "maintenance_window.ended"
 }
 moved_event! {
-    /// A maintenance window was called off.
+    /// A maintenance window was canceled.
     MaintenanceWindowCanceled = "maintenance_window.canceled"
 }

@@ -25,7 +25,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Give a member another role.
+    /// Change a member's role.
     ChangeMember = PUT "/v1/organizations/{organization_id}/members/{user_id}" {
         path: MemberPath,
         body: MemberSpec,
@@ -39,7 +39,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Remove a member; what they can do in the organization ends within a second.
+    /// Remove a member; their access to the organization ends within a second.
     RemoveMember = DELETE "/v1/organizations/{organization_id}/members/{user_id}" {
         path: MemberPath,
         returns: 200 Nothing,
@@ -52,7 +52,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Leave an organization. Nobody's leave is needed; the last owner stays.
+    /// Leave an organization. No approval is needed; the last owner cannot leave.
     LeaveOrganization = DELETE "/v1/me/memberships/{organization_id}" {
         path: OrganizationPath,
         returns: 200 Nothing,
@@ -95,14 +95,14 @@ pub struct Member {
 }
 
 event! {
-    /// Somebody became a member.
+    /// A member joined.
     MemberJoined = "member.joined" { user_id: UserId, role: Open<Role> }
 }
 event! {
-    /// A member has another role.
+    /// A member's role changed.
     MemberChanged = "member.changed" { user_id: UserId, role: Open<Role> }
 }
 event! {
-    /// Somebody is no longer a member.
+    /// A member left or was removed.
     MemberRemoved = "member.removed" { user_id: UserId }
 }

@@ -14,7 +14,7 @@ use crate::{
 endpoint! {
     /// Finish signing in with a second factor.
     ///
-    /// Answers the challenge of an `mfa_required` problem. There is no session before.
+    /// Answers the challenge of an `mfa_required` problem. No session exists before.
     FinishMfa = POST "/v1/sessions/mfa" {
         body: MfaAnswer,
         returns: 201 TokenSet,
@@ -41,8 +41,8 @@ endpoint! {
 endpoint! {
     /// Start adding an authenticator app (TOTP).
     ///
-    /// The secret is shown once, in this answer. Nothing is enrolled until
-    /// `ConfirmTotp` shows a code that the app made from it.
+    /// The secret is shown once, in this response. Nothing is enrolled until `ConfirmTotp` receives a code
+    /// from the app.
     StartTotp = POST "/v1/me/mfa/totp" {
         returns: 200 TotpStarted,
         auth: Person,
@@ -57,7 +57,7 @@ endpoint! {
 endpoint! {
     /// Add the authenticator app, with a code that it shows.
     ///
-    /// The first factor of an account comes with recovery codes, shown once, in this answer.
+    /// The first factor of an account comes with recovery codes, shown once, in this response.
     ConfirmTotp = POST "/v1/me/mfa/totp/confirm" {
         body: TotpConfirmation,
         returns: 201 NewFactor,
@@ -73,7 +73,7 @@ endpoint! {
 endpoint! {
     /// Start adding a passkey.
     ///
-    /// A browser creates it from `options`; `ConfirmPasskey` takes what it made.
+    /// A browser creates it from `options`; send the result to `ConfirmPasskey`.
     StartPasskey = POST "/v1/me/mfa/passkeys" {
         returns: 200 PasskeyStarted,
         auth: Person,
@@ -86,9 +86,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Add the passkey that a browser made.
+    /// Add the passkey that a browser created.
     ///
-    /// The first factor of an account comes with recovery codes, shown once, in this answer.
+    /// The first factor of an account comes with recovery codes, shown once, in this response.
     ConfirmPasskey = POST "/v1/me/mfa/passkeys/confirm" {
         body: PasskeyConfirmation,
         returns: 201 NewFactor,
@@ -121,7 +121,7 @@ endpoint! {
 endpoint! {
     /// Replace the caller's recovery codes; the old ones stop working.
     ///
-    /// They are shown once, in this answer.
+    /// They are shown once, in this response.
     ReplaceRecoveryCodes = POST "/v1/me/mfa/recovery-codes" {
         returns: 201 RecoveryCodes,
         auth: Person,
@@ -134,7 +134,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Ask for a challenge that confirms the second factor in this session.
+    /// Request a challenge that confirms the second factor in this session.
     StartStepUp = POST "/v1/me/mfa/challenges" {
         returns: 200 MfaChallenge,
         auth: Person,
@@ -149,7 +149,7 @@ endpoint! {
 endpoint! {
     /// Confirm the second factor in this session (step-up).
     ///
-    /// What asks for a recent second factor then works for a while.
+    /// Operations that require a recent second factor then work for a while.
     FinishStepUp = POST "/v1/me/mfa/verify" {
         body: MfaAnswer,
         returns: 200 MfaVerified,
@@ -192,7 +192,7 @@ pub struct MfaAnswer {
     pub passkey: Option<PasskeyAssertion>,
 }
 
-/// What `navigator.credentials.get` gave.
+/// The result of `navigator.credentials.get`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PasskeyAssertion {
@@ -208,25 +208,25 @@ pub struct TotpConfirmation {
     pub challenge: SecretText,
     /// The six digits that the authenticator app shows now.
     pub code: SecretText,
-    /// What the person calls the device.
+    /// The person's name for the device.
     pub name: Name,
 }
 
-/// What `navigator.credentials.create` gave.
+/// The result of `navigator.credentials.create`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PasskeyConfirmation {
     pub challenge: SecretText,
     pub client_data_json: BinaryText,
     pub attestation_object: BinaryText,
-    /// What the person calls the passkey.
+    /// The person's name for the passkey.
     pub name: Name,
 }
 
-/// Asks for a second factor. Works once and expires soon.
+/// A request for a second factor. Works once and expires soon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MfaChallenge {
-    /// Goes back in the answer.
+    /// Send it back with the answer.
     pub token: ShownSecret,
     pub expires_at: Timestamp,
     /// What the account can answer with.
@@ -246,7 +246,7 @@ pub struct PasskeyRequest {
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TotpStarted {
-    /// Goes back in the confirmation.
+    /// Send it back with the confirmation.
     pub challenge: ShownSecret,
     /// For typing into an authenticator app, in base32.
     pub secret: ShownSecret,
@@ -257,7 +257,7 @@ pub struct TotpStarted {
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PasskeyStarted {
-    /// Goes back in the confirmation.
+    /// Send it back with the confirmation.
     pub challenge: ShownSecret,
     pub options: PasskeyOptions,
     pub expires_at: Timestamp,

@@ -41,9 +41,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Read the nodes that changed since a mark, to keep a picture of the fleet up to date.
+    /// Read the nodes that changed since a cursor.
     ///
-    /// Ask without a mark for one, list the nodes, and from then on ask for what changed.
+    /// Call it without a cursor to get one, list the nodes, then call it with the cursor to get changes.
     ListNodeChanges = GET "/v1/platform/node-changes" {
         query: NodeChangesRange,
         returns: 200 NodeChanges,
@@ -56,7 +56,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Place nothing new on a node; what runs there goes on.
+    /// Cordon a node: place nothing new on it. Running allocations continue.
     CordonNode = POST "/v1/platform/nodes/{node_id}/cordon" {
         path: NodePath,
         body: Because,
@@ -70,7 +70,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Let a cordoned node take new work again.
+    /// Uncordon a node: allow new placements again.
     UncordonNode = POST "/v1/platform/nodes/{node_id}/uncordon" {
         path: NodePath,
         body: Because,
@@ -84,7 +84,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Empty a node: what still runs at the deadline is released.
+    /// Drain a node: allocations that still run at the deadline are released.
     ///
     /// The node is `draining` until it is empty, then in `maintenance`.
     DrainNode = POST "/v1/platform/nodes/{node_id}/drain" {
@@ -100,7 +100,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Put a node that is in maintenance, or failed, back into service.
+    /// Return a node in maintenance, or a failed node, to service.
     RestoreNode = POST "/v1/platform/nodes/{node_id}/restore" {
         path: NodePath,
         body: Because,
@@ -114,7 +114,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Attest that a node was wiped or installed anew; it may serve any organization again.
+    /// Attest that a node was sanitized or reinstalled; it can serve any organization again.
     AttestNode = POST "/v1/platform/nodes/{node_id}/attest" {
         path: NodePath,
         body: Because,
@@ -128,10 +128,10 @@ endpoint! {
 }
 
 endpoint! {
-    /// Take an empty node out of the fleet for good and revoke its certificate.
+    /// Remove an empty node from the fleet permanently and revoke its certificate.
     ///
-    /// One that is `lost` need not be empty: what was on it ends as of the
-    /// moment the node was last heard, and its slots stay quarantined.
+    /// A `lost` node does not have to be empty: its allocations end as of its last heartbeat, and its slots
+    /// stay quarantined.
     RetireNode = POST "/v1/platform/nodes/{node_id}/retire" {
         path: NodePath,
         body: RetireSpec,
@@ -145,7 +145,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Attest that a dirty or quarantined slot was cleaned; it goes back on offer.
+    /// Attest that a dirty or quarantined slot was cleaned; it can be assigned again.
     AttestSlot = POST "/v1/platform/nodes/{node_id}/slots/{slot_id}/attest" {
         path: SlotPath,
         body: Because,
@@ -159,7 +159,7 @@ endpoint! {
 }
 
 text! {
-    /// The name of a host, as it calls itself.
+    /// The host name, as the host reports it.
     HostName {
         schema: { "type": "string", "minLength": 1, "maxLength": 253, "pattern": r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$" },
         rule: |text| (1..=253).contains(&text.len())
@@ -183,7 +183,7 @@ pub struct SlotPath {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DrainSpec {
-    /// After so many seconds what still runs is released.
+    /// Seconds until allocations that still run are released.
     pub deadline_seconds: Within<0, 2_592_000>,
     pub reason: Reason,
 }
@@ -192,14 +192,14 @@ pub struct DrainSpec {
 #[serde(deny_unknown_fields)]
 pub struct RetireSpec {
     pub reason: Reason,
-    /// The host will not come back: what is on the node ends at once.
+    /// The host will not come back: allocations on the node end immediately.
     #[serde(default)]
     pub lost: bool,
 }
 
 list_query! {
     NodeFilter {
-        /// Only nodes in this state; all but retired ones when not said.
+        /// Only nodes in this state. Default: all except retired ones.
         state: NodeState,
         /// Only nodes of this health.
         health: NodeHealth,
@@ -221,7 +221,7 @@ pub struct Node {
     pub provider: Open<Provider>,
     pub state: Open<NodeState>,
     pub version: i64,
-    /// What was observed of the node, whatever its state.
+    /// The observed health, independent of the state.
     pub health: Open<NodeHealth>,
     /// Why the health is not `ok`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -235,12 +235,12 @@ pub struct Node {
     pub gpu_model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
-    /// The version that its agent was last ordered to be replaced by, and what became of that.
+    /// The requested agent version and the status of the update.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_wanted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_update: Option<Open<AgentUpdateState>>,
-    /// Why the agent was not replaced.
+    /// Why the agent was not updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_update_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -253,7 +253,7 @@ pub struct Node {
 }
 
 text! {
-    /// Up to where changes were read. Opaque: only send back what an answer gave.
+    /// The position in the changes. Opaque: only send back a value from an earlier response.
     ChangeMark {
         schema: { "type": "string", "pattern": "^[0-9]{1,18}$" },
         rule: |text| (1..=18).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit()),
@@ -264,7 +264,7 @@ text! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeChangesRange {
-    /// The mark of the answer before; without one nothing but a mark is answered.
+    /// The cursor from the previous response. Without one, the response contains only a cursor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<ChangeMark>,
 }
@@ -273,9 +273,9 @@ pub struct NodeChangesRange {
 pub struct NodeChanges {
     /// Send it as `after` the next time.
     pub mark: ChangeMark,
-    /// As they are now, retired ones too. One that did not change may be among them.
+    /// Their current state, including retired nodes. Unchanged nodes may be included.
     pub nodes: Vec<Node>,
-    /// More changed than one answer holds: list the nodes anew.
+    /// Too many changes for one response: list the nodes again.
     pub is_cut: bool,
 }
 
@@ -283,13 +283,13 @@ pub struct NodeChanges {
 pub struct NodeDetail {
     pub node: Node,
     pub slots: Vec<Slot>,
-    /// What the host said it is made of; absent until it did.
+    /// The inventory that the host reported; absent until it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<NodeHost>,
-    /// What it is known by, the newest first.
+    /// Its certificates, newest first.
     #[serde(default)]
     pub certificates: Vec<NodeCertificate>,
-    /// What it was last told to do, the newest first.
+    /// Its latest tasks, newest first.
     #[serde(default)]
     pub tasks: Vec<NodeTask>,
 }
@@ -316,9 +316,9 @@ pub struct NodeCertificate {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeTask {
     pub id: uuid::Uuid,
-    /// What the node is to do.
+    /// What the node has to do.
     pub verb: String,
-    /// The kind of what it is about, as in the work queue.
+    /// The kind of its resource, as in the work queue.
     pub kind: String,
     pub subject_id: uuid::Uuid,
     pub state: Open<NodeTaskState>,
@@ -332,15 +332,15 @@ pub struct NodeTask {
 
 words! {
     NodeTaskState {
-        /// The node does not have it yet.
+        /// Not delivered to the node yet.
         Waiting = "waiting",
-        /// The node has it and said nothing yet.
+        /// Delivered; the node has not reported yet.
         Delivered = "delivered",
         Done = "done",
         Failed = "failed",
-        /// The node would not do it.
+        /// The node refused it.
         Refused = "refused",
-        /// Its time ran out.
+        /// It expired.
         Expired = "expired",
     }
 }
@@ -380,27 +380,27 @@ words! {
 }
 
 words! {
-    /// What was last observed of a node.
+    /// The observed health of a node.
     NodeHealth {
-        /// It was never heard of.
+        /// It never connected.
         Unknown = "unknown",
         Ok = "ok",
-        /// Something on it reports trouble.
+        /// The host reports a problem.
         Degraded = "degraded",
-        /// It was not heard of for too long.
+        /// It sent no heartbeat for too long.
         Silent = "silent",
-        /// It reported what cannot be true.
+        /// It reported something that cannot be true.
         Lying = "lying",
     }
 }
 
 words! {
-    /// Whether a slot can be given out.
+    /// The condition of a slot.
     SlotCondition {
         Clean = "clean",
-        /// Somebody used it and it was not cleaned yet.
+        /// Used and not sanitized yet.
         Dirty = "dirty",
-        /// Cleaning or the GPU itself failed; a person must look.
+        /// Cleanup or the GPU failed; needs attention from a person.
         Quarantined = "quarantined",
         /// The host no longer reports it.
         Missing = "missing",
@@ -412,11 +412,11 @@ event! {
     NodeCreated = "node.created" { id: NodeId, pool_id: PoolId, name: String }
 }
 event! {
-    /// What is observed of a node changed.
+    /// The health of a node changed.
     NodeHealthChanged = "node.health_changed" { id: NodeId, health: Open<NodeHealth>, reason: Option<String> }
 }
 event! {
-    /// What a node was known by no longer works; it must enroll again.
+    /// The certificates of a node were revoked; it must enroll again.
     NodeCertificatesRevoked = "node.certificates_revoked" { id: NodeId }
 }
 event! {
@@ -428,15 +428,15 @@ moved_event! {
     NodeEnrolled = "node.enrolled"
 }
 moved_event! {
-    /// Nothing new is placed on a node.
+    /// A node was cordoned; nothing new is placed on it.
     NodeCordoned = "node.cordoned"
 }
 moved_event! {
-    /// A node takes new work again.
+    /// A node was uncordoned; it accepts new allocations.
     NodeUncordoned = "node.uncordoned"
 }
 moved_event! {
-    /// A node is being emptied.
+    /// A node is being drained.
     NodeDrainRequested = "node.drain_requested"
 }
 moved_event! {
@@ -448,18 +448,18 @@ moved_event! {
     NodeRestored = "node.restored"
 }
 moved_event! {
-    /// A node must be wiped before it serves another organization.
+    /// A node must be sanitized before it serves another organization.
     NodeSanitizeRequested = "node.sanitize_requested"
 }
 moved_event! {
-    /// A node was wiped; it may serve any organization.
+    /// A node was sanitized; it can serve any organization.
     NodeSanitized = "node.sanitized"
 }
 moved_event! {
-    /// A node cannot be used until a person looks.
+    /// A node failed and needs attention from a person.
     NodeFailed = "node.failed"
 }
 moved_event! {
-    /// A node left the fleet for good.
+    /// A node was retired.
     NodeRetired = "node.retired"
 }

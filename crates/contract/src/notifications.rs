@@ -27,7 +27,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Say how many of the caller's notifications are unread.
+    /// Count the caller's unread notifications.
     CountUnreadNotifications = GET "/v1/me/notifications/unread" {
         returns: 200 UnreadNotifications,
         auth: Person,
@@ -65,7 +65,7 @@ endpoint! {
 }
 
 channel! {
-    /// Watch the caller's notifications as they come.
+    /// Watch the caller's notifications live.
     WatchNotifications = "/v1/me/notifications/watch" {
         path: Nothing,
         query: Nothing,
@@ -79,7 +79,7 @@ channel! {
 }
 
 endpoint! {
-    /// Say what the caller is told of, and where.
+    /// Show the caller's notification preferences.
     GetNotificationPreferences = GET "/v1/me/notification-preferences" {
         returns: 200 NotificationPreferences,
         auth: Person,
@@ -91,9 +91,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Switch a kind of notification on or off for the caller.
+    /// Turn a kind of notification on or off for the caller.
     ///
-    /// Kinds that are mandatory cannot be switched off.
+    /// Mandatory kinds cannot be turned off.
     SetNotificationPreference = PUT "/v1/me/notification-preferences/{notification_kind}" {
         path: NotificationPreferencePath,
         body: NotificationPreferenceSpec,
@@ -134,7 +134,7 @@ list_query! {
         is_read: bool,
         /// Only notifications of this kind.
         kind: NotificationKind,
-        /// Only what is about this organization.
+        /// Only notifications about this organization.
         organization_id: OrganizationId,
     }
 }
@@ -142,7 +142,7 @@ list_query! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadMark {
-    /// The newest one that was seen; what came after it stays unread. Absent for all.
+    /// The newest one that was seen; later ones stay unread. Absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<NotificationId>,
 }
@@ -150,10 +150,10 @@ pub struct ReadMark {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotificationPreferenceSpec {
-    /// Whether it is shown in the console; absent leaves it as it is.
+    /// Whether it is shown in the console; absent leaves it unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_app: Option<bool>,
-    /// Whether it is sent by mail; absent leaves it as it is.
+    /// Whether it is sent by mail; absent leaves it unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<bool>,
 }
@@ -164,7 +164,7 @@ pub struct Notification {
     pub kind: Open<NotificationKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<OrganizationId>,
-    /// What it is about, by id.
+    /// The resource, by id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
     pub title: String,
@@ -172,7 +172,7 @@ pub struct Notification {
     pub body: String,
     pub is_read: bool,
     pub created_at: Timestamp,
-    /// What became of the mail that tells the same, if there is one.
+    /// The status of its mail, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mail: Option<NotificationMail>,
 }
@@ -199,23 +199,23 @@ pub struct NotificationPreferences {
     pub kinds: Vec<NotificationPreference>,
 }
 
-/// Where a person's mail goes.
+/// The status of a person's mail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MailAddress {
     pub email: Email,
     /// Whether this installation sends mail at all.
     pub is_configured: bool,
-    /// Why nothing is sent there any more.
+    /// Why mail to it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<MailRefusal>,
 }
 
-/// A mail server said that it will never take mail for the address.
+/// A mail server rejected the address permanently.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MailRefusal {
     /// Its status code.
     pub code: i32,
-    /// What it said, without the address.
+    /// Its error, without the address.
     pub reason: String,
     pub refused_at: Timestamp,
 }
@@ -226,14 +226,14 @@ pub struct NotificationPreference {
     pub about: String,
     pub in_app: bool,
     pub email: bool,
-    /// Whether it cannot be switched off.
+    /// Whether it cannot be turned off.
     pub is_mandatory: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum NotificationFrame {
-    /// The watch is live: what comes from now on is sent.
+    /// The watch is live: new notifications are sent from now on.
     Ready {
         unread: i64,
     },
@@ -245,26 +245,26 @@ pub enum NotificationFrame {
     Read {
         unread: i64,
     },
-    /// Some may have been passed over because the reader was slow: list them, then go on.
+    /// Some may have been skipped because the reader was slow: list them, then continue.
     Gap {
         unread: i64,
     },
     Pong,
-    /// The access ended or the server stops; connect again.
+    /// Access ended or the server is stopping; reconnect.
     Closing {
         reason: String,
     },
 }
 
 event! {
-    /// Somebody was told of something.
+    /// A person was notified.
     NotificationCreated = "notification.created" { id: NotificationId, user_id: UserId, kind: Open<NotificationKind> }
 }
 event! {
-    /// Somebody read notifications; one, or all that are not newer.
+    /// A person read notifications: one, or all up to it.
     NotificationRead = "notification.read" { user_id: UserId, up_to: Option<NotificationId> }
 }
 event! {
-    /// Somebody wants to be told of more, or of less.
+    /// A person changed their notification preferences.
     NotificationPreferenceSet = "notification_preference.set" { user_id: UserId, kind: Open<NotificationKind> }
 }

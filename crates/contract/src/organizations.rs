@@ -48,7 +48,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Give an organization another name.
+    /// Rename an organization.
     RenameOrganization = PATCH "/v1/organizations/{organization_id}" {
         path: OrganizationPath,
         body: OrganizationSpec,
@@ -62,7 +62,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Say what closing an organization would end.
+    /// Preview what closing an organization would end.
     PreviewOrganizationClosing = GET "/v1/organizations/{organization_id}/closing-preview" {
         path: OrganizationPath,
         returns: 200 EndingPreview,
@@ -75,7 +75,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Close an organization for good; its projects are deleted, and what is in them ends.
+    /// Close an organization permanently; its projects and everything in them are deleted.
     CloseOrganization = DELETE "/v1/organizations/{organization_id}" {
         path: OrganizationPath,
         returns: 202 Organization,
@@ -102,9 +102,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Suspend an organization, so that what it runs is stopped.
+    /// Suspend an organization and stop its allocations.
     ///
-    /// Nothing is placed or started for it; members can read, stop and release.
+    /// Nothing is placed or started for it. Members can read, stop and release.
     SuspendOrganization = POST "/v1/platform/organizations/{organization_id}/suspend" {
         path: OrganizationPath,
         body: Because,
@@ -142,7 +142,7 @@ pub struct OrganizationSpec {
     pub name: Name,
 }
 
-/// Why an operator does what they do.
+/// The operator's reason.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Because {
@@ -151,7 +151,7 @@ pub struct Because {
 
 list_query! {
     OrganizationFilter {
-        /// Only organizations in this state; all but closed ones when not said.
+        /// Only organizations in this state. Default: all except closed ones.
         state: OrganizationState,
         /// Only organizations with this name.
         name: Name,
@@ -163,7 +163,7 @@ pub struct Organization {
     pub id: OrganizationId,
     pub name: Name,
     pub state: Open<OrganizationState>,
-    /// What the caller is in it; absent for platform staff.
+    /// The caller's role in it; absent for platform staff.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub role: Option<Open<Role>>,
     pub version: i64,
@@ -177,7 +177,7 @@ event! {
     OrganizationCreated = "organization.created" { id: OrganizationId, name: Name }
 }
 event! {
-    /// An organization has another name.
+    /// An organization was renamed.
     OrganizationRenamed = "organization.renamed" { id: OrganizationId, name: Name }
 }
 moved_event! {
@@ -189,6 +189,6 @@ moved_event! {
     OrganizationResumed = "organization.resumed"
 }
 moved_event! {
-    /// An organization was closed for good.
+    /// An organization was closed.
     OrganizationClosed = "organization.closed"
 }

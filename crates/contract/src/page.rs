@@ -26,7 +26,7 @@ impl<T> Page<T> {
     }
 }
 
-/// How many items a page may hold: 1 to 200, 50 when not said.
+/// The number of items per page: 1 to 200. Default: 50.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit(u16);
 
@@ -79,7 +79,7 @@ impl JsonSchema for Limit {
     }
 }
 
-/// Where the next page starts. Opaque: only send back what a page gave.
+/// The position of the next page. Opaque: only send back a value from an earlier page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor(pub Uuid);
 

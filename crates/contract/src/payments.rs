@@ -16,8 +16,8 @@ use crate::{
 endpoint! {
     /// Start a payment into the organization's wallet.
     ///
-    /// The provider's page for it is in `checkout_url` once the payment is
-    /// `pending`. The wallet has the money once it is `succeeded`.
+    /// Once the payment is `pending`, `checkout_url` is the provider's payment page. The money is in the
+    /// wallet once it is `succeeded`.
     CreatePayment = POST "/v1/organizations/{organization_id}/payments" {
         path: OrganizationPath,
         body: PaymentSpec,
@@ -58,7 +58,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List everybody's payments, newest first.
+    /// List all payments, newest first.
     ListAllPayments = GET "/v1/platform/payments" {
         query: AnyPaymentFilter,
         returns: 200 Page<Payment>,
@@ -71,7 +71,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List what the provider told us, newest first.
+    /// List the provider's events, newest first.
     ListPaymentEvents = GET "/v1/platform/payment-events" {
         query: PaymentEventFilter,
         returns: 200 Page<PaymentEvent>,
@@ -84,7 +84,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List where the provider and the ledger differ, newest first.
+    /// List differences between the provider and the ledger, newest first.
     ListPaymentDrift = GET "/v1/platform/payment-drift" {
         query: PaymentDriftFilter,
         returns: 200 Page<PaymentDrift>,
@@ -132,25 +132,25 @@ pub struct Payment {
     pub id: PaymentId,
     pub organization_id: OrganizationId,
     pub currency: CurrencyCode,
-    /// What was asked for, in millionths.
+    /// The requested amount, in millionths.
     pub amount_micros: i64,
-    /// What the provider confirmed and the wallet got, in millionths.
+    /// The confirmed amount, in millionths.
     pub received_micros: i64,
-    /// What was given back and confirmed, in millionths.
+    /// The refunded amount, in millionths.
     pub refunded_micros: i64,
-    /// What is on its way back and not confirmed, in millionths.
+    /// The amount of pending refunds, in millionths.
     pub refunding_micros: i64,
-    /// What the payer's bank took back and has not returned, in millionths.
+    /// The amount reversed by the payer's bank, in millionths.
     pub disputed_micros: i64,
     pub provider: String,
-    /// The provider's name for the money, as in `pi_…`; absent until it has one.
+    /// The provider's id of the payment, as in `pi_…`; absent until it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
     pub state: Open<PaymentState>,
     /// Where to pay; only while it is `pending`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout_url: Option<String>,
-    /// What stands in its way, if something does.
+    /// The last error, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     pub version: i64,
@@ -160,17 +160,17 @@ pub struct Payment {
 
 words! {
     PaymentState {
-        /// Written down here; the provider is about to be told.
+        /// Stored, and about to be sent to the provider.
         Created = "created",
-        /// The provider waits for the payer, or for the payer's bank.
+        /// The provider is waiting for the payer, or for the payer's bank.
         Pending = "pending",
-        /// Confirmed by the provider; the wallet has it.
+        /// Confirmed by the provider; the money is in the wallet.
         Succeeded = "succeeded",
-        /// The provider refused it; nothing was paid.
+        /// The provider declined it; nothing was paid.
         Failed = "failed",
         /// Nobody paid in time; nothing was paid.
         Canceled = "canceled",
-        /// The payer's bank took it back until a dispute is decided.
+        /// Disputed: the payer's bank reversed it until a decision.
         Disputed = "disputed",
         /// A dispute was lost; the money is gone.
         ChargedBack = "charged_back",
@@ -179,18 +179,17 @@ words! {
 
 list_query! {
     PaymentEventFilter {
-        /// Only events that came to this.
+        /// Only events with this outcome.
         outcome: PaymentEventOutcome,
     }
 }
 
-/// Something that the provider told us. What it says is not kept: the
-/// provider is asked how things are now.
+/// An event from the provider. Its content is not stored; the current state is read from the provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PaymentEvent {
     pub id: PaymentEventId,
     pub provider: String,
-    /// The provider's name for the event, as in `evt_…`.
+    /// The provider's id of the event, as in `evt_…`.
     pub event_id: String,
     /// What happened, in the provider's words.
     pub kind: String,
@@ -209,37 +208,37 @@ pub struct PaymentEvent {
 
 words! {
     PaymentEventOutcome {
-        /// Stored, and not looked at yet.
+        /// Stored, and not processed yet.
         Received = "received",
-        /// It is about a payment of ours, which was looked at because of it.
+        /// It concerns a known payment, which was updated.
         Matched = "matched",
-        /// It is about something that we know nothing of; nothing was done.
+        /// It concerns something unknown; nothing was done.
         Unknown = "unknown",
     }
 }
 
 list_query! {
     PaymentDriftFilter {
-        /// Also what was found to be resolved.
+        /// Include resolved differences.
         resolved: bool,
     }
 }
 
-/// A place where the provider and the ledger differ.
+/// A difference between the provider and the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PaymentDrift {
     pub id: PaymentDriftId,
     pub provider: String,
-    /// The provider's name for what differs, as in `pi_…`, `re_…` or `dp_…`.
+    /// The provider's id of the object, as in `pi_…`, `re_…` or `dp_…`.
     pub object_id: String,
     pub kind: Open<PaymentDriftKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payment_id: Option<PaymentId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<CurrencyCode>,
-    /// What the provider says, in millionths.
+    /// The provider's amount, in millionths.
     pub provider_micros: i64,
-    /// What the ledger says, in millionths.
+    /// The ledger's amount, in millionths.
     pub ledger_micros: i64,
     pub found_at: Timestamp,
     /// When it was seen last.
@@ -250,11 +249,11 @@ pub struct PaymentDrift {
 
 words! {
     PaymentDriftKind {
-        /// The provider has it and the ledger does not; it is being looked at again.
+        /// The provider has it and the ledger does not; it is being checked again.
         NotPosted = "not_posted",
         /// Both have it, with different amounts.
         AmountDiffers = "amount_differs",
-        /// The provider says that it is ours, and we have no such payment.
+        /// The provider attributes it to this installation, but it does not exist here.
         UnknownHere = "unknown_here",
         /// The ledger has it and the provider does not.
         MissingThere = "missing_there",
@@ -266,27 +265,27 @@ event! {
     PaymentCreated = "payment.created" { id: PaymentId, currency: CurrencyCode, amount_micros: i64 }
 }
 moved_event! {
-    /// The provider waits for the payer.
+    /// The provider is waiting for the payer.
     PaymentOpened = "payment.opened"
 }
 moved_event! {
-    /// The provider confirmed a payment; the wallet has it.
+    /// The provider confirmed a payment; the money is in the wallet.
     PaymentSucceeded = "payment.succeeded"
 }
 moved_event! {
-    /// The provider refused a payment.
+    /// The provider declined a payment.
     PaymentFailed = "payment.failed"
 }
 moved_event! {
-    /// Nobody paid in time.
+    /// A payment was not completed in time.
     PaymentCanceled = "payment.canceled"
 }
 moved_event! {
-    /// The payer's bank took a payment back until a dispute is decided.
+    /// A payment is disputed: the payer's bank reversed it until a decision.
     PaymentDisputeOpened = "payment.dispute_opened"
 }
 moved_event! {
-    /// A dispute was won; the money came back.
+    /// A dispute was won; the money was returned.
     PaymentDisputeWon = "payment.dispute_won"
 }
 moved_event! {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 endpoint! {
-    /// List every policy as it applies to the whole platform.
+    /// List all policies with their values for the platform.
     ListPlatformPolicies = GET "/v1/platform/policies" {
         query: PolicyFilter,
         returns: 200 Page<Policy>,
@@ -26,7 +26,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Explain one policy: the value that applies to the whole platform, and where it comes from.
+    /// Explain one policy: its value for the platform, and where it is set.
     GetPlatformPolicy = GET "/v1/platform/policies/{key}" {
         path: PlatformPolicyPath,
         returns: 200 Policy,
@@ -41,8 +41,8 @@ endpoint! {
 endpoint! {
     /// Set a policy for the whole platform.
     ///
-    /// Switching `billing.four_eyes` off is proposed and answered with `approval_required`: another person
-    /// has to approve the correction that is named.
+    /// Turning off `billing.four_eyes` only creates a proposal and answers `approval_required`: a second
+    /// person must approve the named correction.
     SetPlatformPolicy = PUT "/v1/platform/policies/{key}" {
         path: PlatformPolicyPath,
         body: PolicyValue,
@@ -58,8 +58,8 @@ endpoint! {
 endpoint! {
     /// Unset a policy for the whole platform, so that the level above applies.
     ///
-    /// Switching `billing.four_eyes` off is proposed and answered with `approval_required`: another person
-    /// has to approve the correction that is named.
+    /// Turning off `billing.four_eyes` only creates a proposal and answers `approval_required`: a second
+    /// person must approve the named correction.
     UnsetPlatformPolicy = DELETE "/v1/platform/policies/{key}" {
         path: PlatformPolicyPath,
         returns: 200 Policy,
@@ -72,7 +72,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List every policy as it applies to an organization.
+    /// List all policies with their values for an organization.
     ListOrganizationPolicies = GET "/v1/organizations/{organization_id}/policies" {
         path: OrganizationPath,
         query: PolicyFilter,
@@ -86,7 +86,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Explain one policy: the value that applies to an organization, and where it comes from.
+    /// Explain one policy: its value for an organization, and where it is set.
     GetOrganizationPolicy = GET "/v1/organizations/{organization_id}/policies/{key}" {
         path: OrganizationPolicyPath,
         returns: 200 Policy,
@@ -126,7 +126,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List every policy as it applies to a project.
+    /// List all policies with their values for a project.
     ListProjectPolicies = GET "/v1/projects/{project_id}/policies" {
         path: ProjectPath,
         query: PolicyFilter,
@@ -140,7 +140,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Explain one policy: the value that applies to a project, and where it comes from.
+    /// Explain one policy: its value for a project, and where it is set.
     GetProjectPolicy = GET "/v1/projects/{project_id}/policies/{key}" {
         path: ProjectPolicyPath,
         returns: 200 Policy,
@@ -198,7 +198,7 @@ pub struct ProjectPolicyPath {
 
 list_query! {
     PolicyFilter {
-        /// Only policies that are set at this very level.
+        /// Only policies that are set at exactly this level.
         set_here: bool,
     }
 }
@@ -219,10 +219,10 @@ pub struct Policy {
     pub unit: String,
     /// The value that applies.
     pub value: String,
-    /// Where it comes from.
+    /// Where it is set.
     pub source: Open<PolicyLevel>,
     pub default: String,
-    /// What values are accepted, in words.
+    /// The accepted values, as a sentence.
     pub accepts: String,
     /// Whether lower levels may only tighten it.
     pub guardrail: bool,

@@ -37,7 +37,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Change how the nodes of a pool are cleaned between tenants.
+    /// Change how the nodes of a pool are sanitized between tenants.
     ChangePool = PATCH "/v1/platform/pools/{pool_id}" {
         path: PoolPath,
         body: PoolChange,
@@ -62,8 +62,8 @@ pub struct PoolSpec {
     pub region_id: RegionId,
     pub provider: Provider,
     pub isolation: Isolation,
-    /// Whether workloads run in virtual machines here, so that one node may
-    /// serve several organizations at once.
+    /// Whether workloads run in virtual machines here, so that one node can serve several organizations at
+    /// the same time.
     #[serde(default)]
     pub isolates_vms: bool,
 }
@@ -95,16 +95,16 @@ pub struct Pool {
 }
 
 words! {
-    /// Who supplies the nodes of a pool.
+    /// The provider of a pool's nodes.
     Provider { Enrolled = "enrolled", Maas = "maas", Sim = "sim" }
 }
 
 words! {
-    /// What happens to a node between two tenants.
+    /// How a node is sanitized between two tenants.
     Isolation {
-        /// The user and everything of theirs is removed; enough inside one organization.
+        /// The user and all of its data are removed; sufficient within one organization.
         UserRevoke = "user_revoke",
-        /// The whole host is wiped or installed anew.
+        /// The whole host is wiped or reinstalled.
         FullReimage = "full_reimage",
     }
 }
@@ -114,6 +114,6 @@ event! {
     PoolCreated = "pool.created" { id: PoolId, region_id: RegionId, name: Label }
 }
 event! {
-    /// Nodes of a pool are cleaned in another way from now on.
+    /// How a pool's nodes are sanitized changed.
     PoolChanged = "pool.changed" { id: PoolId, isolation: Open<Isolation> }
 }

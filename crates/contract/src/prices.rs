@@ -12,10 +12,10 @@ use crate::{
 };
 
 endpoint! {
-    /// Set what a GPU of a SKU costs from a time on.
+    /// Set the price of a SKU from a given time on.
     ///
-    /// Where the policy `billing.four_eyes` is on, it is proposed and answered with `approval_required`: another person
-    /// has to approve the correction that is named.
+    /// With the policy `billing.four_eyes`, this only creates a proposal and answers `approval_required`: a
+    /// second person must approve the named correction.
     SetPrice = POST "/v1/platform/skus/{sku_id}/prices" {
         path: SkuPath,
         body: PriceSpec,
@@ -46,10 +46,10 @@ endpoint! {
 #[serde(deny_unknown_fields)]
 pub struct PriceSpec {
     pub currency: CurrencyCode,
-    /// Millionths of the currency for one GPU and hour.
+    /// Millionths of the currency per GPU hour.
     #[schemars(range(min = 0, max = 1_000_000_000_000_i64))]
     pub price_micros_per_gpu_hour: i64,
-    /// From when on; now when not said. Never in the past.
+    /// When it takes effect; never in the past. Default: now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_at: Option<Timestamp>,
 }
@@ -83,6 +83,6 @@ pub struct Price {
 }
 
 event! {
-    /// A SKU costs something else from a time on.
+    /// The price of a SKU changes at a given time.
     PriceSet = "price.set" { id: PriceId, sku_id: SkuId, currency: CurrencyCode, price_micros_per_gpu_hour: i64, effective_at: Timestamp }
 }

@@ -23,13 +23,13 @@ pub struct Problem {
     pub status: u16,
     /// Stable and meant for programs.
     pub code: String,
-    /// What is wrong this time.
+    /// What is wrong in this request.
     pub detail: String,
     /// What to do next.
     pub advice: String,
-    /// Name it when asking for help; logs carry it.
+    /// Mention it when you ask for help; it is in the logs.
     pub correlation_id: String,
-    /// Which part of the request is wrong, when one is.
+    /// The part of the request that is wrong, if known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub field: Option<String>,
     /// Whether it answered an earlier request with the same idempotency key;
@@ -37,7 +37,7 @@ pub struct Problem {
     #[serde(skip)]
     #[schemars(skip)]
     pub is_replay: bool,
-    /// What to answer with a second factor, with the code `mfa_required`.
+    /// The challenge to answer with a second factor, for the code `mfa_required`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub challenge: Option<MfaChallenge>,
 }
@@ -67,42 +67,42 @@ macro_rules! catalog {
 }
 
 catalog! {
-    InvalidPath = 400 "invalid_path" "A part of the address is malformed" => "Use ids exactly as the API printed them.";
-    InvalidQuery = 400 "invalid_query" "A query parameter is malformed or unknown" => "Compare the parameters with the API document.";
-    InvalidHeader = 400 "invalid_header" "A header is missing or malformed" => "Send the header as the detail says.";
-    InvalidBody = 400 "invalid_body" "The body does not fit the schema" => "Compare the body with the API document; unknown fields are refused.";
-    Unauthenticated = 401 "unauthenticated" "Credentials are missing, wrong, expired or revoked" => "Sign in again, or send a valid key as `Authorization: Bearer …`.";
-    Forbidden = 403 "forbidden" "The caller lacks the permission" => "Ask an owner or administrator for a role that grants it; the role table lists them.";
-    SignInNeeded = 403 "sign_in_needed" "A key cannot do this" => "Sign in as yourself and use the session's token: `gpuaas login`.";
-    MfaRequired = 403 "mfa_required" "The account needs its second factor too" => "Answer `challenge` with a code, a passkey or a recovery code: `POST /v1/sessions/mfa`.";
-    MfaEnrollmentRequired = 403 "mfa_enrollment_required" "Policy requires a second factor, and the account has none" => "Add one, then go on: `gpuaas me mfa enroll`, or your account's page of the console.";
-    StepUpRequired = 403 "step_up_required" "This needs the second factor again" => "Confirm it and repeat the request: `gpuaas me mfa verify`, or the dialog of the console.";
-    SignInAgain = 403 "sign_in_again" "This needs a recent sign-in" => "Sign in again and repeat the request: `gpuaas login`, or sign out of the console and in again.";
-    ScopeExceeded = 403 "scope_exceeded" "The request grants more than the caller has" => "Ask for no more than you hold yourself.";
-    Suspended = 403 "organization_suspended" "The organization is suspended" => "Reading, stopping and releasing still work; ask the platform's operators why and what would lift it.";
-    AccessRefused = 403 "access_refused" "Policy does not let this way in" => "Use a way that policy allows: the detail names the policy, and `policies explain` shows who set it.";
-    SelfServiceOff = 403 "self_service_off" "This platform does not offer it without an invitation" => "Ask an operator or an administrator of your organization for an invitation.";
-    NotFound = 404 "not_found" "There is no such thing, or not for you" => "Check the id, and that you act in the right organization.";
-    MethodNotAllowed = 405 "method_not_allowed" "The address does not take this method" => "Compare the method with the API document.";
-    RequestTimeout = 408 "request_timeout" "The body did not arrive in time" => "Send the request again, over a connection that carries it in time.";
-    Conflict = 409 "conflict" "The thing changed, or is not in a state that allows this" => "Read it again and decide anew.";
-    NameTaken = 409 "name_taken" "The name is already used" => "Choose another name.";
-    LastOwner = 409 "last_owner" "An organization keeps at least one owner" => "Make somebody else an owner first.";
-    PaymentsOff = 409 "payments_off" "This installation takes no payments" => "Ask its operators for credit, or to set up a payment provider as `docs/guides/payments.md` says.";
-    MailOff = 409 "mail_off" "This installation sends no mail" => "Ask its operators, who can do it with `gpuaasd admin`, or to set up mail as `docs/guides/notifications.md` says.";
-    NotPriced = 409 "not_priced" "It has no price in the currency that is charged" => "Ask for another SKU, or ask an operator to set a price in that currency: `gpuaas prices set`; 0 makes it free.";
-    ApprovalRequired = 409 "approval_required" "Another person has to approve it" => "It is proposed and nothing else happened: ask another member of staff to run the command in the detail.";
-    InProgress = 409 "request_in_progress" "The same request is still running" => "Repeat it with the same key after the time in `Retry-After`.";
-    PayloadTooLarge = 413 "payload_too_large" "The body is larger than this endpoint takes" => "Send less; the detail names the limit.";
-    UnsupportedMediaType = 415 "unsupported_media_type" "The body is not JSON" => "Send `Content-Type: application/json`.";
-    KeyReused = 422 "idempotency_key_reused" "The idempotency key was used for another request" => "Use a new key for a new request.";
-    InvalidValue = 422 "invalid_value" "A value is well-formed but not acceptable" => "Change the value as the detail says.";
-    InsufficientFunds = 402 "insufficient_funds" "There is not enough money for it" => "Top up, ask for less or for a shorter lease; `ledger balance` shows what is available and what is held.";
-    LimitReached = 422 "limit_reached" "A limit set by policy is reached" => "Remove what is not needed, or ask for a higher limit; `policies explain` shows where it is set.";
-    TooManyRequests = 429 "too_many_requests" "Too many requests" => "Wait for the time in `Retry-After`, then go on more slowly.";
-    HeadersTooLarge = 431 "headers_too_large" "The headers or the address are too large" => "Send fewer or shorter headers.";
-    Internal = 500 "internal" "The server failed" => "Repeat the request with the same idempotency key; if it persists, report the correlation id.";
-    Unavailable = 503 "unavailable" "A part that the server needs is away" => "Repeat after the time in `Retry-After`; `/readyz` names the missing part.";
+    InvalidPath = 400 "invalid_path" "The URL path is malformed" => "Use ids exactly as the API returned them.";
+    InvalidQuery = 400 "invalid_query" "A query parameter is malformed or unknown" => "Check the parameters against the API reference.";
+    InvalidHeader = 400 "invalid_header" "A header is missing or malformed" => "Send the header as described in the detail.";
+    InvalidBody = 400 "invalid_body" "The request body does not match the schema" => "Check the body against the API reference; unknown fields are refused.";
+    Unauthenticated = 401 "unauthenticated" "Credentials are missing, invalid, expired or revoked" => "Sign in again, or send a valid key as `Authorization: Bearer …`.";
+    Forbidden = 403 "forbidden" "You do not have permission to do this" => "Ask an owner or administrator for a role with this permission; the reference of roles lists them.";
+    SignInNeeded = 403 "sign_in_needed" "API keys cannot do this" => "Sign in as yourself and use the session's token: `gpuaas login`.";
+    MfaRequired = 403 "mfa_required" "A second factor is required" => "Answer `challenge` with a code, a passkey or a recovery code: `POST /v1/sessions/mfa`.";
+    MfaEnrollmentRequired = 403 "mfa_enrollment_required" "Policy requires a second factor, and the account has none" => "Add one, then continue: `gpuaas me mfa enroll`, or your account page in the console.";
+    StepUpRequired = 403 "step_up_required" "The second factor must be confirmed again" => "Confirm it and retry: `gpuaas me mfa verify`, or the dialog in the console.";
+    SignInAgain = 403 "sign_in_again" "A recent sign-in is required" => "Sign in again and retry: `gpuaas login`, or sign out of the console and in again.";
+    ScopeExceeded = 403 "scope_exceeded" "The request grants more permissions than the caller has" => "Grant only permissions that you have yourself.";
+    Suspended = 403 "organization_suspended" "The organization is suspended" => "You can still read, stop and release. Ask the platform's operators for the reason and how to resolve it.";
+    AccessRefused = 403 "access_refused" "A policy does not allow this kind of access" => "Use a kind of access that the policy allows: the detail names the policy, and `gpuaas policies explain` shows where it is set.";
+    SelfServiceOff = 403 "self_service_off" "This is not available without an invitation" => "Ask an operator or an administrator of your organization for an invitation.";
+    NotFound = 404 "not_found" "Not found, or you do not have access" => "Check the id, and that you are in the right organization.";
+    MethodNotAllowed = 405 "method_not_allowed" "The method is not allowed for this URL" => "Check the method against the API reference.";
+    RequestTimeout = 408 "request_timeout" "The request body did not arrive in time" => "Retry over a faster connection.";
+    Conflict = 409 "conflict" "The resource changed, or its state does not allow this" => "Read it again, then decide whether to retry.";
+    NameTaken = 409 "name_taken" "The name is already in use" => "Choose another name.";
+    LastOwner = 409 "last_owner" "An organization needs at least one owner" => "Make somebody else an owner first.";
+    PaymentsOff = 409 "payments_off" "This installation does not accept payments" => "Ask its operators for credit, or to set up a payment provider (`docs/guides/payments.md`).";
+    MailOff = 409 "mail_off" "This installation does not send mail" => "Ask its operators to do this with `gpuaasd admin`, or to set up mail (`docs/guides/notifications.md`).";
+    NotPriced = 409 "not_priced" "The SKU has no price in the charged currency" => "Use another SKU, or ask an operator to set a price in that currency: `gpuaas prices set`; 0 makes it free.";
+    ApprovalRequired = 409 "approval_required" "A second person must approve this" => "It was proposed and has not taken effect. Ask another member of staff to run the command in the detail.";
+    InProgress = 409 "request_in_progress" "The same request is still in progress" => "Retry with the same key after the time in `Retry-After`.";
+    PayloadTooLarge = 413 "payload_too_large" "The request body is too large" => "Send less; the detail names the limit.";
+    UnsupportedMediaType = 415 "unsupported_media_type" "The request body is not JSON" => "Send `Content-Type: application/json`.";
+    KeyReused = 422 "idempotency_key_reused" "The idempotency key was used for a different request" => "Use a new key for a new request.";
+    InvalidValue = 422 "invalid_value" "A value is not accepted" => "Change the value as described in the detail.";
+    InsufficientFunds = 402 "insufficient_funds" "Insufficient funds" => "Top up, or request less or a shorter lease; `gpuaas ledger balance` shows what is available and what is held.";
+    LimitReached = 422 "limit_reached" "A limit set by policy is reached" => "Remove what you do not need, or ask for a higher limit; `gpuaas policies explain` shows where it is set.";
+    TooManyRequests = 429 "too_many_requests" "Too many requests" => "Wait for the time in `Retry-After`, then send requests more slowly.";
+    HeadersTooLarge = 431 "headers_too_large" "The headers or the URL are too large" => "Send fewer or shorter headers.";
+    Internal = 500 "internal" "Internal server error" => "Retry with the same idempotency key. If it persists, report the correlation id.";
+    Unavailable = 503 "unavailable" "A required dependency is unavailable" => "Retry after the time in `Retry-After`; `/readyz` names the dependency.";
 }
 
 impl Code {

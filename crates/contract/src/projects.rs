@@ -54,7 +54,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Give a project another name.
+    /// Rename a project.
     RenameProject = PATCH "/v1/projects/{project_id}" {
         path: ProjectPath,
         body: ProjectSpec,
@@ -68,7 +68,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Say what deleting a project would end.
+    /// Preview what deleting a project would end.
     PreviewProjectDeletion = GET "/v1/projects/{project_id}/deletion-preview" {
         path: ProjectPath,
         returns: 200 EndingPreview,
@@ -83,9 +83,8 @@ endpoint! {
 endpoint! {
     /// Delete a project and end everything in it.
     ///
-    /// Allocations are released and requests that wait are canceled; what
-    /// `deletion-preview` lists ends. The project is `deleting` until nothing in
-    /// it is live, then `deleted`.
+    /// Allocations are released and waiting requests are canceled, as listed by `deletion-preview`. The
+    /// project is `deleting` until that is done, then `deleted`.
     DeleteProject = DELETE "/v1/projects/{project_id}" {
         path: ProjectPath,
         returns: 202 Project,
@@ -115,27 +114,27 @@ pub struct EndingPreview {
     pub ends: Vec<Ending>,
     /// How many end in all.
     pub count: i64,
-    /// How many GPUs they hold or wait for.
+    /// How many GPUs they use or request.
     pub gpus: i64,
-    /// What they cost now, in each currency.
+    /// Their current cost, in each currency.
     pub burn: Vec<Burn>,
 }
 
 /// Something that ends with its project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ending {
-    /// What it is, as in `allocation`.
+    /// Its kind, as in `allocation`.
     pub kind: String,
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Name>,
     pub project_id: ProjectId,
     pub state: String,
-    /// How many GPUs it holds or waits for.
+    /// How many GPUs it uses or requests.
     pub gpus: i64,
 }
 
-/// What something costs in an hour.
+/// A cost per hour.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Burn {
     pub currency: CurrencyCode,
@@ -144,7 +143,7 @@ pub struct Burn {
 
 list_query! {
     ProjectFilter {
-        /// Only projects in this state; all but deleted ones when not said.
+        /// Only projects in this state. Default: all except deleted ones.
         state: ProjectState,
         /// Only the project with this name.
         name: Name,
@@ -168,14 +167,14 @@ event! {
     ProjectCreated = "project.created" { id: ProjectId, name: Name }
 }
 event! {
-    /// A project has another name.
+    /// A project was renamed.
     ProjectRenamed = "project.renamed" { id: ProjectId, name: Name }
 }
 moved_event! {
-    /// Somebody asked for a project to be deleted.
+    /// The deletion of a project was requested.
     ProjectDeleteRequested = "project.delete_requested"
 }
 moved_event! {
-    /// A project is deleted: nothing in it is live any more.
+    /// A project was deleted.
     ProjectDeleted = "project.deleted"
 }

@@ -38,7 +38,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Read one MAAS server and what was last heard from it.
+    /// Read one MAAS server and its status.
     GetProvider = GET "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
         returns: 200 MetalProvider,
@@ -51,10 +51,10 @@ endpoint! {
 }
 
 endpoint! {
-    /// Change a MAAS server: what is not given stays as it is.
+    /// Change a MAAS server. Omitted fields stay unchanged.
     ///
-    /// A new series or agent is used from the next deployment on. Another address needs
-    /// the API key again, so that nobody has the stored one sent elsewhere.
+    /// A new series or agent is used from the next deployment on. A new address requires the API key again,
+    /// so that the stored key cannot be sent elsewhere.
     ChangeProvider = PATCH "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
         body: ProviderChange,
@@ -68,7 +68,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Remove a MAAS server: its machines are erased and given back first.
+    /// Remove a MAAS server: its machines are erased and returned first.
     RemoveProvider = DELETE "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
         returns: 202 MetalProvider,
@@ -81,7 +81,7 @@ endpoint! {
 }
 
 text! {
-    /// Where a MAAS server is, up to and including `/MAAS`.
+    /// The URL of a MAAS server, up to and including `/MAAS`.
     MaasUrl {
         schema: { "type": "string", "minLength": 10, "maxLength": 300, "pattern": r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?$" },
         rule: |text| (10..=300).contains(&text.len()) && {
@@ -109,7 +109,7 @@ text! {
 }
 
 text! {
-    /// Where a deployed machine fetches its agent from.
+    /// The URL from which a deployed machine downloads its agent.
     AgentUrl {
         schema: { "type": "string", "minLength": 10, "maxLength": 500, "pattern": r"^https?://[A-Za-z0-9.:\[\]-]+/[A-Za-z0-9._~/%-]+$" },
         rule: |text| (10..=500).contains(&text.len()) && {
@@ -159,10 +159,10 @@ pub struct ProviderSpec {
     pub series: MaasName,
     #[serde(default = "secure")]
     pub erase: Erase,
-    /// How many machines it may hold at once.
+    /// The most machines it may allocate.
     #[schemars(range(min = 0, max = 100_000))]
     pub max_machines: u32,
-    /// Where machines fetch the agent; the image must contain it when not given.
+    /// The URL of the agent. Without it, the image must contain the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentSourceSpec>,
 }
@@ -171,7 +171,7 @@ fn secure() -> Erase {
     Erase::Secure
 }
 
-/// A file that machines fetch, and how they know that it is the right one.
+/// A file that machines download, and its checksum.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentSourceSpec {
@@ -184,14 +184,14 @@ pub struct AgentSourceSpec {
 pub struct ProviderChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<MaasUrl>,
-    /// Replaces the key that is in use; needed with another `url`.
+    /// Replaces the key in use; required with a new `url`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<SecretText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<MaasName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erase: Option<Erase>,
-    /// Fewer than it holds takes no machine away; it only takes no more.
+    /// A number below the current count returns no machine; it only prevents further ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 100_000))]
     pub max_machines: Option<u32>,
@@ -201,7 +201,7 @@ pub struct ProviderChange {
 
 list_query! {
     ProviderFilter {
-        /// Only providers in this state; all but removed ones when not said.
+        /// Only providers in this state. Default: all except removed ones.
         state: ProviderState,
         /// Only the provider with this name.
         name: Label,
@@ -228,12 +228,12 @@ pub struct MetalProvider {
     /// When MAAS last listed its machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard_at: Option<Timestamp>,
-    /// Why MAAS could not be used when it was last asked.
+    /// The last error from MAAS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
 
-/// Where machines fetch the agent.
+/// The URL of the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentSource {
     pub url: AgentUrl,
@@ -259,14 +259,14 @@ event! {
     ProviderCreated = "provider.created" { id: ProviderId, pool_id: PoolId, name: Label }
 }
 event! {
-    /// How a MAAS server is used was changed.
+    /// A MAAS server was changed.
     ProviderChanged = "provider.changed" { id: ProviderId }
 }
 moved_event! {
-    /// A MAAS server is to be removed; its machines are given back first.
+    /// A MAAS server is being removed; its machines are returned first.
     ProviderRemoveRequested = "provider.remove_requested"
 }
 moved_event! {
-    /// A MAAS server is gone, and so is its key.
+    /// A MAAS server and its key were removed.
     ProviderRemoved = "provider.removed"
 }

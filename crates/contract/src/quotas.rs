@@ -11,7 +11,7 @@ use crate::{
 };
 
 endpoint! {
-    /// Set how many GPUs of a SKU an organization may hold at once.
+    /// Set how many GPUs of a SKU an organization may have at the same time.
     SetQuota = PUT "/v1/platform/organizations/{organization_id}/quotas/{sku_id}" {
         path: QuotaPath,
         body: QuotaSpec,
@@ -25,7 +25,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Remove a quota: the policy `allocations.max_gpus` alone applies again.
+    /// Remove a quota: only the policy `allocations.max_gpus` applies again.
     UnsetQuota = DELETE "/v1/platform/organizations/{organization_id}/quotas/{sku_id}" {
         path: QuotaPath,
         returns: 200 Nothing,
@@ -38,7 +38,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List an organization's quotas and how much of each is taken.
+    /// List an organization's quotas and their usage.
     ListQuotas = GET "/v1/organizations/{organization_id}/quotas" {
         path: OrganizationPath,
         query: QuotaFilter,
@@ -52,7 +52,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List the quotas of any organization and how much of each is taken.
+    /// List the quotas of any organization and their usage.
     ListAnyQuotas = GET "/v1/platform/organizations/{organization_id}/quotas" {
         path: OrganizationPath,
         query: QuotaFilter,
@@ -92,13 +92,13 @@ pub struct Quota {
     pub sku_id: SkuId,
     pub sku: Label,
     pub gpus: u32,
-    /// How many of them are held now.
+    /// How many are in use.
     pub used: u32,
     pub set_at: Timestamp,
 }
 
 event! {
-    /// An organization may hold another number of GPUs.
+    /// A quota of an organization was set.
     QuotaSet = "quota.set" { sku_id: SkuId, gpus: u32 }
 }
 event! {

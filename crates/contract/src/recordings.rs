@@ -27,7 +27,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Read what a recording consists of: its segments, gaps and seal.
+    /// Read the structure of a recording: its segments, gaps and seal.
     GetRecording = GET "/v1/organizations/{organization_id}/recordings/{recording_id}" {
         path: RecordingPath,
         returns: 200 RecordingDetail,
@@ -42,7 +42,7 @@ endpoint! {
 endpoint! {
     /// Download a recording as one asciicast, version 2.
     ///
-    /// Times run on across segments; a gap is a marker.
+    /// Times continue across segments; a gap is a marker.
     DownloadRecording = GET "/v1/organizations/{organization_id}/recordings/{recording_id}/asciicast" {
         path: RecordingPath,
         query: RecordingPart,
@@ -56,7 +56,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Compare what is stored of a recording with the hashes that were registered.
+    /// Verify a recording against its registered hashes.
     VerifyRecording = GET "/v1/organizations/{organization_id}/recordings/{recording_id}/verify" {
         path: RecordingPath,
         returns: 200 RecordingProof,
@@ -82,7 +82,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Download anybody's recording as one asciicast, version 2.
+    /// Download any recording as one asciicast, version 2.
     DownloadAnyRecording = GET "/v1/platform/recordings/{recording_id}/asciicast" {
         path: AnyRecordingPath,
         query: RecordingPart,
@@ -96,7 +96,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Compare what is stored of anybody's recording with the hashes that were registered.
+    /// Verify any recording against its registered hashes.
     VerifyAnyRecording = GET "/v1/platform/recordings/{recording_id}/verify" {
         path: AnyRecordingPath,
         returns: 200 RecordingProof,
@@ -121,22 +121,22 @@ pub struct AnyRecordingPath {
 
 list_query! {
     RecordingFilter {
-        /// Only recordings in this state; those that are kept when not said.
+        /// Only recordings in this state. Default: all that are stored.
         state: RecordingState,
         /// Only those of this allocation.
         allocation_id: AllocationId,
         /// Only those of this person.
         user_id: UserId,
-        /// Only those that began at this time or later.
+        /// Only those that started at or after this time.
         since: Timestamp,
-        /// Only those that began before this time.
+        /// Only those that started before this time.
         until: Timestamp,
     }
 }
 
 list_query! {
     AllRecordingsFilter {
-        /// Only recordings in this state; those that are kept when not said.
+        /// Only recordings in this state. Default: all that are stored.
         state: RecordingState,
         /// Only those of this organization.
         organization_id: OrganizationId,
@@ -144,21 +144,21 @@ list_query! {
         allocation_id: AllocationId,
         /// Only those of this person.
         user_id: UserId,
-        /// Only those that began at this time or later.
+        /// Only those that started at or after this time.
         since: Timestamp,
-        /// Only those that began before this time.
+        /// Only those that started before this time.
         until: Timestamp,
     }
 }
 
-/// Which part of a recording is wanted; all of it when not said.
+/// The part of a recording. Default: all of it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordingPart {
-    /// Pieces that end before this moment are left out; in seconds since it began.
+    /// Omit chunks that end before this time, in seconds since the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_s: Option<u64>,
-    /// Pieces that begin after this moment are left out.
+    /// Omit chunks that start after this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_s: Option<u64>,
 }
@@ -176,16 +176,16 @@ pub struct Recording {
     pub user_id: Option<UserId>,
     pub state: Open<RecordingState>,
     pub version: i64,
-    /// Whether what was typed is kept as well.
+    /// Whether input is recorded too.
     pub has_input: bool,
-    /// How long it is.
+    /// Its duration.
     pub duration_ms: u64,
-    /// What is stored of it.
+    /// Its stored size.
     pub size_bytes: u64,
     pub created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_at: Option<Timestamp>,
-    /// SHA-256 over the hashes of all pieces, in hex; also in the audit log.
+    /// SHA-256 over the hashes of all chunks, in hex; also in the audit log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
 }
@@ -197,7 +197,7 @@ pub struct RecordingDetail {
     pub gaps: Vec<RecordingGap>,
 }
 
-/// What one gateway wrote in one go.
+/// A part that one gateway wrote continuously.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordingSegment {
     pub number: u32,
@@ -211,7 +211,7 @@ pub struct RecordingSegment {
     pub is_complete: bool,
 }
 
-/// Output that no piece holds.
+/// Output that is missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordingGap {
     pub after_segment: u32,
@@ -223,10 +223,10 @@ pub struct RecordingGap {
 pub struct RecordingProof {
     pub recording_id: RecordingId,
     pub is_intact: bool,
-    /// How many pieces were compared.
+    /// How many chunks were verified.
     pub pieces: u32,
     pub root: String,
-    /// What is wrong, piece by piece.
+    /// The errors, chunk by chunk.
     pub problems: Vec<String>,
 }
 
@@ -239,7 +239,7 @@ words! {
 }
 
 event! {
-    /// What is shown in a session is being recorded.
+    /// The recording of a session started.
     RecordingCreated = "recording.created" { id: RecordingId, session_id: AccessSessionId }
 }
 moved_event! {
@@ -247,6 +247,6 @@ moved_event! {
     RecordingSealed = "recording.sealed"
 }
 moved_event! {
-    /// A recording was deleted, because it was kept for as long as policy says.
+    /// A recording was deleted at the end of its retention.
     RecordingDeleted = "recording.deleted"
 }

@@ -12,12 +12,12 @@ use crate::{
 };
 
 endpoint! {
-    /// Give a payment back, wholly or in part.
+    /// Refund a payment, in full or in part.
     ///
-    /// The wallet loses the money when the provider confirms the refund.
+    /// The amount leaves the wallet when the provider confirms the refund.
     ///
-    /// Where the policy `billing.four_eyes` is on, it is proposed and answered with `approval_required`: another person
-    /// has to approve the correction that is named.
+    /// With the policy `billing.four_eyes`, this only creates a proposal and answers `approval_required`: a
+    /// second person must approve the named correction.
     CreateRefund = POST "/v1/platform/payments/{payment_id}/refunds" {
         path: AnyPaymentPath,
         body: RefundSpec,
@@ -52,7 +52,7 @@ pub struct AnyPaymentPath {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RefundSpec {
-    /// Millionths of the payment's currency; all that is left when not said.
+    /// Millionths of the payment's currency. Default: the full remaining amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000_000_000_i64))]
     pub amount_micros: Option<i64>,
@@ -73,12 +73,12 @@ pub struct Refund {
     pub organization_id: OrganizationId,
     pub currency: CurrencyCode,
     pub amount_micros: i64,
-    /// The provider's name for it, as in `re_…`; absent until it has one.
+    /// The provider's id of it, as in `re_…`; absent until it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
     pub state: Open<RefundState>,
     pub reason: String,
-    /// What stands in its way, if something does.
+    /// The last error, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     pub version: i64,
@@ -88,23 +88,23 @@ pub struct Refund {
 
 words! {
     RefundState {
-        /// Written down here; the provider is about to be told.
+        /// Stored, and about to be sent to the provider.
         Requested = "requested",
-        /// The provider works on it.
+        /// The provider is processing it.
         Pending = "pending",
-        /// Confirmed by the provider; the wallet no longer has it.
+        /// Confirmed by the provider; the money left the wallet.
         Succeeded = "succeeded",
-        /// The provider could not do it; the wallet keeps the money.
+        /// The provider could not refund it; the money stays in the wallet.
         Failed = "failed",
     }
 }
 
 event! {
-    /// Somebody asked for a payment to be given back.
+    /// A refund was requested.
     RefundCreated = "refund.created" { id: RefundId, payment_id: PaymentId, currency: CurrencyCode, amount_micros: i64 }
 }
 moved_event! {
-    /// The provider works on a refund.
+    /// The provider is processing a refund.
     RefundAccepted = "refund.accepted"
 }
 moved_event! {
@@ -112,6 +112,6 @@ moved_event! {
     RefundSucceeded = "refund.succeeded"
 }
 moved_event! {
-    /// The provider could not give the money back.
+    /// A refund failed at the provider.
     RefundFailed = "refund.failed"
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Timestamp, endpoint, id::SkuId, prices::CurrencyCode};
 
 endpoint! {
-    /// Show what was earned from usage, by day and SKU, as the books have it.
+    /// Show revenue from usage by day and SKU, from the ledger.
     ///
-    /// A day is that of UTC on which it was posted. What was taken back counts against the day on which it was.
+    /// Days are UTC days of posting. Reversals count on the day they were posted.
     GetRevenue = GET "/v1/platform/revenue" {
         query: DayRange,
         returns: 200 Revenue,
@@ -21,7 +21,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Show how long GPUs were sold and how long they were there, day by day.
+    /// Show the utilization of GPUs by day: GPU time sold and GPU time available.
     GetUtilization = GET "/v1/platform/utilization" {
         query: DayRange,
         returns: 200 Utilization,
@@ -36,10 +36,10 @@ endpoint! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DayRange {
-    /// From when on; the beginning of the day 30 days ago when not said.
+    /// The start. Default: the beginning of the day 30 days ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Until when, without that moment itself; until now when not said.
+    /// The end, exclusive. Default: now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -59,7 +59,7 @@ pub struct RevenueLine {
     pub sku_id: SkuId,
     pub sku: String,
     pub currency: CurrencyCode,
-    /// Negative when more was taken back than earned.
+    /// Negative when reversals exceed revenue.
     pub amount_micros: i64,
 }
 
@@ -75,8 +75,8 @@ pub struct Utilization {
 pub struct UtilizationLine {
     /// Like `2026-11-15`.
     pub day: String,
-    /// GPUs times the seconds that they ran for somebody.
+    /// GPU-seconds sold.
     pub sold_gpu_seconds: i64,
-    /// GPUs times the seconds that their nodes were part of the fleet.
+    /// GPU-seconds available in the fleet.
     pub there_gpu_seconds: i64,
 }

@@ -68,7 +68,7 @@ endpoint! {
 endpoint! {
     /// Create a key for a service account.
     ///
-    /// The secret is shown once, in this answer.
+    /// The secret is shown once, in this response.
     CreateServiceAccountKey = POST "/v1/organizations/{organization_id}/service-accounts/{service_account_id}/keys" {
         path: ServiceAccountPath,
         body: KeySpec,
@@ -150,6 +150,6 @@ event! {
     ServiceAccountCreated = "service_account.created" { id: ServiceAccountId, name: Name }
 }
 event! {
-    /// A service account and its keys are gone.
+    /// A service account and its keys were deleted.
     ServiceAccountDeleted = "service_account.deleted" { id: ServiceAccountId }
 }

@@ -41,7 +41,7 @@ endpoint! {
 endpoint! {
     /// Start signing in through the external issuer.
     ///
-    /// Send the person to `authorization_url`, and what comes back to `FinishOidc`.
+    /// Send the person to `authorization_url`, and pass the result to `FinishOidc`.
     StartOidc = POST "/v1/sessions/oidc/start" {
         body: OidcStart,
         returns: 200 OidcStarted,
@@ -69,7 +69,7 @@ endpoint! {
 endpoint! {
     /// Exchange an identity token of the external issuer for a session.
     ///
-    /// Works while the issuer is away, as long as its keys are known.
+    /// Works while the issuer is unavailable, as long as its keys are cached.
     ExchangeOidcToken = POST "/v1/sessions/oidc/exchange" {
         body: OidcToken,
         returns: 201 TokenSet,
@@ -109,7 +109,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// End all of the caller's sessions, this one too.
+    /// End all of the caller's sessions, including this one.
     SignOutEverywhere = DELETE "/v1/sessions" {
         returns: 200 Nothing,
         auth: Person,
@@ -154,7 +154,7 @@ pub struct RefreshToken {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OidcStart {
-    /// Where the issuer sends the person back to; must be allowed by the configuration.
+    /// The redirect URI; must be allowed by the configuration.
     #[schemars(length(max = 2048), regex(pattern = r"^[^\x00]*$"))]
     pub redirect_uri: String,
 }
@@ -193,7 +193,7 @@ list_query! { SessionFilter {} }
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
     pub id: SessionId,
-    /// Whether it is the one that asks.
+    /// Whether it is the caller's current session.
     pub current: bool,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
@@ -218,6 +218,6 @@ pub struct Jwk {
 }
 
 event! {
-    /// Some or all sessions of a person ended before their time.
+    /// Some or all sessions of a person were revoked.
     SessionsRevoked = "session.revoked" { user_id: UserId, session_id: Option<SessionId> }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Label, Open, Page, Timestamp, Within, endpoint, event, id::SkuId, list_query, words};
 
 endpoint! {
-    /// Put a SKU on offer.
+    /// Create a SKU.
     CreateSku = POST "/v1/platform/skus" {
         body: SkuSpec,
         returns: 201 Sku,
@@ -19,7 +19,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List the SKUs on offer.
+    /// List the available SKUs.
     ListSkus = GET "/v1/skus" {
         query: SkuFilter,
         returns: 200 Page<Sku>,
@@ -32,7 +32,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Take a SKU off offer; allocations of it go on.
+    /// Retire a SKU; its allocations continue.
     RetireSku = DELETE "/v1/platform/skus/{sku_id}" {
         path: SkuPath,
         returns: 200 Sku,
@@ -54,52 +54,51 @@ pub struct SkuPath {
 pub struct SkuSpec {
     pub name: Label,
     pub shape: Shape,
-    /// The GPU model that it needs, as hosts report it; any model when not said.
+    /// The required GPU model, as hosts report it. Default: any model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_model: Option<GpuModel>,
-    /// How many GPUs per node may be asked for, each between 1 and 64.
+    /// The allowed numbers of GPUs per node, each between 1 and 64.
     #[schemars(length(min = 1, max = 16))]
     pub gpu_counts: Vec<u16>,
-    /// Whether the GPUs of one node must hang on one NUMA node.
+    /// Whether the GPUs of one node must share one NUMA node.
     #[serde(default)]
     pub numa_bound: bool,
-    /// What a login may use of a host besides GPUs; the part of it that its GPUs are where not said.
+    /// What a login may use of a host besides GPUs. Default: its GPUs' share of the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<SkuLimitsSpec>,
 }
 
-/// How much of a host a login of a SKU may use. What is left out is the login's part
-/// of the host's GPUs.
+/// How much of a host a login of a SKU may use. Default: its GPUs' share of the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkuLimitsSpec {
-    /// CPUs for each GPU: its weight where CPUs are short. Idle ones are anybody's.
+    /// CPUs per GPU: the share when CPUs are scarce. Idle CPUs are available to everybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus_per_gpu: Option<Within<1, 1024>>,
-    /// GiB of memory for each GPU. A login that takes more is killed alone.
+    /// GiB of memory per GPU. Only a login that exceeds it is killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_gib_per_gpu: Option<Within<1, 16_384>>,
-    /// Processes and threads for each GPU.
+    /// Processes and threads per GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks_per_gpu: Option<Within<256, 65_536>>,
-    /// Files that one process may have open.
+    /// Open files per process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_files: Option<Within<1024, 1_048_576>>,
 }
 
-/// How much of a host a login of a SKU may use; its part of the host's GPUs where not said.
+/// How much of a host a login of a SKU may use. Default: its GPUs' share of the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkuLimits {
-    /// CPUs for each GPU: its weight where CPUs are short. Idle ones are anybody's.
+    /// CPUs per GPU: the share when CPUs are scarce. Idle CPUs are available to everybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus_per_gpu: Option<Within<1, 1024>>,
-    /// GiB of memory for each GPU. A login that takes more is killed alone.
+    /// GiB of memory per GPU. Only a login that exceeds it is killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_gib_per_gpu: Option<Within<1, 16_384>>,
-    /// Processes and threads for each GPU.
+    /// Processes and threads per GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks_per_gpu: Option<Within<256, 65_536>>,
-    /// Files that one process may have open.
+    /// Open files per process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_files: Option<Within<1024, 1_048_576>>,
 }
@@ -126,7 +125,7 @@ list_query! {
     SkuFilter {
         /// Only the SKU with this name.
         name: Label,
-        /// Also those that were taken off offer.
+        /// Include retired SKUs.
         retired: bool,
     }
 }
@@ -147,13 +146,13 @@ pub struct Sku {
 }
 
 words! {
-    /// What an allocation gets of a host.
+    /// How much of a host an allocation gets.
     Shape {
         /// The whole host.
         Baremetal = "baremetal",
         /// Whole GPUs of a host.
         GpuSlice = "gpu_slice",
-        /// A part of a GPU that the hardware keeps apart.
+        /// A hardware-isolated partition of a GPU.
         MigSlice = "mig_slice",
         /// A container with GPUs.
         Container = "container",
@@ -161,10 +160,10 @@ words! {
 }
 
 event! {
-    /// A SKU is on offer.
+    /// A SKU was created.
     SkuCreated = "sku.created" { id: SkuId, name: Label }
 }
 event! {
-    /// A SKU is no longer on offer.
+    /// A SKU was retired.
     SkuRetired = "sku.retired" { id: SkuId }
 }

@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Raw, Timestamp, allocations::AllocationPath, endpoint, ssh_keys::PublicKey};
 
 endpoint! {
-    /// Get a certificate with which `ssh` lets the caller into an allocation.
+    /// Get an SSH certificate for an allocation.
     ///
-    /// It names the allocation and the caller, and what the caller may do is looked
-    /// at again when it is used.
+    /// It names the allocation and the caller. The caller's permissions are checked again when it is used.
     CreateSshCertificate = POST "/v1/projects/{project_id}/allocations/{allocation_id}/ssh-certificates" {
         path: AllocationPath,
         body: SshCertificateSpec,
@@ -25,7 +24,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// The keys by which SSH clients know the gateways, as lines of a `known_hosts` file.
+    /// The gateways' host keys, as lines of a `known_hosts` file.
     GetSshKnownHosts = GET "/v1/ssh-known-hosts" {
         returns: 200 Raw as "text/plain",
         auth: Public { because: "who connects compares it before anything is said" },
@@ -48,7 +47,7 @@ pub struct SshCertificate {
     /// In OpenSSH's form: what `CertificateFile` names a file of.
     pub certificate: String,
     pub expires_at: Timestamp,
-    /// What stands before the `@`.
+    /// The login before the `@`.
     pub login: String,
     /// Host and port of the gateways of the allocation's region.
     pub address: String,

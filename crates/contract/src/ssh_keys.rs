@@ -8,9 +8,8 @@ use crate::{Name, Nothing, Page, Timestamp, endpoint, event, id::SshKeyId, list_
 endpoint! {
     /// Add one of the caller's public keys.
     ///
-    /// The caller proves that they hold it: `proof` is what
-    /// `printf %s <id of the caller> | ssh-keygen -Y sign -n gpuaas-ssh-key -f <private key>` prints.
-    /// A key belongs to one account.
+    /// The caller proves ownership: `proof` is the output of `printf %s <id of the caller> | ssh-keygen -Y
+    /// sign -n gpuaas-ssh-key -f <private key>`. A key belongs to one account.
     AddSshKey = POST "/v1/me/ssh-keys" {
         body: SshKeySpec,
         returns: 201 SshKey,
@@ -39,7 +38,7 @@ endpoint! {
 endpoint! {
     /// Remove one of the caller's public keys.
     ///
-    /// Hosts that let it in stop doing so within seconds.
+    /// Hosts stop accepting it within seconds.
     RemoveSshKey = DELETE "/v1/me/ssh-keys/{ssh_key_id}" {
         path: SshKeyPath,
         returns: 200 Nothing,

@@ -14,7 +14,7 @@ use crate::{
 };
 
 endpoint! {
-    /// Read what a node measured of itself and its GPUs.
+    /// Read the metrics of a node and its GPUs.
     GetNodeTelemetry = GET "/v1/platform/nodes/{node_id}/telemetry" {
         path: NodePath,
         query: TelemetryRange,
@@ -28,9 +28,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Read what was measured of an allocation's GPUs while it held them.
+    /// Read the metrics of an allocation's GPUs for the time that it had them.
     ///
-    /// Minutes and hours count only when the allocation held the GPUs for all of them.
+    /// Minutes and hours are only included if the allocation had the GPUs for all of it.
     GetAllocationTelemetry = GET "/v1/projects/{project_id}/allocations/{allocation_id}/telemetry" {
         path: AllocationPath,
         query: AllocationTelemetryRange,
@@ -44,9 +44,9 @@ endpoint! {
 }
 
 words! {
-    /// How much time one point stands for.
+    /// The resolution of a point.
     Resolution {
-        /// One sample; kept for a short while.
+        /// One sample; stored for a short time.
         Raw = "raw",
         Minute = "minute",
         Hour = "hour",
@@ -56,13 +56,13 @@ words! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TelemetryRange {
-    /// How much time one point stands for; a minute when not said.
+    /// The resolution. Default: a minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
-    /// From when on; ten minutes of samples, six hours of minutes or a week of hours when not said.
+    /// The start. Default: ten minutes of samples, six hours of minutes or a week of hours before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Until when, without that moment itself; until now when not said.
+    /// The end, exclusive. Default: now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -70,13 +70,13 @@ pub struct TelemetryRange {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllocationTelemetryRange {
-    /// How much time one point stands for; a minute when not said.
+    /// The resolution. Default: a minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
-    /// From when on; ten minutes of samples, six hours of minutes or a week of hours when not said.
+    /// The start. Default: ten minutes of samples, six hours of minutes or a week of hours before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Until when, without that moment itself; until now when not said.
+    /// The end, exclusive. Default: now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// Only the GPUs on this node.
@@ -93,7 +93,7 @@ pub struct NodeTelemetry {
     /// Oldest first.
     pub host: Vec<HostPoint>,
     pub gpus: Vec<GpuSeries>,
-    /// Where to go on when the answer would have been too long.
+    /// Where to continue if the response was truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_since: Option<Timestamp>,
 }
@@ -105,16 +105,16 @@ pub struct AllocationTelemetry {
     pub since: Timestamp,
     pub until: Timestamp,
     pub gpus: Vec<GpuSeries>,
-    /// Where to go on when the answer would have been too long.
+    /// Where to continue if the response was truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_since: Option<Timestamp>,
 }
 
-/// What a host was like from a moment on.
+/// The metrics of a host from a time on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostPoint {
     pub at: Timestamp,
-    /// How many samples it stands for.
+    /// How many samples it aggregates.
     pub samples: u64,
     pub cpu_percent_avg: u32,
     pub cpu_percent_max: u32,
@@ -132,11 +132,11 @@ pub struct GpuSeries {
     pub points: Vec<GpuPoint>,
 }
 
-/// What a GPU was like from a moment on.
+/// The metrics of a GPU from a time on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GpuPoint {
     pub at: Timestamp,
-    /// How many samples it stands for.
+    /// How many samples it aggregates.
     pub samples: u64,
     pub utilization_percent_avg: u32,
     pub utilization_percent_max: u32,

@@ -84,7 +84,7 @@ text! {
 }
 
 text! {
-    /// Why something was done; kept in the audit log.
+    /// The reason, recorded in the audit log.
     Reason {
         schema: { "type": "string", "minLength": 1, "maxLength": 500, "pattern": r"^[^\x00-\x1f\x7f]+$" },
         rule: |text| (1..=500).contains(&text.chars().count()) && !text.chars().any(|it| it.is_ascii_control()),

@@ -17,7 +17,7 @@ use crate::{
 };
 
 endpoint! {
-    /// Show what the organization used in a while, by project, SKU, tag or day.
+    /// Show the organization's usage in a period by project, SKU, tag or day.
     GetUsage = GET "/v1/organizations/{organization_id}/usage" {
         path: OrganizationPath,
         query: UsageRange,
@@ -31,7 +31,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Show what any organization used in a while.
+    /// Show the usage of any organization in a period.
     GetAnyUsage = GET "/v1/platform/organizations/{organization_id}/usage" {
         path: OrganizationPath,
         query: UsageRange,
@@ -45,9 +45,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Export a part of what the organization used in a month, interval by interval.
+    /// Export the organization's usage of a month, interval by interval, in parts.
     ///
-    /// Ask again with `next_after` until there is none. What is not posted yet is not part of it.
+    /// Repeat with `next_after` until there is none. Usage that is not posted yet is not included.
     ExportUsage = GET "/v1/organizations/{organization_id}/usage/charges" {
         path: OrganizationPath,
         query: ExportRange,
@@ -61,7 +61,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Export a part of what any organization used in a month.
+    /// Export the usage of any organization in a month, in parts.
     ExportAnyUsage = GET "/v1/platform/organizations/{organization_id}/usage/charges" {
         path: OrganizationPath,
         query: ExportRange,
@@ -75,7 +75,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Show what an allocation has cost so far: what is in the books, and what it has come to since.
+    /// Show the cost of an allocation so far: posted, and accrued since.
     GetAllocationCost = GET "/v1/projects/{project_id}/allocations/{allocation_id}/cost" {
         path: AllocationPath,
         returns: 200 AllocationCost,
@@ -88,7 +88,7 @@ endpoint! {
 }
 
 words! {
-    /// How usage is cut.
+    /// How usage is grouped.
     UsageBy {
         Project = "project",
         Sku = "sku",
@@ -102,19 +102,19 @@ words! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UsageRange {
-    /// How to cut it; by project when not said.
+    /// The grouping. Default: by project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<UsageBy>,
-    /// Which tag, when cut by one.
+    /// The tag, when grouped by tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<Label>,
-    /// Only what was used in this project.
+    /// Only usage of this project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_id: Option<ProjectId>,
-    /// From when on; the beginning of this month when not said.
+    /// The start. Default: the beginning of this month.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Until when, without that moment itself; until now when not said.
+    /// The end, exclusive. Default: now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -124,7 +124,7 @@ pub struct Usage {
     pub by: Open<UsageBy>,
     pub since: Timestamp,
     pub until: Timestamp,
-    /// The largest amount first; days in their order.
+    /// The largest amount first; days in order.
     pub lines: Vec<UsageLine>,
 }
 
@@ -133,10 +133,10 @@ pub struct UsageLine {
     /// The project's or SKU's name, the tag's value (empty without the tag), or the day.
     pub key: String,
     pub currency: CurrencyCode,
-    /// GPUs times the seconds that they ran.
+    /// GPU-seconds.
     pub gpu_seconds: i64,
     pub amount_micros: i64,
-    /// How many intervals it is made of.
+    /// How many intervals it consists of.
     pub intervals: i64,
 }
 
@@ -145,31 +145,31 @@ pub struct UsageLine {
 pub struct AllocationCost {
     pub allocation_id: AllocationId,
     pub currency: CurrencyCode,
-    /// Up to when it is counted.
+    /// The time of the calculation.
     pub at: Timestamp,
-    /// All of it: posted less taken back, and accrued.
+    /// The total: posted minus reversed, plus accrued.
     pub amount_micros: i64,
-    /// What is in the books, up to `posted_to`.
+    /// The posted amount, up to `posted_to`.
     pub posted_micros: i64,
     pub posted_to: Timestamp,
-    /// What of that was taken back by corrections.
+    /// The part of it that was reversed by corrections.
     pub taken_back_micros: i64,
-    /// What it has come to since `posted_to`; it is posted with the next journal of usage.
+    /// The accrued amount since `posted_to`; posted with the next usage journal.
     pub accrued_micros: i64,
-    /// What is held for it besides.
+    /// The remaining hold.
     pub held_micros: i64,
-    /// What an hour costs at present; 0 when it is not active.
+    /// The current cost per hour; 0 if it is not active.
     pub burn_micros_per_hour: i64,
     /// How long it was active.
     pub active_seconds: i64,
-    /// GPUs times the seconds that they ran.
+    /// GPU-seconds.
     pub gpu_seconds: i64,
     /// How often it became active.
     pub intervals: i64,
 }
 
 text! {
-    /// How far an export got. Opaque: only send back what a part of it gave.
+    /// The position of an export. Opaque: only send back a value from an earlier response.
     ExportPlace {
         schema: { "type": "string", "pattern": "^[a-z0-9.-]{1,120}$" },
         rule: |text| (1..=120).contains(&text.len())
@@ -182,7 +182,7 @@ text! {
 #[serde(deny_unknown_fields)]
 pub struct ExportRange {
     pub month: Month,
-    /// Goes on after this place.
+    /// Continues after this position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<ExportPlace>,
 }
@@ -191,25 +191,25 @@ pub struct ExportRange {
 pub struct UsageExport {
     pub organization_id: OrganizationId,
     pub organization: String,
-    /// Who sells, as on invoices; absent until the platform says.
+    /// The seller, as on invoices; absent until it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seller: Option<String>,
     pub period_start: Timestamp,
     /// The end of the month, which is not part of it.
     pub period_end: Timestamp,
-    /// Up to when usage was posted, the same for all parts of an export.
+    /// When usage was last posted, the same for all parts of an export.
     pub posted_to: Timestamp,
     pub charges: Vec<Charge>,
-    /// What costs or gives something besides usage; after the last of the charges.
+    /// Charges and credits besides usage, after the last usage charge.
     #[serde(default)]
     pub other_charges: Vec<OtherCharge>,
-    /// Send it as `after` to go on; absent at the end.
+    /// Send it as `after` to continue; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<ExportPlace>,
 }
 
-/// What an allocation came to from one start until it ceased to run, as far as
-/// that lies in the month. Amounts are millionths of the currency.
+/// The usage of an allocation from one start to the next stop, within the month. Amounts are millionths of
+/// the currency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Charge {
     pub allocation_id: AllocationId,
@@ -219,14 +219,14 @@ pub struct Charge {
     pub project: String,
     pub sku_id: SkuId,
     pub sku: String,
-    /// Where it was asked to run, if that mattered.
+    /// The requested region, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     pub gpus: i32,
     pub from: Timestamp,
     /// The end, which is not part of it.
     pub to: Timestamp,
-    /// GPUs times the microseconds that they ran.
+    /// GPU-microseconds.
     pub gpu_micros: i64,
     pub currency: CurrencyCode,
     /// The version of the price; absent when it was free.
@@ -244,7 +244,7 @@ words! {
     OtherChargeKind {
         /// Given by the platform.
         Credit = "credit",
-        /// Usage that was taken back, a correction by staff, or the rounding of an invoice.
+        /// Reversed usage, a correction by staff, or the rounding of an invoice.
         Adjustment = "adjustment",
         Tax = "tax",
     }
@@ -259,7 +259,7 @@ pub struct OtherCharge {
     /// Whether it corrects a month that was invoiced before.
     pub is_correction: bool,
     pub reason: String,
-    /// What it is for: the window that is taken back, the invoice's month, or the day on which it was posted.
+    /// The start of its period: the reversed window, the invoice's month, or the day of posting.
     pub from: Timestamp,
     /// The end, which is not part of it.
     pub to: Timestamp,

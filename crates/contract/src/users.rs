@@ -11,13 +11,12 @@ use crate::{
 };
 
 endpoint! {
-    /// Ask for an account: a token is mailed to the address.
+    /// Sign up: a token is mailed to the address.
     ///
-    /// Only where the platform is open to everybody (`identity.self_service`).
-    /// `ConfirmSignUp` takes the token, with the name and the password, so that both
-    /// are chosen by who reads the mail. Whoever was mailed the token of an invitation
-    /// confirms with that one at once. The answer is the same whether or not the
-    /// address has an account already.
+    /// Only where the platform is open to everybody (`identity.self_service`). `ConfirmSignUp` takes the
+    /// token with the name and the password, so that the recipient of the mail chooses both. An invited
+    /// person can use the token from the invitation mail directly. The response is the same whether or not
+    /// the address already has an account.
     SignUp = POST "/v1/users" {
         body: NewUser,
         returns: 202 Nothing,
@@ -30,7 +29,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Say who is calling and what they may do.
+    /// Show the caller and their permissions.
     WhoAmI = GET "/v1/whoami" {
         returns: 200 Whoami,
         auth: SignedIn,
@@ -82,7 +81,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Give somebody a platform role, or take it away.
+    /// Grant or revoke a person's platform role.
     SetPlatformRole = PUT "/v1/platform/users/{user_id}/role" {
         path: UserPath,
         body: PlatformRoleSpec,
@@ -96,7 +95,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Erase a person's data; their id stays in logs, and names nobody.
+    /// Erase a person's data; only their id remains in logs.
     EraseUser = DELETE "/v1/platform/users/{user_id}" {
         path: UserPath,
         returns: 200 Nothing,
@@ -136,7 +135,7 @@ pub struct NewPassword {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlatformRoleSpec {
-    /// Absent or null takes the role away.
+    /// Absent or null revokes the role.
     #[serde(default)]
     pub role: Option<PlatformRole>,
 }
@@ -159,12 +158,12 @@ pub struct User {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Whoami {
-    /// The person, when a person calls.
+    /// The person, if the caller is a person.
     pub user: Option<User>,
     pub service_account: Option<ServiceAccountSummary>,
     pub session_id: Option<SessionId>,
     pub key_id: Option<KeyId>,
-    /// What the credential may do at most; absent when only roles limit it.
+    /// The credential's maximum permissions; absent if only roles limit it.
     pub scopes: Option<Vec<Open<Permission>>>,
 }
 
@@ -180,6 +179,6 @@ event! {
     UserErased = "user.erased" { id: UserId }
 }
 event! {
-    /// What a person is to the platform changed.
+    /// The platform role of a person changed.
     PlatformRoleChanged = "user.platform_role_changed" { id: UserId, role: Option<Open<PlatformRole>> }
 }

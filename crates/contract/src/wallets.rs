@@ -3,72 +3,72 @@
 use crate::{Open, Timestamp, event, id::WalletId, prices::CurrencyCode, words};
 
 words! {
-    /// Whether the money of a wallet lasts.
+    /// The state of a wallet.
     WalletState {
-        /// For long enough.
+        /// The balance is sufficient.
         Funded = "funded",
-        /// Not for long.
+        /// The balance is low.
         Low = "low",
-        /// What runs cannot be paid for any longer, and ends when the grace does.
+        /// The balance is used up; allocations end after the grace period.
         Grace = "grace",
-        /// The grace is over: allocations were ended for lack of money.
+        /// The grace period is over: allocations were ended.
         Depleted = "depleted",
     }
 }
 
 event! {
-    /// The money will not last long.
+    /// The balance of a wallet is low.
     WalletBalanceLow = "wallet.balance_low" {
         id: WalletId,
         from: Open<WalletState>,
         to: Open<WalletState>,
         version: i64,
         currency: CurrencyCode,
-        /// What there is, for people.
+        /// The balance, formatted for people.
         balance: String,
-        /// Until when it lasts at the present use; absent when nothing runs.
+        /// When it runs out at the current rate; absent when nothing runs.
         until: Option<Timestamp>,
     }
 }
 event! {
-    /// What runs cannot be paid for any longer; it ends when the grace is over.
+    /// A wallet is used up; allocations end after the grace period.
     WalletGraceStarted = "wallet.grace_started" {
         id: WalletId,
         from: Open<WalletState>,
         to: Open<WalletState>,
         version: i64,
         currency: CurrencyCode,
-        /// What there is, for people.
+        /// The balance, formatted for people.
         balance: String,
-        /// When the grace is over.
+        /// When the grace period ends.
         until: Option<Timestamp>,
     }
 }
 event! {
-    /// The grace is over, and allocations end, the newest first.
+    /// The grace period is over; allocations end, newest first.
     WalletDepleted = "wallet.depleted" {
         id: WalletId,
         from: Open<WalletState>,
         to: Open<WalletState>,
         version: i64,
         currency: CurrencyCode,
-        /// What there is, for people.
+        /// The balance, formatted for people.
         balance: String,
-        /// Until when it lasts at the present use; absent when nothing runs.
+        /// When it runs out at the current rate; absent when nothing runs.
         until: Option<Timestamp>,
     }
 }
 event! {
-    /// There is enough money again.
+    /// The balance of a wallet is sufficient again.
     WalletFunded = "wallet.funded" {
         id: WalletId,
         from: Open<WalletState>,
         to: Open<WalletState>,
         version: i64,
         currency: CurrencyCode,
-        /// What there is, for people.
+        /// The balance, formatted for people.
         balance: String,
-        /// Until when it lasts at the present use; absent when nothing runs.
+        /// When it runs out at the current rate; absent when nothing runs.
         until: Option<Timestamp>,
     }
 }

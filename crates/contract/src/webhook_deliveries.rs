@@ -39,7 +39,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Send a delivery again now, whatever became of it; attempts count anew.
+    /// Resend a delivery now, whatever its state; the count of attempts restarts.
     ResendWebhookDelivery = POST "/v1/organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/resend" {
         path: WebhookDeliveryPath,
         returns: 202 WebhookDelivery,
@@ -72,27 +72,27 @@ pub struct WebhookDelivery {
     /// The event, as `message_id` in the body names it too.
     pub event_id: EventId,
     pub subject: String,
-    /// Whether somebody asked for it to see whether events arrive.
+    /// Whether it is a test.
     pub is_test: bool,
     pub state: Open<WebhookDeliveryState>,
     pub attempts: i32,
-    /// The status of the last answer, if there was one.
+    /// The status of the last response, if any.
     pub last_status: Option<i32>,
-    /// Why the last attempt failed, if it did.
+    /// The error of the last attempt, if it failed.
     pub error: Option<String>,
     pub created_at: Timestamp,
-    /// When it is sent next; absent when it is not.
+    /// The time of the next attempt; absent if there is none.
     pub next_attempt_at: Option<Timestamp>,
     pub delivered_at: Option<Timestamp>,
 }
 
 words! {
     WebhookDeliveryState {
-        /// Will be sent, or sent again, by itself.
+        /// Will be sent or retried automatically.
         Pending = "pending",
         /// The receiver answered with a status of 200 to 299.
         Delivered = "delivered",
-        /// Given up; it can be sent again by hand.
+        /// All attempts failed; it can be resent manually.
         Exhausted = "exhausted",
     }
 }
@@ -102,10 +102,10 @@ moved_event! {
     WebhookDeliveryDelivered = "webhook_delivery.delivered"
 }
 moved_event! {
-    /// An event was sent to a webhook as often as policy allows, in vain.
+    /// All attempts to deliver an event to a webhook failed.
     WebhookDeliveryExhausted = "webhook_delivery.exhausted"
 }
 moved_event! {
-    /// Somebody asked for an event to be sent to a webhook again.
+    /// A delivery was resent.
     WebhookDeliveryResendRequested = "webhook_delivery.resend_requested"
 }

@@ -14,9 +14,9 @@ use crate::{
 };
 
 endpoint! {
-    /// Register a webhook: events that match are sent to its address.
+    /// Create a webhook: matching events are sent to its URL.
     ///
-    /// The secret that signs them is shown once, in this answer.
+    /// The signing secret is shown once, in this response.
     CreateWebhook = POST "/v1/organizations/{organization_id}/webhooks" {
         path: OrganizationPath,
         body: WebhookSpec,
@@ -30,7 +30,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List the webhooks of an organization; deleted ones only when asked for.
+    /// List the webhooks of an organization; deleted ones only on request.
     ListWebhooks = GET "/v1/organizations/{organization_id}/webhooks" {
         path: OrganizationPath,
         query: WebhookFilter,
@@ -57,9 +57,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Change where a webhook sends, which events, or its description.
+    /// Change the URL, the events or the description of a webhook.
     ///
-    /// What waits to be sent goes to the new address.
+    /// Waiting deliveries go to the new URL.
     ChangeWebhook = PATCH "/v1/organizations/{organization_id}/webhooks/{webhook_id}" {
         path: WebhookPath,
         body: WebhookChange,
@@ -73,7 +73,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Delete a webhook; nothing is sent to it any more and its secret is gone.
+    /// Delete a webhook and its secret; nothing is sent to it any more.
     DeleteWebhook = DELETE "/v1/organizations/{organization_id}/webhooks/{webhook_id}" {
         path: WebhookPath,
         returns: 200 Webhook,
@@ -86,10 +86,10 @@ endpoint! {
 }
 
 endpoint! {
-    /// Replace the secret of a webhook.
+    /// Rotate the secret of a webhook.
     ///
-    /// The new one is shown once, in this answer. The old one signs beside it
-    /// until `previous_secret_until`, so that a receiver can change over.
+    /// The new secret is shown once, in this response. The old one also signs until `previous_secret_until`,
+    /// so that a receiver can switch.
     RotateWebhookSecret = POST "/v1/organizations/{organization_id}/webhooks/{webhook_id}/rotate" {
         path: WebhookPath,
         returns: 200 NewWebhook,
@@ -102,9 +102,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Send nothing to a webhook until it is enabled again.
+    /// Disable a webhook: nothing is sent until it is enabled again.
     ///
-    /// Events that happen meanwhile are not sent; list them instead.
+    /// Events in the meantime are not sent; list them instead.
     DisableWebhook = POST "/v1/organizations/{organization_id}/webhooks/{webhook_id}/disable" {
         path: WebhookPath,
         returns: 200 Webhook,
@@ -117,9 +117,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Send to a webhook again that was disabled.
+    /// Enable a webhook again.
     ///
-    /// Events that happened meanwhile are not sent; list them instead.
+    /// Events from the meantime are not sent; list them instead.
     EnableWebhook = POST "/v1/organizations/{organization_id}/webhooks/{webhook_id}/enable" {
         path: WebhookPath,
         returns: 200 Webhook,
@@ -151,7 +151,7 @@ pub struct WebhookPath {
 }
 
 text! {
-    /// Where a webhook sends: `https://…` without credentials or fragment.
+    /// The URL of a webhook: `https://…` without credentials or fragment.
     WebhookUrl {
         schema: { "type": "string", "minLength": 10, "maxLength": 1000, "pattern": r"^https?://[!-~]+$" },
         rule: |text| (10..=1000).contains(&text.len())
@@ -184,7 +184,7 @@ impl EventPattern {
 }
 
 text! {
-    /// What a webhook is for, in the words of who made it.
+    /// A description of the webhook.
     WebhookDescription {
         schema: { "type": "string", "maxLength": 200, "pattern": r"^[^\x00-\x1f\x7f]*$" },
         rule: |text| text.chars().count() <= 200 && !text.chars().any(|it| it.is_ascii_control()),
@@ -196,7 +196,7 @@ text! {
 #[serde(deny_unknown_fields)]
 pub struct WebhookSpec {
     pub url: WebhookUrl,
-    /// An event is sent once, however many of these it matches.
+    /// An event is sent once, even if several of these match.
     #[schemars(length(min = 1, max = 50))]
     pub events: Vec<EventPattern>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,7 +217,7 @@ pub struct WebhookChange {
 
 list_query! {
     WebhookFilter {
-        /// Only webhooks in this state; all but deleted ones when not said.
+        /// Only webhooks in this state. Default: all except deleted ones.
         state: WebhookState,
     }
 }
@@ -231,11 +231,11 @@ pub struct Webhook {
     pub description: Option<WebhookDescription>,
     pub state: Open<WebhookState>,
     pub version: i64,
-    /// Deliveries in a row that were given up; one that arrives ends the row.
+    /// Consecutive exhausted deliveries; a successful one resets it.
     pub failures: i32,
     /// Why it is disabled, when it is.
     pub disabled_reason: Option<String>,
-    /// Until when the secret before this one signs too, after a rotation.
+    /// How long the previous secret also signs, after a rotation.
     pub previous_secret_until: Option<Timestamp>,
     pub created_at: Timestamp,
 }
@@ -243,45 +243,45 @@ pub struct Webhook {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NewWebhook {
     pub webhook: Webhook,
-    /// Signs what is sent; shown this once.
+    /// The signing secret; shown once.
     pub secret: ShownSecret,
 }
 
 words! {
     WebhookState {
         Active = "active",
-        /// Somebody disabled it, or too many deliveries in a row were given up.
+        /// Disabled by a person, or after too many consecutive failures.
         Disabled = "disabled",
         Deleted = "deleted",
     }
 }
 
 event! {
-    /// A webhook was registered.
+    /// A webhook was created.
     WebhookCreated = "webhook.created" { id: WebhookId }
 }
 event! {
-    /// A webhook sends elsewhere or other events, or is described otherwise.
+    /// The URL, events or description of a webhook changed.
     WebhookChanged = "webhook.changed" { id: WebhookId }
 }
 event! {
-    /// A webhook has a new secret.
+    /// The secret of a webhook was rotated.
     WebhookSecretRotated = "webhook.secret_rotated" { id: WebhookId }
 }
 event! {
-    /// Somebody wants to see whether events arrive at a webhook. Sent to that webhook alone.
+    /// A test was requested. Sent only to that webhook.
     WebhookTested = "webhook.tested" { id: WebhookId }
 }
 moved_event! {
-    /// A webhook was disabled because too many deliveries in a row were given up.
+    /// A webhook was disabled after too many consecutive failures.
     WebhookDisabled = "webhook.disabled"
 }
 moved_event! {
-    /// Somebody disabled a webhook.
+    /// A webhook was disabled by a person.
     WebhookSwitchedOff = "webhook.switched_off"
 }
 moved_event! {
-    /// A webhook that was disabled is sent to again.
+    /// A webhook was enabled again.
     WebhookEnabled = "webhook.enabled"
 }
 moved_event! {

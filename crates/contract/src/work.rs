@@ -19,7 +19,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Try a stuck row again now.
+    /// Retry a stuck row now.
     RetryWork = POST "/v1/platform/work/{kind}/{id}/retry" {
         path: WorkPath,
         returns: 202 WorkItem,
@@ -41,7 +41,7 @@ list_query! {
     WorkFilter {
         /// Only work of this kind.
         kind: String,
-        /// Only rows that need a person, or only those that do not.
+        /// Only rows that need attention, or only those that do not.
         needs_attention: bool,
     }
 }

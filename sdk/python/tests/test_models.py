@@ -78,5 +78,5 @@ def test_a_document_is_bytes_and_a_table_is_text(server: Server, proxy: Proxy) -
 
 def test_the_methods_say_what_the_document_says() -> None:
     said = resources.Allocations.create.__doc__ or ""
-    assert said.startswith("Ask for GPUs.")
+    assert said.startswith("Request GPUs.")
     assert "`sku`: The SKU's name." in said

@@ -88,6 +88,6 @@ fn an_optional_parameter_is_never_null() {
     let parameters = operation["parameters"].as_array().unwrap();
     let state = parameters.iter().find(|it| it["name"] == "state").unwrap();
     assert_eq!(state["schema"], json!({ "$ref": "#/components/schemas/ProjectStateChoice" }));
-    assert_eq!(state["description"], "Only projects in this state; all but deleted ones when not said.");
+    assert_eq!(state["description"], "Only projects in this state. Default: all except deleted ones.");
     assert_eq!(state["required"], false);
 }

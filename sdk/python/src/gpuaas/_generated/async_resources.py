@@ -32,9 +32,9 @@ class AccessSessions(AsyncResource):
         - `organization`: By id or name; the client's own when not said.
         - `allocation_id`: Only those of this allocation.
         - `page_size`: Items per page.
-        - `since`: Only those that began at this time or later.
-        - `state`: Only sessions in this state; those that are not over when not said.
-        - `until`: Only those that began before this time.
+        - `since`: Only those that started at or after this time.
+        - `state`: Only sessions in this state. Default: all that have not ended.
+        - `until`: Only those that started before this time.
         - `user_id`: Only those of this person.
         """
         call = Call(
@@ -58,9 +58,9 @@ class AccessSessions(AsyncResource):
         return await self._client.send(call, m.AccessSession)
 
     async def end(self, access_session_id: m.AccessSessionId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.AccessSession:
-        """End a session: one's own, or anybody's for administrators.
+        """End a session: your own, or any session for administrators.
 
-        A shell that nobody is connected to hangs up when its grace is over.
+        A disconnected shell ends when its grace period is over.
 
         Who may call: members of the organization with the permission `access:write`.
 
@@ -82,9 +82,9 @@ class AccessSessions(AsyncResource):
         - `gateway_id`: Only those through this gateway.
         - `page_size`: Items per page.
         - `organization_id`: Only those of this organization.
-        - `since`: Only those that began at this time or later.
-        - `state`: Only sessions in this state; those that are not over when not said.
-        - `until`: Only those that began before this time.
+        - `since`: Only those that started at or after this time.
+        - `state`: Only sessions in this state. Default: all that have not ended.
+        - `until`: Only those that started before this time.
         - `user_id`: Only those of this person.
         """
         call = Call(
@@ -94,7 +94,7 @@ class AccessSessions(AsyncResource):
         return AsyncPages(self._client, call, m.AccessSession)
 
     async def end_any(self, access_session_id: m.AccessSessionId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.AccessSession:
-        """End anybody's session.
+        """End any session.
 
         Who may call: platform staff with the permission `platform.access:write`.
         """
@@ -111,14 +111,14 @@ class AccessTickets(AsyncResource):
     """The endpoints of `access_tickets`."""
 
     async def break_glass(self, allocation_id: m.AllocationId, *, reason: m.Reason, node_id: m.NodeId | None = None, idempotency_key: str | None = None) -> m.NewAccessTicket:
-        """Get a ticket for a terminal of anybody's allocation, for a reason.
+        """Get a ticket for a terminal of any allocation, with a reason (break-glass).
 
-        It is recorded where recordings are kept, and the owners and administrators of the organization are told at once.
+        The session is recorded if recordings are stored, and the organization's owners and administrators are notified immediately.
 
         Who may call: platform staff with the permission `platform.access:write`.
 
-        - `node_id`: Which of its nodes; the first when not said.
-        - `reason`: Told to the organization.
+        - `node_id`: The rank of the node. Default: the first.
+        - `reason`: Sent to the organization.
         """
         call = Call(
             "BreakGlass", "POST", "/v1/platform/allocations/{allocation_id}/break-glass",
@@ -131,19 +131,19 @@ class AccessTickets(AsyncResource):
     async def create(self, allocation_id: m.AllocationId, *, kind: m.TicketKindChoice, project: str | None = None, command: m.Command | None = None, node_id: m.NodeId | None = None, plain: bool | None = None, port: int | None = None, resume: m.AccessSessionId | None = None, share: bool | None = None, watch: bool | None = None, idempotency_key: str | None = None) -> m.NewAccessTicket:
         """Get a ticket for a terminal, a port or an app of an allocation.
 
-        The ticket is shown once, in this answer, works once, and goes to the gateway in `Sec-WebSocket-Protocol`, never in an address.
+        The ticket is shown once, in this response, and works once. Send it to the gateway in `Sec-WebSocket-Protocol`, never in a URL.
 
         Who may call: members of the project's organization with the permission `access:write`.
 
         - `project`: By id or name; the client's own when not said.
         - `command`: Run this instead of a prompt.
-        - `node_id`: Which of its nodes; the first when not said.
-        - `plain`: Without a terminal: output and errors come apart, nothing is echoed, and it
-        cannot be resumed. For pipes.
+        - `node_id`: The rank of the node. Default: the first.
+        - `plain`: Without a terminal: stdout and stderr are separate, nothing is echoed, and it cannot be resumed. For
+        pipes.
         - `port`: For `tcp` and `http`: the port on which the allocation listens.
-        - `resume`: Come back to the shell of this session, or take it over.
+        - `resume`: Resume the shell of this session, or take it over.
         - `share`: Let other members with the same permission join the session.
-        - `watch`: Look on at the session in `resume` instead, without typing.
+        - `watch`: Watch the session in `resume` instead, without input.
         """
         call = Call(
             "CreateAccessTicket", "POST", "/v1/projects/{project_id}/allocations/{allocation_id}/access-tickets",
@@ -158,14 +158,14 @@ class AccountTokens(AsyncResource):
     """The endpoints of `account_tokens`."""
 
     async def request_address_change(self, *, email: m.Email, password: Secret | str | None = None) -> None:
-        """Ask for another address: a token is mailed to it.
+        """Request a change of address: a token is mailed to the new address.
 
-        The old one stays until the token is confirmed. The answer is the same whether or not the new address has an account. Who has neither a password nor a second factor must have signed in lately.
+        The old address stays until the token is confirmed. The response is the same whether or not the new address has an account. Callers with neither a password nor a second factor must have signed in recently.
 
         Who may call: any signed-in person, about themselves.
 
         - `email`: The new address.
-        - `password`: The current password; needed by everybody who has one.
+        - `password`: The current password; required if the account has one.
         """
         call = Call(
             "RequestAddressChange", "POST", "/v1/me/address-changes",
@@ -175,13 +175,13 @@ class AccountTokens(AsyncResource):
         await self._client.send(call, None)
 
     async def confirm_address_change(self, *, token: Secret | str) -> m.User:
-        """Change the caller's address with the token that was mailed to the new one.
+        """Change the caller's address with the token mailed to the new one.
 
-        Every session ends, this one too, and the old address is notified.
+        All sessions end, including this one, and the old address is notified.
 
         Who may call: any signed-in person, about themselves.
 
-        - `token`: As it is in the mail.
+        - `token`: The token from the mail.
         """
         call = Call(
             "ConfirmAddressChange", "POST", "/v1/me/address-changes/confirm",
@@ -191,9 +191,9 @@ class AccountTokens(AsyncResource):
         return await self._client.send(call, m.User)
 
     async def request_password_reset(self, *, email: m.Email) -> None:
-        """Ask for a mail with a token that sets a new password.
+        """Request a mail with a token that sets a new password.
 
-        The answer is the same whether or not the address has an account.
+        The response is the same whether or not the address has an account.
 
         Who may call: anyone, because whoever forgot the password cannot sign in.
         """
@@ -205,11 +205,11 @@ class AccountTokens(AsyncResource):
         await self._client.send(call, None)
 
     async def confirm_password_reset(self, *, password: Secret | str, token: Secret | str) -> None:
-        """Set a new password with a token that was mailed. Every session ends.
+        """Set a new password with a mailed token. All sessions end.
 
         Who may call: anyone, because the mailed token in the body is the credential.
 
-        - `token`: As it is in the mail.
+        - `token`: The token from the mail.
         """
         call = Call(
             "ConfirmPasswordReset", "POST", "/v1/password-resets/confirm",
@@ -219,13 +219,13 @@ class AccountTokens(AsyncResource):
         await self._client.send(call, None)
 
     async def confirm_sign_up(self, *, name: m.PersonName, password: Secret | str, token: Secret | str) -> None:
-        """Create an account with the token that was mailed to its address.
+        """Create an account with the token mailed to its address.
 
-        The token comes by `SignUp`, or with an invitation, which is accepted after signing in. The account exists from then on, with the name and the password given here.
+        The token comes from `SignUp` or from an invitation, which is accepted after signing in. The account is created with this name and password.
 
         Who may call: anyone, because the mailed token in the body is the credential.
 
-        - `token`: As it is in the mail.
+        - `token`: The token from the mail.
         """
         call = Call(
             "ConfirmSignUp", "POST", "/v1/users/confirm",
@@ -239,7 +239,7 @@ class Agents(AsyncResource):
     """The endpoints of `agents`."""
 
     async def list(self) -> m.Agents:
-        """List the agents that nodes can be given, newest version first.
+        """List the available agent versions, newest first.
 
         Who may call: platform staff with the permission `platform.fleet:read`.
         """
@@ -249,13 +249,13 @@ class Agents(AsyncResource):
         return await self._client.send(call, m.Agents)
 
     async def update_node(self, node_id: m.NodeId, *, reason: m.Reason, version: m.AgentVersion | None = None, idempotency_key: str | None = None) -> m.Node:
-        """Replace the agent of a node by another version.
+        """Update the agent of a node to another version.
 
-        What runs on the node goes on. A new agent that does not report brings the old one back.
+        Running allocations continue. If the new agent does not report, the old one is restored.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `version`: The newest that is served when not said.
+        - `version`: Default: the newest available.
         """
         call = Call(
             "UpdateNode", "POST", "/v1/platform/nodes/{node_id}/update",
@@ -266,13 +266,13 @@ class Agents(AsyncResource):
         return await self._client.send(call, m.Node)
 
     async def update_pool(self, pool_id: m.PoolId, *, reason: m.Reason, version: m.AgentVersion | None = None, idempotency_key: str | None = None) -> m.PoolUpdate:
-        """Replace the agent on every node of a pool, a few nodes at a time.
+        """Update the agents of a pool, a few nodes at a time.
 
-        It stops by itself when one of them fails or is rolled back.
+        The update stops automatically when one of them fails or is rolled back.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `version`: The newest that is served when not said.
+        - `version`: Default: the newest available.
         """
         call = Call(
             "UpdatePool", "POST", "/v1/platform/pools/{pool_id}/update",
@@ -283,7 +283,7 @@ class Agents(AsyncResource):
         return await self._client.send(call, m.PoolUpdate)
 
     async def stop_pool_update(self, pool_id: m.PoolId, *, reason: m.Reason, idempotency_key: str | None = None) -> None:
-        """Call off the updates of a pool that have not begun.
+        """Cancel the updates of a pool that have not started.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -307,7 +307,7 @@ class Allocations(AsyncResource):
         - `page_size`: Items per page.
         - `node_id`: Only those on this node.
         - `organization_id`: Only those of this organization.
-        - `state`: Only allocations in this state; those that hold or want something when not said.
+        - `state`: Only allocations in this state. Default: all that have or request capacity.
         """
         call = Call(
             "ListAllAllocations", "GET", "/v1/platform/allocations",
@@ -316,9 +316,9 @@ class Allocations(AsyncResource):
         return AsyncPages(self._client, call, AsyncAllocation)
 
     def force_release(self, allocation_id: m.AllocationId, *, reason: m.Reason, idempotency_key: str | None = None) -> PendingAllocation:
-        """Take an allocation back, whatever its project wants.
+        """Force the release of an allocation.
 
-        One that failed to be cleaned too often, or whose host is lost, ends here, with its slots quarantined.
+        An allocation whose cleanup failed too often, or whose host is lost, ends with its slots quarantined.
 
         Who may call: platform staff with the permission `platform.allocations:write`.
         """
@@ -339,7 +339,7 @@ class Allocations(AsyncResource):
         - `page_size`: Items per page.
         - `name`: Only the one with this name.
         - `sku`: Only those of this SKU.
-        - `state`: Only allocations in this state; those that hold or want something when not said.
+        - `state`: Only allocations in this state. Default: all that have or request capacity.
         """
         call = Call(
             "ListAllocations", "GET", "/v1/projects/{project_id}/allocations",
@@ -349,21 +349,21 @@ class Allocations(AsyncResource):
         return AsyncPages(self._client, call, AsyncAllocation)
 
     def create(self, *, gpus: int, sku: m.Label, project: str | None = None, apart: m.Label | None = None, lease_minutes: int | None = None, name: m.Name | None = None, nodes: int | None = None, region: m.Label | None = None, same_fabric: bool | None = None, ssh_keys: Sequence[m.SshKeyId] | None = None, tags: Mapping[str, m.TagValue] | None = None, idempotency_key: str | None = None) -> PendingAllocation:
-        """Ask for GPUs.
+        """Request GPUs.
 
-        The answer is at once; the allocation is `active` when the hosts proved that the GPUs are there. What does not fit waits in a fair order.
+        The response is immediate. The allocation is `active` once its hosts have proved the GPUs. A request that does not fit waits in a fair queue.
 
         Who may call: members of the project's organization with the permission `allocations:write`.
 
         - `project`: By id or name; the client's own when not said.
-        - `apart`: Keeps away from nodes that serve other allocations of this project with the same word.
+        - `apart`: Anti-affinity: never shares a node with other allocations of this project that have the same word.
         - `gpus`: GPUs per node; one of the counts that the SKU allows.
-        - `lease_minutes`: Ends by itself after so many minutes.
-        - `nodes`: How many nodes, all or none.
-        - `region`: The region's name; any region when not said.
+        - `lease_minutes`: Released automatically after this many minutes.
+        - `nodes`: The number of nodes. All of them are placed together, or none.
+        - `region`: The region's name. Default: any region.
         - `same_fabric`: Only nodes that share one fast network.
         - `sku`: The SKU's name.
-        - `ssh_keys`: The caller's public keys to let in; all of the caller's when not said.
+        - `ssh_keys`: The caller's public keys to accept. Default: all of the caller's keys.
         - `tags`: By name; a name is a label.
         """
         call = Call(
@@ -390,7 +390,7 @@ class Allocations(AsyncResource):
     def release(self, allocation_id: m.AllocationId, *, project: str | None = None, idempotency_key: str | None = None) -> PendingAllocation:
         """Release an allocation.
 
-        Also accepted while its organization is suspended or closed.
+        Also works while the organization is suspended or closed.
 
         Who may call: members of the project's organization with the permission `allocations:write`.
 
@@ -404,14 +404,14 @@ class Allocations(AsyncResource):
         return PendingAllocation(self._client, call)
 
     def set_ssh_keys(self, allocation_id: m.AllocationId, *, ssh_keys: Sequence[m.SshKeyId], project: str | None = None) -> PendingAllocation:
-        """Choose anew which public keys an allocation lets in.
+        """Replace the public keys that an allocation accepts.
 
-        A stopped one lets them in when it is started.
+        A stopped allocation accepts them once it is started.
 
         Who may call: members of the project's organization with the permission `allocations:write`.
 
         - `project`: By id or name; the client's own when not said.
-        - `ssh_keys`: Some of the caller's own keys.
+        - `ssh_keys`: Keys of the caller.
         """
         call = Call(
             "SetAllocationSshKeys", "PUT", "/v1/projects/{project_id}/allocations/{allocation_id}/ssh-keys",
@@ -423,7 +423,7 @@ class Allocations(AsyncResource):
     def start(self, allocation_id: m.AllocationId, *, project: str | None = None, idempotency_key: str | None = None) -> PendingAllocation:
         """Start a stopped allocation again.
 
-        It is `active` when the hosts proved its GPUs anew. A start that fails ends `stopped` again, and says why.
+        The allocation is `active` once its hosts have proved the GPUs again. If the start fails, it is `stopped` again, with a reason.
 
         Who may call: members of the project's organization with the permission `allocations:write`.
 
@@ -437,9 +437,9 @@ class Allocations(AsyncResource):
         return PendingAllocation(self._client, call)
 
     def stop(self, allocation_id: m.AllocationId, *, project: str | None = None, idempotency_key: str | None = None) -> PendingAllocation:
-        """Stop what runs on an allocation.
+        """Stop an allocation.
 
-        Nobody can sign in and what ran is ended; files stay. Its GPUs stay held for it, for `allocations.stopped_hours` at most: to let others have them, release it. Also accepted while its organization is suspended.
+        Logins and processes end; files stay. The GPUs stay reserved for `allocations.stopped_hours` at most; release the allocation to free them. Also works while the organization is suspended.
 
         Who may call: members of the project's organization with the permission `allocations:write`.
 
@@ -453,7 +453,7 @@ class Allocations(AsyncResource):
         return PendingAllocation(self._client, call)
 
     async def explain(self, allocation_id: m.AllocationId, *, project: str | None = None) -> m.Explanation:
-        """Explain why an allocation is in the state that it is in, and what would change it.
+        """Explain why an allocation is in its state, and what would change it.
 
         Who may call: members of the project's organization with the permission `allocations:read`.
 
@@ -508,7 +508,7 @@ class Audit(AsyncResource):
     async def list_seals(self, *, after: int | None = None, page_size: int | None = None) -> m.Seals:
         """List the seals over the audit log, oldest first.
 
-        Keep the newest root elsewhere: a log cut off before it is then seen.
+        Store the newest root in another place: it reveals a log that was truncated before it.
 
         Who may call: platform staff with the permission `platform.audit:read`.
 
@@ -559,7 +559,7 @@ class BillingProfiles(AsyncResource):
 
         - `organization`: By id or name; the client's own when not said.
         - `address`: Lines of the postal address, the country last.
-        - `email`: Whom to ask about invoices.
+        - `email`: The contact for invoices.
         - `tax_id`: A tax or VAT number.
         """
         call = Call(
@@ -570,7 +570,7 @@ class BillingProfiles(AsyncResource):
         return await self._client.send(call, m.BillingProfile)
 
     async def get_seller_profile(self) -> m.BillingProfile:
-        """Show who sells: what is printed about the platform on every invoice.
+        """Show the seller: what is printed about the platform on every invoice.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
         """
@@ -580,15 +580,15 @@ class BillingProfiles(AsyncResource):
         return await self._client.send(call, m.BillingProfile)
 
     async def set_seller_profile(self, *, address: Sequence[m.PrintedLine], legal_name: m.PrintedLine, email: m.Email | None = None, tax: m.TaxSpec | None = None, tax_id: m.PrintedLine | None = None) -> m.BillingProfile:
-        """Set who sells, and how everybody is taxed who is not taxed otherwise.
+        """Set the seller, and the default tax.
 
         Invoices are issued once this is set.
 
         Who may call: platform staff with the permission `platform.ledger:write`.
 
         - `address`: Lines of the postal address, the country last.
-        - `email`: Whom to ask about invoices.
-        - `tax`: How it is taxed; as the seller's profile says when absent, and not at all without that.
+        - `email`: The contact for invoices.
+        - `tax`: The tax. Default: the seller's tax, or none.
         - `tax_id`: A tax or VAT number.
         """
         call = Call(
@@ -614,8 +614,8 @@ class BillingProfiles(AsyncResource):
         Who may call: platform staff with the permission `platform.ledger:write`.
 
         - `address`: Lines of the postal address, the country last.
-        - `email`: Whom to ask about invoices.
-        - `tax`: How it is taxed; as the seller's profile says when absent, and not at all without that.
+        - `email`: The contact for invoices.
+        - `tax`: The tax. Default: the seller's tax, or none.
         - `tax_id`: A tax or VAT number.
         """
         call = Call(
@@ -648,15 +648,15 @@ class Budgets(AsyncResource):
     async def create(self, *, amount_micros: int, currency: m.CurrencyCode, mode: m.BudgetModeChoice, period: m.BudgetPeriodChoice, project_id: m.ProjectId, organization: str | None = None, thresholds: Sequence[int] | None = None, idempotency_key: str | None = None) -> m.Budget:
         """Set a budget for a project.
 
-        Under a `hard` one an allocation is refused that may take the project above it before the period ends; `notify` only tells. What runs is not ended.
+        A `hard` budget refuses allocations that could push the project over it before the period ends; `notify` only notifies. Running allocations are not ended.
 
         Who may call: members of the organization with the permission `budgets:write`.
 
         - `organization`: By id or name; the client's own when not said.
         - `amount_micros`: Millionths of the currency.
         - `currency`: Only what is charged in this currency counts.
-        - `thresholds`: The percentages of the amount of which those who pay are told, in any
-        order; 50, 80 and 100 when not said.
+        - `thresholds`: The percentages of the amount at which owners, administrators and billing are notified, in any order.
+        Default: 50, 80 and 100.
         """
         call = Call(
             "CreateBudget", "POST", "/v1/organizations/{organization_id}/budgets",
@@ -667,7 +667,7 @@ class Budgets(AsyncResource):
         return await self._client.send(call, m.Budget)
 
     async def delete(self, budget_id: m.BudgetId, *, organization: str | None = None) -> m.Budget:
-        """Delete a budget; nothing is held to it any more.
+        """Delete a budget; it no longer applies.
 
         Who may call: members of the organization with the permission `budgets:write`.
 
@@ -680,7 +680,7 @@ class Budgets(AsyncResource):
         return await self._client.send(call, m.Budget)
 
     async def get(self, budget_id: m.BudgetId, *, organization: str | None = None) -> m.Budget:
-        """Read a budget, and where the project stands with it.
+        """Read a budget and the project's usage of it.
 
         Who may call: members of the organization with the permission `ledger:read`.
 
@@ -695,7 +695,7 @@ class Budgets(AsyncResource):
     async def change(self, budget_id: m.BudgetId, *, organization: str | None = None, amount_micros: int | None = None, mode: m.BudgetModeChoice | None = None, thresholds: Sequence[int] | None = None, idempotency_key: str | None = None) -> m.Budget:
         """Change the amount, the mode or the thresholds of a budget.
 
-        A threshold that is no longer reached is told of again when it is.
+        A threshold that is no longer reached notifies again the next time.
 
         Who may call: members of the organization with the permission `budgets:write`.
 
@@ -710,7 +710,7 @@ class Budgets(AsyncResource):
         return await self._client.send(call, m.Budget)
 
     async def explain(self, budget_id: m.BudgetId, *, organization: str | None = None) -> m.BudgetExplanation:
-        """Explain where a project stands with a budget, what is refused under it, and what to do.
+        """Explain a project's usage of a budget, what is refused because of it, and what to do.
 
         Who may call: members of the organization with the permission `ledger:read`.
 
@@ -727,7 +727,7 @@ class Capacity(AsyncResource):
     """The endpoints of `capacity`."""
 
     def list(self, *, page_size: int | None = None, region: m.Label | None = None, sku: m.Label | None = None) -> AsyncPages[m.CapacityLine]:
-        """Show how much of each SKU there is in each region.
+        """Show the capacity of each SKU in each region.
 
         Each line counts what its SKU sells: whole nodes for `baremetal`, GPUs or MIG slices otherwise.
 
@@ -763,7 +763,7 @@ class Corrections(AsyncResource):
         return AsyncPages(self._client, call, m.Correction)
 
     async def get(self, correction_id: m.CorrectionId) -> m.Correction:
-        """Show a correction and what it came to.
+        """Read a correction and its result.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
         """
@@ -774,9 +774,9 @@ class Corrections(AsyncResource):
         return await self._client.send(call, m.Correction)
 
     async def approve(self, correction_id: m.CorrectionId, *, idempotency_key: str | None = None) -> m.Correction:
-        """Agree to a correction that somebody else proposed: it is posted, or done.
+        """Approve a correction that somebody else proposed: it is posted or applied.
 
-        A person has to, and the permission for what it does is needed too. All of it is checked again.
+        Requires a person who also has the permission for what the correction does. Everything is checked again.
 
         Who may call: platform staff with the permission `platform.ledger:write`.
         """
@@ -788,7 +788,7 @@ class Corrections(AsyncResource):
         return await self._client.send(call, m.Correction)
 
     async def reject(self, correction_id: m.CorrectionId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Correction:
-        """Turn a correction down, or take back one's own.
+        """Reject a correction, or withdraw your own.
 
         Who may call: platform staff with the permission `platform.ledger:write`.
         """
@@ -801,9 +801,9 @@ class Corrections(AsyncResource):
         return await self._client.send(call, m.Correction)
 
     async def adjust_balance(self, organization_id: m.OrganizationId, *, amount_micros: int, currency: m.CurrencyCode, reason: m.Reason, idempotency_key: str | None = None) -> m.Correction:
-        """Correct what an organization has, up or down.
+        """Adjust an organization's balance, up or down.
 
-        Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+        If the policy `billing.four_eyes` requires it, a second person must approve it first.
 
         Who may call: platform staff with the permission `platform.ledger:write`.
 
@@ -820,7 +820,7 @@ class Corrections(AsyncResource):
     async def grant_credit(self, organization_id: m.OrganizationId, *, amount_micros: int, currency: m.CurrencyCode, reason: m.Reason, idempotency_key: str | None = None) -> m.Correction:
         """Give an organization promotional credit.
 
-        Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+        If the policy `billing.four_eyes` requires it, a second person must approve it first.
 
         Who may call: platform staff with the permission `platform.ledger:write`.
 
@@ -835,9 +835,9 @@ class Corrections(AsyncResource):
         return await self._client.send(call, m.Correction)
 
     async def reverse_journal(self, organization_id: m.OrganizationId, journal_id: m.JournalId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Correction:
-        """Take a journal back by its opposite. A journal is taken back once.
+        """Reverse a journal. A journal can be reversed once.
 
-        Where the policy `billing.four_eyes` asks for it, another person has to approve it first.
+        If the policy `billing.four_eyes` requires it, a second person must approve it first.
 
         Who may call: platform staff with the permission `platform.ledger:write`.
         """
@@ -880,7 +880,7 @@ class DeadLetters(AsyncResource):
         return await self._client.send(call, m.DeadLetter)
 
     async def discard(self, dead_letter_id: m.DeadLetterId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.DeadLetter:
-        """Give a dead letter up, with a reason.
+        """Discard a dead letter, with a reason.
 
         Who may call: platform staff with the permission `platform.dead_letters:write`.
         """
@@ -893,7 +893,7 @@ class DeadLetters(AsyncResource):
         return await self._client.send(call, m.DeadLetter)
 
     async def replay(self, dead_letter_id: m.DeadLetterId, *, idempotency_key: str | None = None) -> m.DeadLetter:
-        """Deliver a dead letter again.
+        """Replay a dead letter.
 
         Who may call: platform staff with the permission `platform.dead_letters:write`.
         """
@@ -924,13 +924,13 @@ class EnrollmentTokens(AsyncResource):
         return AsyncPages(self._client, call, m.EnrollmentToken)
 
     async def create(self, *, pool_id: m.PoolId, lifetime_minutes: int | None = None, idempotency_key: str | None = None) -> m.NewEnrollmentToken:
-        """Make a token that enrolls one host into a pool.
+        """Create a token that enrolls one host into a pool.
 
-        The secret is shown once, in this answer.
+        The secret is shown once, in this response.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `lifetime_minutes`: How long it can be used; the policy `nodes.enrollment_minutes` says when not given.
+        - `lifetime_minutes`: How long it can be used. Default: the policy `nodes.enrollment_minutes`.
         """
         call = Call(
             "CreateEnrollmentToken", "POST", "/v1/platform/enrollment-tokens",
@@ -942,7 +942,7 @@ class EnrollmentTokens(AsyncResource):
     async def revoke(self, enrollment_token_id: m.EnrollmentTokenId) -> None:
         """Revoke an enrollment token.
 
-        A host that used it may ask for its certificate again until the token expires, in case the answer was lost; not once it is revoked. The node that it made stays: retire that.
+        A host that used it can request its certificate again until the token expires, in case the response was lost, but not once the token is revoked. The node that it created stays; retire it separately.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -964,7 +964,7 @@ class Events(AsyncEventFollowing, AsyncResource):
         - `organization`: By id or name; the client's own when not said.
         - `page_size`: Items per page.
         - `resource`: Only events of this resource, by its id.
-        - `subject`: Only events whose subject starts so, as in `project.`.
+        - `subject`: Only events whose subject has this prefix, as in `project.`.
         """
         call = Call(
             "ListEvents", "GET", "/v1/organizations/{organization_id}/events",
@@ -976,14 +976,14 @@ class Events(AsyncEventFollowing, AsyncResource):
     def list_platform(self, *, page_size: int | None = None, organization_id: m.OrganizationId | None = None, resource: str | None = None, subject: str | None = None) -> AsyncPages[m.RecordedEvent]:
         """List the events of the whole platform.
 
-        Each event also asks for the permission to read what it tells of; the others are left out.
+        Only events about resources that the caller has permission to read are included.
 
         Who may call: platform staff with the permission `platform.events:read`.
 
         - `page_size`: Items per page.
         - `organization_id`: Only events of this organization.
         - `resource`: Only events of this resource, by its id.
-        - `subject`: Only events whose subject starts so, as in `node.`.
+        - `subject`: Only events whose subject has this prefix, as in `node.`.
         """
         call = Call(
             "ListPlatformEvents", "GET", "/v1/platform/events",
@@ -1002,7 +1002,7 @@ class Gateways(AsyncResource):
 
         - `page_size`: Items per page.
         - `region_id`: Only gateways of this region.
-        - `status`: Only gateways in this condition; all but removed ones when not said.
+        - `status`: Only gateways in this condition. Default: all except removed ones.
         """
         call = Call(
             "ListGateways", "GET", "/v1/platform/gateways",
@@ -1013,14 +1013,14 @@ class Gateways(AsyncResource):
     async def create(self, *, agent_url: m.GatewayAgentUrl, app_domain: m.Domain, name: m.Label, public_url: m.GatewayPublicUrl, region_id: m.RegionId, ssh_address: m.HostAndPort | None = None, idempotency_key: str | None = None) -> m.NewGateway:
         """Add a gateway to a region.
 
-        The secret lets one process become this gateway. It is shown once, in this answer.
+        The secret lets one process become this gateway. It is shown once, in this response.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `agent_url`: Where hosts reach it.
-        - `app_domain`: Below which every app has a name of its own; no other site may be there.
-        - `public_url`: Where people's programs reach it; several gateways may share one.
-        - `ssh_address`: Where SSH clients reach it, if it serves them.
+        - `agent_url`: The address for hosts.
+        - `app_domain`: The domain of apps, each with its own host name; must not serve any other site.
+        - `public_url`: The public URL; several gateways can share one.
+        - `ssh_address`: The address for SSH clients, if it serves them.
         """
         call = Call(
             "CreateGateway", "POST", "/v1/platform/gateways",
@@ -1030,9 +1030,9 @@ class Gateways(AsyncResource):
         return await self._client.send(call, m.NewGateway)
 
     async def remove(self, gateway_id: m.GatewayId) -> None:
-        """Remove a gateway: its certificate stops working, and hosts leave it.
+        """Remove a gateway: its certificate is revoked, and hosts disconnect.
 
-        Shells that went through it wait for their people at other gateways.
+        Its shells wait for their owners at other gateways.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -1058,9 +1058,9 @@ class Invitations(AsyncResource):
     """The endpoints of `invitations`."""
 
     async def accept(self, *, token: Secret | str, idempotency_key: str | None = None) -> m.Organization:
-        """Accept an invitation that was made for the caller's email address.
+        """Accept an invitation for the caller's email address.
 
-        The address must be proven. Takes the inviter's token and the mailed one. An invitation ends when its maker may no longer give the role.
+        The address must be verified. Accepts the inviter's token and the mailed one. An invitation ends when its creator may no longer grant the role.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -1090,7 +1090,7 @@ class Invitations(AsyncResource):
     async def create(self, *, email: m.Email, role: m.RoleChoice, organization: str | None = None, idempotency_key: str | None = None) -> m.NewInvitation:
         """Invite somebody by email address.
 
-        Somebody without an account gets a mail with a token that creates one and lets them join. The token in this answer, shown once, lets an account that exists already join; it creates none.
+        A person without an account gets a mail with a token that creates one and lets them join. The token in this response is shown once and lets an existing account join; it does not create one.
 
         Who may call: members of the organization with the permission `members:write`.
 
@@ -1105,7 +1105,7 @@ class Invitations(AsyncResource):
         return await self._client.send(call, m.NewInvitation)
 
     async def revoke(self, invitation_id: m.InvitationId, *, organization: str | None = None) -> m.Invitation:
-        """Take an invitation back.
+        """Revoke an invitation.
 
         Who may call: members of the organization with the permission `members:write`.
 
@@ -1249,12 +1249,12 @@ class Keys(AsyncResource):
     async def create_personal(self, *, name: m.Name, scopes: Sequence[m.PermissionChoice], expires_at: datetime | str | None = None, idempotency_key: str | None = None) -> m.NewKey:
         """Create a key that acts as the caller, limited to the scopes given.
 
-        The secret is shown once, in this answer.
+        The secret is shown once, in this response.
 
         Who may call: any signed-in person, about themselves.
 
-        - `expires_at`: When it stops working; policy sets the longest time allowed.
-        - `scopes`: What the key may do, at most; the owner's role still limits it.
+        - `expires_at`: When it expires; policy limits the maximum.
+        - `scopes`: The key's maximum permissions; the owner's role still limits it.
         """
         call = Call(
             "CreatePersonalKey", "POST", "/v1/me/keys",
@@ -1279,7 +1279,7 @@ class Ledger(AsyncResource):
     """The endpoints of `ledger`."""
 
     async def get_balance(self, *, organization: str | None = None) -> m.Balances:
-        """Show what the organization has, in each of its currencies.
+        """Show the organization's balance in each of its currencies.
 
         Who may call: members of the organization with the permission `ledger:read`.
 
@@ -1292,15 +1292,15 @@ class Ledger(AsyncResource):
         return await self._client.send(call, m.Balances)
 
     def list_journals(self, *, organization: str | None = None, kind: m.Label | None = None, page_size: int | None = None, since: datetime | str | None = None, until: datetime | str | None = None) -> AsyncPages[m.Journal]:
-        """List the organization's journals with what each did to its wallets: its statement.
+        """List the organization's journals and their effect on its wallets: its statement.
 
         Who may call: members of the organization with the permission `ledger:read`.
 
         - `organization`: By id or name; the client's own when not said.
         - `kind`: Only journals of this kind, as in `usage` or `credit`.
         - `page_size`: Items per page.
-        - `since`: Only journals from this moment on.
-        - `until`: Only journals before this moment.
+        - `since`: Only journals at or after this time.
+        - `until`: Only journals before this time.
         """
         call = Call(
             "ListJournals", "GET", "/v1/organizations/{organization_id}/journals",
@@ -1310,14 +1310,14 @@ class Ledger(AsyncResource):
         return AsyncPages(self._client, call, m.Journal)
 
     async def prove_books(self, *, organization: str | None = None, after: m.ProofPlace | None = None, month: m.Month | None = None) -> m.Proof:
-        """Prove a part of the organization's books from its usage and the prices.
+        """Prove a part of the organization's ledger from its usage and the prices.
 
-        Ask again with `next_after` until there is none, or a difference was found.
+        Repeat with `next_after` until there is none, or a difference was found.
 
         Who may call: members of the organization with the permission `ledger:read`.
 
         - `organization`: By id or name; the client's own when not said.
-        - `after`: Goes on after this place.
+        - `after`: Continues after this position.
         - `month`: Only journals of this month.
         """
         call = Call(
@@ -1328,7 +1328,7 @@ class Ledger(AsyncResource):
         return await self._client.send(call, m.Proof)
 
     async def get_any_balance(self, organization_id: m.OrganizationId) -> m.Balances:
-        """Show what any organization has, in each of its currencies.
+        """Show the balance of any organization in each of its currencies.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
         """
@@ -1345,8 +1345,8 @@ class Ledger(AsyncResource):
 
         - `kind`: Only journals of this kind, as in `usage` or `credit`.
         - `page_size`: Items per page.
-        - `since`: Only journals from this moment on.
-        - `until`: Only journals before this moment.
+        - `since`: Only journals at or after this time.
+        - `until`: Only journals before this time.
         """
         call = Call(
             "ListAnyJournals", "GET", "/v1/platform/organizations/{organization_id}/journals",
@@ -1356,15 +1356,15 @@ class Ledger(AsyncResource):
         return AsyncPages(self._client, call, m.Journal)
 
     async def prove(self, *, after: m.ProofPlace | None = None, month: m.Month | None = None, organization_id: m.OrganizationId | None = None) -> m.Proof:
-        """Prove a part of everybody's books, one organization after the other.
+        """Prove a part of all ledgers, one organization after the other.
 
-        Ask again with `next_after` until there is none, or a difference was found.
+        Repeat with `next_after` until there is none, or a difference was found.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
 
-        - `after`: Goes on after this place.
+        - `after`: Continues after this position.
         - `month`: Only journals of this month.
-        - `organization_id`: Only this organization's books.
+        - `organization_id`: Only this organization's ledger.
         """
         call = Call(
             "ProveLedger", "GET", "/v1/platform/proof",
@@ -1383,7 +1383,7 @@ class Machines(AsyncResource):
 
         - `page_size`: Items per page.
         - `provider_id`: Only machines of this provider.
-        - `state`: Only machines in this state; all but retired ones when not said.
+        - `state`: Only machines in this state. Default: all except retired ones.
         """
         call = Call(
             "ListMachines", "GET", "/v1/platform/machines",
@@ -1403,7 +1403,7 @@ class Machines(AsyncResource):
         return await self._client.send(call, m.Machine)
 
     async def abandon(self, machine_id: m.MachineId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Machine:
-        """Forget a failed machine without asking MAAS anything, such as one that burned down.
+        """Remove a failed machine here without contacting MAAS, for example when the hardware is gone.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -1416,13 +1416,13 @@ class Machines(AsyncResource):
         return await self._client.send(call, m.Machine)
 
     async def power(self, machine_id: m.MachineId, *, action: m.MachinePowerActionChoice, force: bool | None = None, reason: m.Reason | None = None, idempotency_key: str | None = None) -> m.Machine:
-        """Switch a machine on or off, or ask its own controller how it stands.
+        """Turn a machine on or off, or query its power controller.
 
-        The answer is at once; `power_wanted` is gone when MAAS did it or refused. Switching off is refused while somebody is on the machine's node, unless it is forced.
+        The response is immediate; `power_wanted` is cleared once MAAS has done it or refused. Turning a machine off is refused while its node is in use, unless it is forced.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `force`: Switch off although somebody is on its node, or may come.
+        - `force`: Turn it off even if its node is in use or accepts allocations.
         """
         call = Call(
             "PowerMachine", "POST", "/v1/platform/machines/{machine_id}/power",
@@ -1433,7 +1433,7 @@ class Machines(AsyncResource):
         return await self._client.send(call, m.Machine)
 
     async def retire(self, machine_id: m.MachineId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Machine:
-        """Erase a machine and give it back to MAAS for good.
+        """Erase a machine and return it to MAAS permanently.
 
         Its node must be empty.
 
@@ -1448,9 +1448,9 @@ class Machines(AsyncResource):
         return await self._client.send(call, m.Machine)
 
     async def retry(self, machine_id: m.MachineId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Machine:
-        """Try a failed machine again from the start, or take a retired one back.
+        """Retry a failed machine from the start, or bring a retired one back.
 
-        What is held of it in MAAS is erased and given back before.
+        If it is allocated in MAAS, it is erased and released first.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -1467,7 +1467,7 @@ class Mails(AsyncResource):
     """The endpoints of `mails`."""
 
     def list(self, *, page_size: int | None = None, state: m.MailStateChoice | None = None, user_id: m.UserId | None = None) -> AsyncPages[m.Mail]:
-        """List the mails of the platform, without their addresses and texts.
+        """List the mails of the platform, without addresses and contents.
 
         Who may call: platform staff with the permission `platform.users:read`.
 
@@ -1486,7 +1486,7 @@ class MaintenanceWindows(AsyncResource):
     """The endpoints of `maintenance_windows`."""
 
     def list_announced_windows(self, *, organization: str | None = None, page_size: int | None = None, state: m.MaintenanceWindowStateChoice | None = None) -> AsyncPages[m.AnnouncedWindow]:
-        """List the maintenance windows that projects of the organization were told of.
+        """List the maintenance windows that affect projects of the organization.
 
         Who may call: members of the organization with the permission `allocations:read`.
 
@@ -1516,14 +1516,14 @@ class MaintenanceWindows(AsyncResource):
         return AsyncPages(self._client, call, m.MaintenanceWindow)
 
     async def create(self, *, ends_at: datetime | str, reason: m.Reason, starts_at: datetime | str, node_id: m.NodeId | None = None, pool_id: m.PoolId | None = None, idempotency_key: str | None = None) -> m.MaintenanceWindow:
-        """Plan a time in which a node, or every node of a pool, is out of service.
+        """Plan a period in which a node, or every node of a pool, is out of service.
 
-        Projects that have something there are told. At the start what still runs is released.
+        Projects with allocations there are notified. Allocations that still run at the start are released.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
         - `node_id`: Either a node or a pool.
-        - `reason`: Told to the projects that it affects.
+        - `reason`: Sent to the affected projects.
         """
         call = Call(
             "CreateMaintenanceWindow", "POST", "/v1/platform/maintenance-windows",
@@ -1533,7 +1533,7 @@ class MaintenanceWindows(AsyncResource):
         return await self._client.send(call, m.MaintenanceWindow)
 
     async def cancel(self, maintenance_window_id: m.MaintenanceWindowId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.MaintenanceWindow:
-        """Call a maintenance window off; nodes that it emptied go back into service.
+        """Cancel a maintenance window; nodes that it drained return to service.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -1550,7 +1550,7 @@ class Members(AsyncResource):
     """The endpoints of `members`."""
 
     async def leave_organization(self, *, organization: str | None = None) -> None:
-        """Leave an organization. Nobody's leave is needed; the last owner stays.
+        """Leave an organization. No approval is needed; the last owner cannot leave.
 
         Who may call: any signed-in person, about themselves.
 
@@ -1580,7 +1580,7 @@ class Members(AsyncResource):
         return AsyncPages(self._client, call, m.Member)
 
     async def remove(self, user_id: m.UserId, *, organization: str | None = None) -> None:
-        """Remove a member; what they can do in the organization ends within a second.
+        """Remove a member; their access to the organization ends within a second.
 
         Who may call: members of the organization with the permission `members:write`.
 
@@ -1593,7 +1593,7 @@ class Members(AsyncResource):
         await self._client.send(call, None)
 
     async def change(self, user_id: m.UserId, *, role: m.RoleChoice, organization: str | None = None) -> m.Member:
-        """Give a member another role.
+        """Change a member's role.
 
         Who may call: members of the organization with the permission `members:write`.
 
@@ -1621,7 +1621,7 @@ class Mfa(AsyncResource):
         return await self._client.send(call, m.Mfa)
 
     async def start_step_up(self) -> m.MfaChallenge:
-        """Ask for a challenge that confirms the second factor in this session.
+        """Request a challenge that confirms the second factor in this session.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -1647,7 +1647,7 @@ class Mfa(AsyncResource):
     async def start_passkey(self) -> m.PasskeyStarted:
         """Start adding a passkey.
 
-        A browser creates it from `options`; `ConfirmPasskey` takes what it made.
+        A browser creates it from `options`; send the result to `ConfirmPasskey`.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -1658,13 +1658,13 @@ class Mfa(AsyncResource):
         return await self._client.send(call, m.PasskeyStarted)
 
     async def confirm_passkey(self, *, attestation_object: m.BinaryText, challenge: Secret | str, client_data_json: m.BinaryText, name: m.Name) -> m.NewFactor:
-        """Add the passkey that a browser made.
+        """Add the passkey that a browser created.
 
-        The first factor of an account comes with recovery codes, shown once, in this answer.
+        The first factor of an account comes with recovery codes, shown once, in this response.
 
         Who may call: any signed-in person, about themselves.
 
-        - `name`: What the person calls the passkey.
+        - `name`: The person's name for the passkey.
         """
         call = Call(
             "ConfirmPasskey", "POST", "/v1/me/mfa/passkeys/confirm",
@@ -1676,7 +1676,7 @@ class Mfa(AsyncResource):
     async def replace_recovery_codes(self) -> m.RecoveryCodes:
         """Replace the caller's recovery codes; the old ones stop working.
 
-        They are shown once, in this answer.
+        They are shown once, in this response.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -1689,7 +1689,7 @@ class Mfa(AsyncResource):
     async def start_totp(self) -> m.TotpStarted:
         """Start adding an authenticator app (TOTP).
 
-        The secret is shown once, in this answer. Nothing is enrolled until `ConfirmTotp` shows a code that the app made from it.
+        The secret is shown once, in this response. Nothing is enrolled until `ConfirmTotp` receives a code from the app.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -1702,12 +1702,12 @@ class Mfa(AsyncResource):
     async def confirm_totp(self, *, challenge: Secret | str, code: Secret | str, name: m.Name) -> m.NewFactor:
         """Add the authenticator app, with a code that it shows.
 
-        The first factor of an account comes with recovery codes, shown once, in this answer.
+        The first factor of an account comes with recovery codes, shown once, in this response.
 
         Who may call: any signed-in person, about themselves.
 
         - `code`: The six digits that the authenticator app shows now.
-        - `name`: What the person calls the device.
+        - `name`: The person's name for the device.
         """
         call = Call(
             "ConfirmTotp", "POST", "/v1/me/mfa/totp/confirm",
@@ -1719,7 +1719,7 @@ class Mfa(AsyncResource):
     async def finish_step_up(self, *, challenge: Secret | str, code: Secret | str | None = None, passkey: m.PasskeyAssertion | None = None, recovery_code: Secret | str | None = None) -> m.MfaVerified:
         """Confirm the second factor in this session (step-up).
 
-        What asks for a recent second factor then works for a while.
+        Operations that require a recent second factor then work for a while.
 
         Who may call: any signed-in person, about themselves.
 
@@ -1736,7 +1736,7 @@ class Mfa(AsyncResource):
     async def finish(self, *, challenge: Secret | str, code: Secret | str | None = None, passkey: m.PasskeyAssertion | None = None, recovery_code: Secret | str | None = None) -> m.TokenSet:
         """Finish signing in with a second factor.
 
-        Answers the challenge of an `mfa_required` problem. There is no session before.
+        Answers the challenge of an `mfa_required` problem. No session exists before.
 
         Who may call: anyone, because the challenge in the body proves the first factor.
 
@@ -1755,13 +1755,13 @@ class Nodes(AsyncResource):
     """The endpoints of `nodes`."""
 
     async def list_changes(self, *, after: m.ChangeMark | None = None) -> m.NodeChanges:
-        """Read the nodes that changed since a mark, to keep a picture of the fleet up to date.
+        """Read the nodes that changed since a cursor.
 
-        Ask without a mark for one, list the nodes, and from then on ask for what changed.
+        Call it without a cursor to get one, list the nodes, then call it with the cursor to get changes.
 
         Who may call: platform staff with the permission `platform.fleet:read`.
 
-        - `after`: The mark of the answer before; without one nothing but a mark is answered.
+        - `after`: The cursor from the previous response. Without one, the response contains only a cursor.
         """
         call = Call(
             "ListNodeChanges", "GET", "/v1/platform/node-changes",
@@ -1779,7 +1779,7 @@ class Nodes(AsyncResource):
         - `name`: Only the node with this name.
         - `pool_id`: Only nodes of this pool.
         - `region_id`: Only nodes of this region.
-        - `state`: Only nodes in this state; all but retired ones when not said.
+        - `state`: Only nodes in this state. Default: all except retired ones.
         """
         call = Call(
             "ListNodes", "GET", "/v1/platform/nodes",
@@ -1799,7 +1799,7 @@ class Nodes(AsyncResource):
         return await self._client.send(call, m.NodeDetail)
 
     async def attest(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
-        """Attest that a node was wiped or installed anew; it may serve any organization again.
+        """Attest that a node was sanitized or reinstalled; it can serve any organization again.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -1812,7 +1812,7 @@ class Nodes(AsyncResource):
         return await self._client.send(call, m.Node)
 
     async def cordon(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
-        """Place nothing new on a node; what runs there goes on.
+        """Cordon a node: place nothing new on it. Running allocations continue.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -1825,13 +1825,13 @@ class Nodes(AsyncResource):
         return await self._client.send(call, m.Node)
 
     async def drain(self, node_id: m.NodeId, *, deadline_seconds: int, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
-        """Empty a node: what still runs at the deadline is released.
+        """Drain a node: allocations that still run at the deadline are released.
 
         The node is `draining` until it is empty, then in `maintenance`.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `deadline_seconds`: After so many seconds what still runs is released.
+        - `deadline_seconds`: Seconds until allocations that still run are released.
         """
         call = Call(
             "DrainNode", "POST", "/v1/platform/nodes/{node_id}/drain",
@@ -1842,7 +1842,7 @@ class Nodes(AsyncResource):
         return await self._client.send(call, m.Node)
 
     async def restore(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
-        """Put a node that is in maintenance, or failed, back into service.
+        """Return a node in maintenance, or a failed node, to service.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -1855,13 +1855,13 @@ class Nodes(AsyncResource):
         return await self._client.send(call, m.Node)
 
     async def retire(self, node_id: m.NodeId, *, reason: m.Reason, lost: bool | None = None, idempotency_key: str | None = None) -> m.Node:
-        """Take an empty node out of the fleet for good and revoke its certificate.
+        """Remove an empty node from the fleet permanently and revoke its certificate.
 
-        One that is `lost` need not be empty: what was on it ends as of the moment the node was last heard, and its slots stay quarantined.
+        A `lost` node does not have to be empty: its allocations end as of its last heartbeat, and its slots stay quarantined.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `lost`: The host will not come back: what is on the node ends at once.
+        - `lost`: The host will not come back: allocations on the node end immediately.
         """
         call = Call(
             "RetireNode", "POST", "/v1/platform/nodes/{node_id}/retire",
@@ -1872,7 +1872,7 @@ class Nodes(AsyncResource):
         return await self._client.send(call, m.Node)
 
     async def attest_slot(self, node_id: m.NodeId, slot_id: m.SlotId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Slot:
-        """Attest that a dirty or quarantined slot was cleaned; it goes back on offer.
+        """Attest that a dirty or quarantined slot was cleaned; it can be assigned again.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -1885,7 +1885,7 @@ class Nodes(AsyncResource):
         return await self._client.send(call, m.Slot)
 
     async def uncordon(self, node_id: m.NodeId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Node:
-        """Let a cordoned node take new work again.
+        """Uncordon a node: allow new placements again.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -1912,7 +1912,7 @@ class Notifications(AsyncResource):
         return await self._client.send(call, m.MailAddress)
 
     async def get_preferences(self) -> m.NotificationPreferences:
-        """Say what the caller is told of, and where.
+        """Show the caller's notification preferences.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -1922,14 +1922,14 @@ class Notifications(AsyncResource):
         return await self._client.send(call, m.NotificationPreferences)
 
     async def set_preference(self, notification_kind: m.NotificationKindChoice, *, email: bool | None = None, in_app: bool | None = None) -> m.NotificationPreference:
-        """Switch a kind of notification on or off for the caller.
+        """Turn a kind of notification on or off for the caller.
 
-        Kinds that are mandatory cannot be switched off.
+        Mandatory kinds cannot be turned off.
 
         Who may call: any signed-in person, about themselves.
 
-        - `email`: Whether it is sent by mail; absent leaves it as it is.
-        - `in_app`: Whether it is shown in the console; absent leaves it as it is.
+        - `email`: Whether it is sent by mail; absent leaves it unchanged.
+        - `in_app`: Whether it is shown in the console; absent leaves it unchanged.
         """
         call = Call(
             "SetNotificationPreference", "PUT", "/v1/me/notification-preferences/{notification_kind}",
@@ -1946,7 +1946,7 @@ class Notifications(AsyncResource):
         - `is_read`: Only those that are read, or only those that are not.
         - `kind`: Only notifications of this kind.
         - `page_size`: Items per page.
-        - `organization_id`: Only what is about this organization.
+        - `organization_id`: Only notifications about this organization.
         """
         call = Call(
             "ListNotifications", "GET", "/v1/me/notifications",
@@ -1959,7 +1959,7 @@ class Notifications(AsyncResource):
 
         Who may call: any signed-in person, about themselves.
 
-        - `up_to`: The newest one that was seen; what came after it stays unread. Absent for all.
+        - `up_to`: The newest one that was seen; later ones stay unread. Absent for all.
         """
         call = Call(
             "ReadNotifications", "PUT", "/v1/me/notifications/read",
@@ -1968,7 +1968,7 @@ class Notifications(AsyncResource):
         return await self._client.send(call, m.UnreadNotifications)
 
     async def count_unread(self) -> m.UnreadNotifications:
-        """Say how many of the caller's notifications are unread.
+        """Count the caller's unread notifications.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -1999,7 +1999,7 @@ class Organizations(AsyncResource):
 
         - `page_size`: Items per page.
         - `name`: Only organizations with this name.
-        - `state`: Only organizations in this state; all but closed ones when not said.
+        - `state`: Only organizations in this state. Default: all except closed ones.
         """
         call = Call(
             "ListOrganizations", "GET", "/v1/organizations",
@@ -2020,7 +2020,7 @@ class Organizations(AsyncResource):
         return await self._client.send(call, m.Organization)
 
     async def close(self, organization_id: m.OrganizationId) -> m.Organization:
-        """Close an organization for good; its projects are deleted, and what is in them ends.
+        """Close an organization permanently; its projects and everything in them are deleted.
 
         Who may call: members of the organization with the permission `organization:close`.
         """
@@ -2042,7 +2042,7 @@ class Organizations(AsyncResource):
         return await self._client.send(call, m.Organization)
 
     async def rename(self, organization_id: m.OrganizationId, *, name: m.Name, idempotency_key: str | None = None) -> m.Organization:
-        """Give an organization another name.
+        """Rename an organization.
 
         Who may call: members of the organization with the permission `organization:write`.
         """
@@ -2055,7 +2055,7 @@ class Organizations(AsyncResource):
         return await self._client.send(call, m.Organization)
 
     async def preview_closing(self, organization_id: m.OrganizationId) -> m.EndingPreview:
-        """Say what closing an organization would end.
+        """Preview what closing an organization would end.
 
         Who may call: members of the organization with the permission `organization:read`.
         """
@@ -2072,7 +2072,7 @@ class Organizations(AsyncResource):
 
         - `page_size`: Items per page.
         - `name`: Only organizations with this name.
-        - `state`: Only organizations in this state; all but closed ones when not said.
+        - `state`: Only organizations in this state. Default: all except closed ones.
         """
         call = Call(
             "ListAllOrganizations", "GET", "/v1/platform/organizations",
@@ -2094,9 +2094,9 @@ class Organizations(AsyncResource):
         return await self._client.send(call, m.Organization)
 
     async def suspend(self, organization_id: m.OrganizationId, *, reason: m.Reason, idempotency_key: str | None = None) -> m.Organization:
-        """Suspend an organization, so that what it runs is stopped.
+        """Suspend an organization and stop its allocations.
 
-        Nothing is placed or started for it; members can read, stop and release.
+        Nothing is placed or started for it. Members can read, stop and release.
 
         Who may call: platform staff with the permission `platform.organizations:write`.
         """
@@ -2131,7 +2131,7 @@ class Payments(AsyncResource):
     async def create(self, *, amount_micros: int, currency: m.CurrencyCode, organization: str | None = None, idempotency_key: str | None = None) -> m.Payment:
         """Start a payment into the organization's wallet.
 
-        The provider's page for it is in `checkout_url` once the payment is `pending`. The wallet has the money once it is `succeeded`.
+        Once the payment is `pending`, `checkout_url` is the provider's payment page. The money is in the wallet once it is `succeeded`.
 
         Who may call: members of the organization with the permission `payments:write`.
 
@@ -2160,12 +2160,12 @@ class Payments(AsyncResource):
         return await self._client.send(call, m.Payment)
 
     def list_drift(self, *, page_size: int | None = None, resolved: bool | None = None) -> AsyncPages[m.PaymentDrift]:
-        """List where the provider and the ledger differ, newest first.
+        """List differences between the provider and the ledger, newest first.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
 
         - `page_size`: Items per page.
-        - `resolved`: Also what was found to be resolved.
+        - `resolved`: Include resolved differences.
         """
         call = Call(
             "ListPaymentDrift", "GET", "/v1/platform/payment-drift",
@@ -2174,12 +2174,12 @@ class Payments(AsyncResource):
         return AsyncPages(self._client, call, m.PaymentDrift)
 
     def list_events(self, *, page_size: int | None = None, outcome: m.PaymentEventOutcomeChoice | None = None) -> AsyncPages[m.PaymentEvent]:
-        """List what the provider told us, newest first.
+        """List the provider's events, newest first.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
 
         - `page_size`: Items per page.
-        - `outcome`: Only events that came to this.
+        - `outcome`: Only events with this outcome.
         """
         call = Call(
             "ListPaymentEvents", "GET", "/v1/platform/payment-events",
@@ -2188,7 +2188,7 @@ class Payments(AsyncResource):
         return AsyncPages(self._client, call, m.PaymentEvent)
 
     def list_all(self, *, page_size: int | None = None, organization_id: m.OrganizationId | None = None, state: m.PaymentStateChoice | None = None) -> AsyncPages[m.Payment]:
-        """List everybody's payments, newest first.
+        """List all payments, newest first.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
 
@@ -2207,13 +2207,13 @@ class Policies(AsyncResource):
     """The endpoints of `policies`."""
 
     def list_organization(self, *, organization: str | None = None, page_size: int | None = None, set_here: bool | None = None) -> AsyncPages[m.Policy]:
-        """List every policy as it applies to an organization.
+        """List all policies with their values for an organization.
 
         Who may call: members of the organization with the permission `policies:read`.
 
         - `organization`: By id or name; the client's own when not said.
         - `page_size`: Items per page.
-        - `set_here`: Only policies that are set at this very level.
+        - `set_here`: Only policies that are set at exactly this level.
         """
         call = Call(
             "ListOrganizationPolicies", "GET", "/v1/organizations/{organization_id}/policies",
@@ -2236,7 +2236,7 @@ class Policies(AsyncResource):
         return await self._client.send(call, m.Policy)
 
     async def get_organization(self, key: str, *, organization: str | None = None) -> m.Policy:
-        """Explain one policy: the value that applies to an organization, and where it comes from.
+        """Explain one policy: its value for an organization, and where it is set.
 
         Who may call: members of the organization with the permission `policies:read`.
 
@@ -2263,12 +2263,12 @@ class Policies(AsyncResource):
         return await self._client.send(call, m.Policy)
 
     def list_platform(self, *, page_size: int | None = None, set_here: bool | None = None) -> AsyncPages[m.Policy]:
-        """List every policy as it applies to the whole platform.
+        """List all policies with their values for the platform.
 
         Who may call: platform staff with the permission `platform.policies:read`.
 
         - `page_size`: Items per page.
-        - `set_here`: Only policies that are set at this very level.
+        - `set_here`: Only policies that are set at exactly this level.
         """
         call = Call(
             "ListPlatformPolicies", "GET", "/v1/platform/policies",
@@ -2279,7 +2279,7 @@ class Policies(AsyncResource):
     async def unset_platform(self, key: str) -> m.Policy:
         """Unset a policy for the whole platform, so that the level above applies.
 
-        Switching `billing.four_eyes` off is proposed and answered with `approval_required`: another person has to approve the correction that is named.
+        Turning off `billing.four_eyes` only creates a proposal and answers `approval_required`: a second person must approve the named correction.
 
         Who may call: platform staff with the permission `platform.policies:write`.
         """
@@ -2290,7 +2290,7 @@ class Policies(AsyncResource):
         return await self._client.send(call, m.Policy)
 
     async def get_platform(self, key: str) -> m.Policy:
-        """Explain one policy: the value that applies to the whole platform, and where it comes from.
+        """Explain one policy: its value for the platform, and where it is set.
 
         Who may call: platform staff with the permission `platform.policies:read`.
         """
@@ -2303,7 +2303,7 @@ class Policies(AsyncResource):
     async def set_platform(self, key: str, *, value: str) -> m.Policy:
         """Set a policy for the whole platform.
 
-        Switching `billing.four_eyes` off is proposed and answered with `approval_required`: another person has to approve the correction that is named.
+        Turning off `billing.four_eyes` only creates a proposal and answers `approval_required`: a second person must approve the named correction.
 
         Who may call: platform staff with the permission `platform.policies:write`.
         """
@@ -2315,13 +2315,13 @@ class Policies(AsyncResource):
         return await self._client.send(call, m.Policy)
 
     def list_project(self, *, project: str | None = None, page_size: int | None = None, set_here: bool | None = None) -> AsyncPages[m.Policy]:
-        """List every policy as it applies to a project.
+        """List all policies with their values for a project.
 
         Who may call: members of the project's organization with the permission `policies:read`.
 
         - `project`: By id or name; the client's own when not said.
         - `page_size`: Items per page.
-        - `set_here`: Only policies that are set at this very level.
+        - `set_here`: Only policies that are set at exactly this level.
         """
         call = Call(
             "ListProjectPolicies", "GET", "/v1/projects/{project_id}/policies",
@@ -2344,7 +2344,7 @@ class Policies(AsyncResource):
         return await self._client.send(call, m.Policy)
 
     async def get_project(self, key: str, *, project: str | None = None) -> m.Policy:
-        """Explain one policy: the value that applies to a project, and where it comes from.
+        """Explain one policy: its value for a project, and where it is set.
 
         Who may call: members of the project's organization with the permission `policies:read`.
 
@@ -2394,8 +2394,8 @@ class Pools(AsyncResource):
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `isolates_vms`: Whether workloads run in virtual machines here, so that one node may
-        serve several organizations at once.
+        - `isolates_vms`: Whether workloads run in virtual machines here, so that one node can serve several organizations at
+        the same time.
         """
         call = Call(
             "CreatePool", "POST", "/v1/platform/pools",
@@ -2405,7 +2405,7 @@ class Pools(AsyncResource):
         return await self._client.send(call, m.Pool)
 
     async def change(self, pool_id: m.PoolId, *, isolation: m.IsolationChoice, idempotency_key: str | None = None) -> m.Pool:
-        """Change how the nodes of a pool are cleaned between tenants.
+        """Change how the nodes of a pool are sanitized between tenants.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -2422,14 +2422,14 @@ class Prices(AsyncResource):
     """The endpoints of `prices`."""
 
     async def set(self, sku_id: m.SkuId, *, currency: m.CurrencyCode, price_micros_per_gpu_hour: int, effective_at: datetime | str | None = None, idempotency_key: str | None = None) -> m.Price:
-        """Set what a GPU of a SKU costs from a time on.
+        """Set the price of a SKU from a given time on.
 
-        Where the policy `billing.four_eyes` is on, it is proposed and answered with `approval_required`: another person has to approve the correction that is named.
+        With the policy `billing.four_eyes`, this only creates a proposal and answers `approval_required`: a second person must approve the named correction.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `effective_at`: From when on; now when not said. Never in the past.
-        - `price_micros_per_gpu_hour`: Millionths of the currency for one GPU and hour.
+        - `effective_at`: When it takes effect; never in the past. Default: now.
+        - `price_micros_per_gpu_hour`: Millionths of the currency per GPU hour.
         """
         call = Call(
             "SetPrice", "POST", "/v1/platform/skus/{sku_id}/prices",
@@ -2481,7 +2481,7 @@ class Projects(AsyncResource):
         - `organization`: By id or name; the client's own when not said.
         - `page_size`: Items per page.
         - `name`: Only the project with this name.
-        - `state`: Only projects in this state; all but deleted ones when not said.
+        - `state`: Only projects in this state. Default: all except deleted ones.
         """
         call = Call(
             "ListProjects", "GET", "/v1/organizations/{organization_id}/projects",
@@ -2508,7 +2508,7 @@ class Projects(AsyncResource):
     async def delete(self, project_id: m.ProjectId) -> m.Project:
         """Delete a project and end everything in it.
 
-        Allocations are released and requests that wait are canceled; what `deletion-preview` lists ends. The project is `deleting` until nothing in it is live, then `deleted`.
+        Allocations are released and waiting requests are canceled, as listed by `deletion-preview`. The project is `deleting` until that is done, then `deleted`.
 
         Who may call: members of the project's organization with the permission `projects:write`.
         """
@@ -2530,7 +2530,7 @@ class Projects(AsyncResource):
         return await self._client.send(call, m.Project)
 
     async def rename(self, project_id: m.ProjectId, *, name: m.Name, idempotency_key: str | None = None) -> m.Project:
-        """Give a project another name.
+        """Rename a project.
 
         Who may call: members of the project's organization with the permission `projects:write`.
         """
@@ -2543,7 +2543,7 @@ class Projects(AsyncResource):
         return await self._client.send(call, m.Project)
 
     async def preview_deletion(self, project_id: m.ProjectId) -> m.EndingPreview:
-        """Say what deleting a project would end.
+        """Preview what deleting a project would end.
 
         Who may call: members of the project's organization with the permission `projects:read`.
         """
@@ -2564,7 +2564,7 @@ class Providers(AsyncResource):
 
         - `page_size`: Items per page.
         - `name`: Only the provider with this name.
-        - `state`: Only providers in this state; all but removed ones when not said.
+        - `state`: Only providers in this state. Default: all except removed ones.
         """
         call = Call(
             "ListProviders", "GET", "/v1/platform/providers",
@@ -2579,10 +2579,10 @@ class Providers(AsyncResource):
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `agent`: Where machines fetch the agent; the image must contain it when not given.
+        - `agent`: The URL of the agent. Without it, the image must contain the agent.
         - `api_key`: As MAAS shows it: `consumer:token:secret`.
         - `maas_pool`: Only machines of this resource pool of MAAS.
-        - `max_machines`: How many machines it may hold at once.
+        - `max_machines`: The most machines it may allocate.
         - `pool_id`: The pool that its machines become nodes of; it has the provider `maas`.
         - `series`: What is installed, such as `noble`.
         - `tags`: Only machines that have all of these tags in MAAS.
@@ -2595,7 +2595,7 @@ class Providers(AsyncResource):
         return await self._client.send(call, m.MetalProvider)
 
     async def remove(self, provider_id: m.ProviderId) -> m.MetalProvider:
-        """Remove a MAAS server: its machines are erased and given back first.
+        """Remove a MAAS server: its machines are erased and returned first.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -2606,7 +2606,7 @@ class Providers(AsyncResource):
         return await self._client.send(call, m.MetalProvider)
 
     async def get(self, provider_id: m.ProviderId) -> m.MetalProvider:
-        """Read one MAAS server and what was last heard from it.
+        """Read one MAAS server and its status.
 
         Who may call: platform staff with the permission `platform.fleet:read`.
         """
@@ -2617,14 +2617,14 @@ class Providers(AsyncResource):
         return await self._client.send(call, m.MetalProvider)
 
     async def change(self, provider_id: m.ProviderId, *, agent: m.AgentSourceSpec | None = None, api_key: Secret | str | None = None, erase: m.EraseChoice | None = None, max_machines: int | None = None, series: m.MaasName | None = None, url: m.MaasUrl | None = None, idempotency_key: str | None = None) -> m.MetalProvider:
-        """Change a MAAS server: what is not given stays as it is.
+        """Change a MAAS server. Omitted fields stay unchanged.
 
-        A new series or agent is used from the next deployment on. Another address needs the API key again, so that nobody has the stored one sent elsewhere.
+        A new series or agent is used from the next deployment on. A new address requires the API key again, so that the stored key cannot be sent elsewhere.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `api_key`: Replaces the key that is in use; needed with another `url`.
-        - `max_machines`: Fewer than it holds takes no machine away; it only takes no more.
+        - `api_key`: Replaces the key in use; required with a new `url`.
+        - `max_machines`: A number below the current count returns no machine; it only prevents further ones.
         """
         call = Call(
             "ChangeProvider", "PATCH", "/v1/platform/providers/{provider_id}",
@@ -2639,7 +2639,7 @@ class Quotas(AsyncResource):
     """The endpoints of `quotas`."""
 
     def list(self, *, organization: str | None = None, page_size: int | None = None, sku: m.Label | None = None) -> AsyncPages[m.Quota]:
-        """List an organization's quotas and how much of each is taken.
+        """List an organization's quotas and their usage.
 
         Who may call: members of the organization with the permission `quotas:read`.
 
@@ -2655,7 +2655,7 @@ class Quotas(AsyncResource):
         return AsyncPages(self._client, call, m.Quota)
 
     def list_any(self, organization_id: m.OrganizationId, *, page_size: int | None = None, sku: m.Label | None = None) -> AsyncPages[m.Quota]:
-        """List the quotas of any organization and how much of each is taken.
+        """List the quotas of any organization and their usage.
 
         Who may call: platform staff with the permission `platform.allocations:read`.
 
@@ -2670,7 +2670,7 @@ class Quotas(AsyncResource):
         return AsyncPages(self._client, call, m.Quota)
 
     async def unset(self, organization_id: m.OrganizationId, sku_id: m.SkuId) -> None:
-        """Remove a quota: the policy `allocations.max_gpus` alone applies again.
+        """Remove a quota: only the policy `allocations.max_gpus` applies again.
 
         Who may call: platform staff with the permission `platform.quotas:write`.
         """
@@ -2681,7 +2681,7 @@ class Quotas(AsyncResource):
         await self._client.send(call, None)
 
     async def set(self, organization_id: m.OrganizationId, sku_id: m.SkuId, *, gpus: int) -> m.Quota:
-        """Set how many GPUs of a SKU an organization may hold at once.
+        """Set how many GPUs of a SKU an organization may have at the same time.
 
         Who may call: platform staff with the permission `platform.quotas:write`.
         """
@@ -2704,9 +2704,9 @@ class Recordings(AsyncResource):
         - `organization`: By id or name; the client's own when not said.
         - `allocation_id`: Only those of this allocation.
         - `page_size`: Items per page.
-        - `since`: Only those that began at this time or later.
-        - `state`: Only recordings in this state; those that are kept when not said.
-        - `until`: Only those that began before this time.
+        - `since`: Only those that started at or after this time.
+        - `state`: Only recordings in this state. Default: all that are stored.
+        - `until`: Only those that started before this time.
         - `user_id`: Only those of this person.
         """
         call = Call(
@@ -2717,7 +2717,7 @@ class Recordings(AsyncResource):
         return AsyncPages(self._client, call, m.Recording)
 
     async def get(self, recording_id: m.RecordingId, *, organization: str | None = None) -> m.RecordingDetail:
-        """Read what a recording consists of: its segments, gaps and seal.
+        """Read the structure of a recording: its segments, gaps and seal.
 
         Who may call: members of the organization with the permission `recordings:read`.
 
@@ -2732,13 +2732,13 @@ class Recordings(AsyncResource):
     async def download(self, recording_id: m.RecordingId, *, organization: str | None = None, from_s: int | None = None, to_s: int | None = None) -> bytes:
         """Download a recording as one asciicast, version 2.
 
-        Times run on across segments; a gap is a marker.
+        Times continue across segments; a gap is a marker.
 
         Who may call: members of the organization with the permission `recordings:read`.
 
         - `organization`: By id or name; the client's own when not said.
-        - `from_s`: Pieces that end before this moment are left out; in seconds since it began.
-        - `to_s`: Pieces that begin after this moment are left out.
+        - `from_s`: Omit chunks that end before this time, in seconds since the start.
+        - `to_s`: Omit chunks that start after this time.
         """
         call = Call(
             "DownloadRecording", "GET", "/v1/organizations/{organization_id}/recordings/{recording_id}/asciicast",
@@ -2749,7 +2749,7 @@ class Recordings(AsyncResource):
         return await self._client.send(call, bytes)
 
     async def verify(self, recording_id: m.RecordingId, *, organization: str | None = None) -> m.RecordingProof:
-        """Compare what is stored of a recording with the hashes that were registered.
+        """Verify a recording against its registered hashes.
 
         Who may call: members of the organization with the permission `recordings:read`.
 
@@ -2769,9 +2769,9 @@ class Recordings(AsyncResource):
         - `allocation_id`: Only those of this allocation.
         - `page_size`: Items per page.
         - `organization_id`: Only those of this organization.
-        - `since`: Only those that began at this time or later.
-        - `state`: Only recordings in this state; those that are kept when not said.
-        - `until`: Only those that began before this time.
+        - `since`: Only those that started at or after this time.
+        - `state`: Only recordings in this state. Default: all that are stored.
+        - `until`: Only those that started before this time.
         - `user_id`: Only those of this person.
         """
         call = Call(
@@ -2781,12 +2781,12 @@ class Recordings(AsyncResource):
         return AsyncPages(self._client, call, m.Recording)
 
     async def download_any(self, recording_id: m.RecordingId, *, from_s: int | None = None, to_s: int | None = None) -> bytes:
-        """Download anybody's recording as one asciicast, version 2.
+        """Download any recording as one asciicast, version 2.
 
         Who may call: platform staff with the permission `platform.recordings:read`.
 
-        - `from_s`: Pieces that end before this moment are left out; in seconds since it began.
-        - `to_s`: Pieces that begin after this moment are left out.
+        - `from_s`: Omit chunks that end before this time, in seconds since the start.
+        - `to_s`: Omit chunks that start after this time.
         """
         call = Call(
             "DownloadAnyRecording", "GET", "/v1/platform/recordings/{recording_id}/asciicast",
@@ -2797,7 +2797,7 @@ class Recordings(AsyncResource):
         return await self._client.send(call, bytes)
 
     async def verify_any(self, recording_id: m.RecordingId) -> m.RecordingProof:
-        """Compare what is stored of anybody's recording with the hashes that were registered.
+        """Verify any recording against its registered hashes.
 
         Who may call: platform staff with the permission `platform.recordings:read`.
         """
@@ -2827,15 +2827,15 @@ class Refunds(AsyncResource):
         return AsyncPages(self._client, call, m.Refund)
 
     async def create(self, payment_id: m.PaymentId, *, reason: m.Reason, amount_micros: int | None = None, idempotency_key: str | None = None) -> m.Refund:
-        """Give a payment back, wholly or in part.
+        """Refund a payment, in full or in part.
 
-        The wallet loses the money when the provider confirms the refund.
+        The amount leaves the wallet when the provider confirms the refund.
 
-        Where the policy `billing.four_eyes` is on, it is proposed and answered with `approval_required`: another person has to approve the correction that is named.
+        With the policy `billing.four_eyes`, this only creates a proposal and answers `approval_required`: a second person must approve the named correction.
 
         Who may call: platform staff with the permission `platform.ledger:write`.
 
-        - `amount_micros`: Millionths of the payment's currency; all that is left when not said.
+        - `amount_micros`: Millionths of the payment's currency. Default: the full remaining amount.
         """
         call = Call(
             "CreateRefund", "POST", "/v1/platform/payments/{payment_id}/refunds",
@@ -2880,14 +2880,14 @@ class Revenue(AsyncResource):
     """The endpoints of `revenue`."""
 
     async def get(self, *, since: datetime | str | None = None, until: datetime | str | None = None) -> m.Revenue:
-        """Show what was earned from usage, by day and SKU, as the books have it.
+        """Show revenue from usage by day and SKU, from the ledger.
 
-        A day is that of UTC on which it was posted. What was taken back counts against the day on which it was.
+        Days are UTC days of posting. Reversals count on the day they were posted.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
 
-        - `since`: From when on; the beginning of the day 30 days ago when not said.
-        - `until`: Until when, without that moment itself; until now when not said.
+        - `since`: The start. Default: the beginning of the day 30 days ago.
+        - `until`: The end, exclusive. Default: now.
         """
         call = Call(
             "GetRevenue", "GET", "/v1/platform/revenue",
@@ -2896,12 +2896,12 @@ class Revenue(AsyncResource):
         return await self._client.send(call, m.Revenue)
 
     async def get_utilization(self, *, since: datetime | str | None = None, until: datetime | str | None = None) -> m.Utilization:
-        """Show how long GPUs were sold and how long they were there, day by day.
+        """Show the utilization of GPUs by day: GPU time sold and GPU time available.
 
         Who may call: platform staff with the permission `platform.fleet:read`.
 
-        - `since`: From when on; the beginning of the day 30 days ago when not said.
-        - `until`: Until when, without that moment itself; until now when not said.
+        - `since`: The start. Default: the beginning of the day 30 days ago.
+        - `until`: The end, exclusive. Default: now.
         """
         call = Call(
             "GetUtilization", "GET", "/v1/platform/utilization",
@@ -2990,13 +2990,13 @@ class ServiceAccounts(AsyncResource):
     async def create_key(self, service_account_id: m.ServiceAccountId, *, name: m.Name, scopes: Sequence[m.PermissionChoice], organization: str | None = None, expires_at: datetime | str | None = None, idempotency_key: str | None = None) -> m.NewKey:
         """Create a key for a service account.
 
-        The secret is shown once, in this answer.
+        The secret is shown once, in this response.
 
         Who may call: members of the organization with the permission `service_accounts:write`.
 
         - `organization`: By id or name; the client's own when not said.
-        - `expires_at`: When it stops working; policy sets the longest time allowed.
-        - `scopes`: What the key may do, at most; the owner's role still limits it.
+        - `expires_at`: When it expires; policy limits the maximum.
+        - `scopes`: The key's maximum permissions; the owner's role still limits it.
         """
         call = Call(
             "CreateServiceAccountKey", "POST", "/v1/organizations/{organization_id}/service-accounts/{service_account_id}/keys",
@@ -3034,7 +3034,7 @@ class Sessions(AsyncResource):
         return await self._client.send(call, m.Jwks)
 
     async def sign_out_everywhere(self) -> None:
-        """End all of the caller's sessions, this one too.
+        """End all of the caller's sessions, including this one.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -3071,7 +3071,7 @@ class Sessions(AsyncResource):
     async def exchange_oidc_token(self, *, id_token: Secret | str) -> m.TokenSet:
         """Exchange an identity token of the external issuer for a session.
 
-        Works while the issuer is away, as long as its keys are known.
+        Works while the issuer is unavailable, as long as its keys are cached.
 
         Who may call: anyone, because the identity token in the body is the credential.
         """
@@ -3097,11 +3097,11 @@ class Sessions(AsyncResource):
     async def start_oidc(self, *, redirect_uri: str) -> m.OidcStarted:
         """Start signing in through the external issuer.
 
-        Send the person to `authorization_url`, and what comes back to `FinishOidc`.
+        Send the person to `authorization_url`, and pass the result to `FinishOidc`.
 
         Who may call: anyone, because signing in is how credentials are obtained.
 
-        - `redirect_uri`: Where the issuer sends the person back to; must be allowed by the configuration.
+        - `redirect_uri`: The redirect URI; must be allowed by the configuration.
         """
         call = Call(
             "StartOidc", "POST", "/v1/sessions/oidc/start",
@@ -3140,14 +3140,14 @@ class Skus(AsyncResource):
     """The endpoints of `skus`."""
 
     async def create(self, *, gpu_counts: Sequence[int], name: m.Label, shape: m.ShapeChoice, gpu_model: m.GpuModel | None = None, limits: m.SkuLimitsSpec | None = None, numa_bound: bool | None = None, idempotency_key: str | None = None) -> m.Sku:
-        """Put a SKU on offer.
+        """Create a SKU.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
-        - `gpu_counts`: How many GPUs per node may be asked for, each between 1 and 64.
-        - `gpu_model`: The GPU model that it needs, as hosts report it; any model when not said.
-        - `limits`: What a login may use of a host besides GPUs; the part of it that its GPUs are where not said.
-        - `numa_bound`: Whether the GPUs of one node must hang on one NUMA node.
+        - `gpu_counts`: The allowed numbers of GPUs per node, each between 1 and 64.
+        - `gpu_model`: The required GPU model, as hosts report it. Default: any model.
+        - `limits`: What a login may use of a host besides GPUs. Default: its GPUs' share of the host.
+        - `numa_bound`: Whether the GPUs of one node must share one NUMA node.
         """
         call = Call(
             "CreateSku", "POST", "/v1/platform/skus",
@@ -3157,7 +3157,7 @@ class Skus(AsyncResource):
         return await self._client.send(call, m.Sku)
 
     async def retire(self, sku_id: m.SkuId) -> m.Sku:
-        """Take a SKU off offer; allocations of it go on.
+        """Retire a SKU; its allocations continue.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -3168,13 +3168,13 @@ class Skus(AsyncResource):
         return await self._client.send(call, m.Sku)
 
     def list(self, *, page_size: int | None = None, name: m.Label | None = None, retired: bool | None = None) -> AsyncPages[m.Sku]:
-        """List the SKUs on offer.
+        """List the available SKUs.
 
         Who may call: any signed-in caller, about itself.
 
         - `page_size`: Items per page.
         - `name`: Only the SKU with this name.
-        - `retired`: Also those that were taken off offer.
+        - `retired`: Include retired SKUs.
         """
         call = Call(
             "ListSkus", "GET", "/v1/skus",
@@ -3187,9 +3187,9 @@ class SshCertificates(AsyncResource):
     """The endpoints of `ssh_certificates`."""
 
     async def create(self, allocation_id: m.AllocationId, *, public_key: m.PublicKey, project: str | None = None, idempotency_key: str | None = None) -> m.SshCertificate:
-        """Get a certificate with which `ssh` lets the caller into an allocation.
+        """Get an SSH certificate for an allocation.
 
-        It names the allocation and the caller, and what the caller may do is looked at again when it is used.
+        It names the allocation and the caller. The caller's permissions are checked again when it is used.
 
         Who may call: members of the project's organization with the permission `access:write`.
 
@@ -3205,7 +3205,7 @@ class SshCertificates(AsyncResource):
         return await self._client.send(call, m.SshCertificate)
 
     async def get_ssh_known_hosts(self) -> str:
-        """The keys by which SSH clients know the gateways, as lines of a `known_hosts` file.
+        """The gateways' host keys, as lines of a `known_hosts` file.
 
         Who may call: anyone, because who connects compares it before anything is said.
         """
@@ -3236,7 +3236,7 @@ class SshKeys(AsyncResource):
     async def add(self, *, name: m.Name, proof: m.SshSignature, public_key: m.PublicKey, idempotency_key: str | None = None) -> m.SshKey:
         """Add one of the caller's public keys.
 
-        The caller proves that they hold it: `proof` is what `printf %s <id of the caller> | ssh-keygen -Y sign -n gpuaas-ssh-key -f <private key>` prints. A key belongs to one account.
+        The caller proves ownership: `proof` is the output of `printf %s <id of the caller> | ssh-keygen -Y sign -n gpuaas-ssh-key -f <private key>`. A key belongs to one account.
 
         Who may call: any signed-in person, about themselves.
 
@@ -3252,7 +3252,7 @@ class SshKeys(AsyncResource):
     async def remove(self, ssh_key_id: m.SshKeyId) -> None:
         """Remove one of the caller's public keys.
 
-        Hosts that let it in stop doing so within seconds.
+        Hosts stop accepting it within seconds.
 
         Who may call: any signed-in person, about themselves.
         """
@@ -3267,13 +3267,13 @@ class Telemetry(AsyncResource):
     """The endpoints of `telemetry`."""
 
     async def get_node(self, node_id: m.NodeId, *, resolution: m.ResolutionChoice | None = None, since: datetime | str | None = None, until: datetime | str | None = None) -> m.NodeTelemetry:
-        """Read what a node measured of itself and its GPUs.
+        """Read the metrics of a node and its GPUs.
 
         Who may call: platform staff with the permission `platform.fleet:read`.
 
-        - `resolution`: How much time one point stands for; a minute when not said.
-        - `since`: From when on; ten minutes of samples, six hours of minutes or a week of hours when not said.
-        - `until`: Until when, without that moment itself; until now when not said.
+        - `resolution`: The resolution. Default: a minute.
+        - `since`: The start. Default: ten minutes of samples, six hours of minutes or a week of hours before the end.
+        - `until`: The end, exclusive. Default: now.
         """
         call = Call(
             "GetNodeTelemetry", "GET", "/v1/platform/nodes/{node_id}/telemetry",
@@ -3283,17 +3283,17 @@ class Telemetry(AsyncResource):
         return await self._client.send(call, m.NodeTelemetry)
 
     async def get_allocation(self, allocation_id: m.AllocationId, *, project: str | None = None, node_id: m.NodeId | None = None, resolution: m.ResolutionChoice | None = None, since: datetime | str | None = None, until: datetime | str | None = None) -> m.AllocationTelemetry:
-        """Read what was measured of an allocation's GPUs while it held them.
+        """Read the metrics of an allocation's GPUs for the time that it had them.
 
-        Minutes and hours count only when the allocation held the GPUs for all of them.
+        Minutes and hours are only included if the allocation had the GPUs for all of it.
 
         Who may call: members of the project's organization with the permission `allocations:read`.
 
         - `project`: By id or name; the client's own when not said.
         - `node_id`: Only the GPUs on this node.
-        - `resolution`: How much time one point stands for; a minute when not said.
-        - `since`: From when on; ten minutes of samples, six hours of minutes or a week of hours when not said.
-        - `until`: Until when, without that moment itself; until now when not said.
+        - `resolution`: The resolution. Default: a minute.
+        - `since`: The start. Default: ten minutes of samples, six hours of minutes or a week of hours before the end.
+        - `until`: The end, exclusive. Default: now.
         """
         call = Call(
             "GetAllocationTelemetry", "GET", "/v1/projects/{project_id}/allocations/{allocation_id}/telemetry",
@@ -3307,16 +3307,16 @@ class Usage(AsyncResource):
     """The endpoints of `usage`."""
 
     async def get(self, *, organization: str | None = None, by: m.UsageByChoice | None = None, project_id: m.ProjectId | None = None, since: datetime | str | None = None, tag: m.Label | None = None, until: datetime | str | None = None) -> m.Usage:
-        """Show what the organization used in a while, by project, SKU, tag or day.
+        """Show the organization's usage in a period by project, SKU, tag or day.
 
         Who may call: members of the organization with the permission `ledger:read`.
 
         - `organization`: By id or name; the client's own when not said.
-        - `by`: How to cut it; by project when not said.
-        - `project_id`: Only what was used in this project.
-        - `since`: From when on; the beginning of this month when not said.
-        - `tag`: Which tag, when cut by one.
-        - `until`: Until when, without that moment itself; until now when not said.
+        - `by`: The grouping. Default: by project.
+        - `project_id`: Only usage of this project.
+        - `since`: The start. Default: the beginning of this month.
+        - `tag`: The tag, when grouped by tag.
+        - `until`: The end, exclusive. Default: now.
         """
         call = Call(
             "GetUsage", "GET", "/v1/organizations/{organization_id}/usage",
@@ -3326,14 +3326,14 @@ class Usage(AsyncResource):
         return await self._client.send(call, m.Usage)
 
     async def export(self, *, organization: str | None = None, after: m.ExportPlace | None = None, month: m.Month | None = None) -> m.UsageExport:
-        """Export a part of what the organization used in a month, interval by interval.
+        """Export the organization's usage of a month, interval by interval, in parts.
 
-        Ask again with `next_after` until there is none. What is not posted yet is not part of it.
+        Repeat with `next_after` until there is none. Usage that is not posted yet is not included.
 
         Who may call: members of the organization with the permission `ledger:read`.
 
         - `organization`: By id or name; the client's own when not said.
-        - `after`: Goes on after this place.
+        - `after`: Continues after this position.
         """
         call = Call(
             "ExportUsage", "GET", "/v1/organizations/{organization_id}/usage/charges",
@@ -3343,15 +3343,15 @@ class Usage(AsyncResource):
         return await self._client.send(call, m.UsageExport)
 
     async def get_any(self, organization_id: m.OrganizationId, *, by: m.UsageByChoice | None = None, project_id: m.ProjectId | None = None, since: datetime | str | None = None, tag: m.Label | None = None, until: datetime | str | None = None) -> m.Usage:
-        """Show what any organization used in a while.
+        """Show the usage of any organization in a period.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
 
-        - `by`: How to cut it; by project when not said.
-        - `project_id`: Only what was used in this project.
-        - `since`: From when on; the beginning of this month when not said.
-        - `tag`: Which tag, when cut by one.
-        - `until`: Until when, without that moment itself; until now when not said.
+        - `by`: The grouping. Default: by project.
+        - `project_id`: Only usage of this project.
+        - `since`: The start. Default: the beginning of this month.
+        - `tag`: The tag, when grouped by tag.
+        - `until`: The end, exclusive. Default: now.
         """
         call = Call(
             "GetAnyUsage", "GET", "/v1/platform/organizations/{organization_id}/usage",
@@ -3361,11 +3361,11 @@ class Usage(AsyncResource):
         return await self._client.send(call, m.Usage)
 
     async def export_any(self, organization_id: m.OrganizationId, *, after: m.ExportPlace | None = None, month: m.Month | None = None) -> m.UsageExport:
-        """Export a part of what any organization used in a month.
+        """Export the usage of any organization in a month, in parts.
 
         Who may call: platform staff with the permission `platform.ledger:read`.
 
-        - `after`: Goes on after this place.
+        - `after`: Continues after this position.
         """
         call = Call(
             "ExportAnyUsage", "GET", "/v1/platform/organizations/{organization_id}/usage/charges",
@@ -3375,7 +3375,7 @@ class Usage(AsyncResource):
         return await self._client.send(call, m.UsageExport)
 
     async def get_allocation_cost(self, allocation_id: m.AllocationId, *, project: str | None = None) -> m.AllocationCost:
-        """Show what an allocation has cost so far: what is in the books, and what it has come to since.
+        """Show the cost of an allocation so far: posted, and accrued since.
 
         Who may call: members of the project's organization with the permission `ledger:read`.
 
@@ -3428,7 +3428,7 @@ class Users(AsyncResource):
         return AsyncPages(self._client, call, m.User)
 
     async def erase(self, user_id: m.UserId) -> None:
-        """Erase a person's data; their id stays in logs, and names nobody.
+        """Erase a person's data; only their id remains in logs.
 
         Who may call: platform staff with the permission `platform.users:write`.
         """
@@ -3439,11 +3439,11 @@ class Users(AsyncResource):
         await self._client.send(call, None)
 
     async def set_platform_role(self, user_id: m.UserId, *, role: m.PlatformRoleChoice | None = None) -> m.User:
-        """Give somebody a platform role, or take it away.
+        """Grant or revoke a person's platform role.
 
         Who may call: platform staff with the permission `platform.users:write`.
 
-        - `role`: Absent or null takes the role away.
+        - `role`: Absent or null revokes the role.
         """
         call = Call(
             "SetPlatformRole", "PUT", "/v1/platform/users/{user_id}/role",
@@ -3453,9 +3453,9 @@ class Users(AsyncResource):
         return await self._client.send(call, m.User)
 
     async def sign_up(self, *, email: m.Email) -> None:
-        """Ask for an account: a token is mailed to the address.
+        """Sign up: a token is mailed to the address.
 
-        Only where the platform is open to everybody (`identity.self_service`). `ConfirmSignUp` takes the token, with the name and the password, so that both are chosen by who reads the mail. Whoever was mailed the token of an invitation confirms with that one at once. The answer is the same whether or not the address has an account already.
+        Only where the platform is open to everybody (`identity.self_service`). `ConfirmSignUp` takes the token with the name and the password, so that the recipient of the mail chooses both. An invited person can use the token from the invitation mail directly. The response is the same whether or not the address already has an account.
 
         Who may call: anyone, because a newcomer has no credentials yet.
 
@@ -3469,7 +3469,7 @@ class Users(AsyncResource):
         await self._client.send(call, None)
 
     async def who_am_i(self) -> m.Whoami:
-        """Say who is calling and what they may do.
+        """Show the caller and their permissions.
 
         Who may call: any signed-in caller, about itself.
         """
@@ -3512,7 +3512,7 @@ class WebhookDeliveries(AsyncResource):
         return await self._client.send(call, m.WebhookDelivery)
 
     async def resend(self, webhook_id: m.WebhookId, delivery_id: m.WebhookDeliveryId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.WebhookDelivery:
-        """Send a delivery again now, whatever became of it; attempts count anew.
+        """Resend a delivery now, whatever its state; the count of attempts restarts.
 
         Who may call: members of the organization with the permission `webhooks:write`.
 
@@ -3530,13 +3530,13 @@ class Webhooks(AsyncResource):
     """The endpoints of `webhooks`."""
 
     def list(self, *, organization: str | None = None, page_size: int | None = None, state: m.WebhookStateChoice | None = None) -> AsyncPages[m.Webhook]:
-        """List the webhooks of an organization; deleted ones only when asked for.
+        """List the webhooks of an organization; deleted ones only on request.
 
         Who may call: members of the organization with the permission `webhooks:read`.
 
         - `organization`: By id or name; the client's own when not said.
         - `page_size`: Items per page.
-        - `state`: Only webhooks in this state; all but deleted ones when not said.
+        - `state`: Only webhooks in this state. Default: all except deleted ones.
         """
         call = Call(
             "ListWebhooks", "GET", "/v1/organizations/{organization_id}/webhooks",
@@ -3546,14 +3546,14 @@ class Webhooks(AsyncResource):
         return AsyncPages(self._client, call, m.Webhook)
 
     async def create(self, *, events: Sequence[m.EventPattern], url: m.WebhookUrl, organization: str | None = None, description: m.WebhookDescription | None = None, idempotency_key: str | None = None) -> m.NewWebhook:
-        """Register a webhook: events that match are sent to its address.
+        """Create a webhook: matching events are sent to its URL.
 
-        The secret that signs them is shown once, in this answer.
+        The signing secret is shown once, in this response.
 
         Who may call: members of the organization with the permission `webhooks:write`.
 
         - `organization`: By id or name; the client's own when not said.
-        - `events`: An event is sent once, however many of these it matches.
+        - `events`: An event is sent once, even if several of these match.
         """
         call = Call(
             "CreateWebhook", "POST", "/v1/organizations/{organization_id}/webhooks",
@@ -3564,7 +3564,7 @@ class Webhooks(AsyncResource):
         return await self._client.send(call, m.NewWebhook)
 
     async def delete(self, webhook_id: m.WebhookId, *, organization: str | None = None) -> m.Webhook:
-        """Delete a webhook; nothing is sent to it any more and its secret is gone.
+        """Delete a webhook and its secret; nothing is sent to it any more.
 
         Who may call: members of the organization with the permission `webhooks:write`.
 
@@ -3590,9 +3590,9 @@ class Webhooks(AsyncResource):
         return await self._client.send(call, m.Webhook)
 
     async def change(self, webhook_id: m.WebhookId, *, organization: str | None = None, description: m.WebhookDescription | None = None, events: Sequence[m.EventPattern] | None = None, url: m.WebhookUrl | None = None, idempotency_key: str | None = None) -> m.Webhook:
-        """Change where a webhook sends, which events, or its description.
+        """Change the URL, the events or the description of a webhook.
 
-        What waits to be sent goes to the new address.
+        Waiting deliveries go to the new URL.
 
         Who may call: members of the organization with the permission `webhooks:write`.
 
@@ -3607,9 +3607,9 @@ class Webhooks(AsyncResource):
         return await self._client.send(call, m.Webhook)
 
     async def disable(self, webhook_id: m.WebhookId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.Webhook:
-        """Send nothing to a webhook until it is enabled again.
+        """Disable a webhook: nothing is sent until it is enabled again.
 
-        Events that happen meanwhile are not sent; list them instead.
+        Events in the meantime are not sent; list them instead.
 
         Who may call: members of the organization with the permission `webhooks:write`.
 
@@ -3623,9 +3623,9 @@ class Webhooks(AsyncResource):
         return await self._client.send(call, m.Webhook)
 
     async def enable(self, webhook_id: m.WebhookId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.Webhook:
-        """Send to a webhook again that was disabled.
+        """Enable a webhook again.
 
-        Events that happened meanwhile are not sent; list them instead.
+        Events from the meantime are not sent; list them instead.
 
         Who may call: members of the organization with the permission `webhooks:write`.
 
@@ -3639,9 +3639,9 @@ class Webhooks(AsyncResource):
         return await self._client.send(call, m.Webhook)
 
     async def rotate_secret(self, webhook_id: m.WebhookId, *, organization: str | None = None, idempotency_key: str | None = None) -> m.NewWebhook:
-        """Replace the secret of a webhook.
+        """Rotate the secret of a webhook.
 
-        The new one is shown once, in this answer. The old one signs beside it until `previous_secret_until`, so that a receiver can change over.
+        The new secret is shown once, in this response. The old one also signs until `previous_secret_until`, so that a receiver can switch.
 
         Who may call: members of the organization with the permission `webhooks:write`.
 
@@ -3679,7 +3679,7 @@ class Work(AsyncResource):
 
         - `kind`: Only work of this kind.
         - `page_size`: Items per page.
-        - `needs_attention`: Only rows that need a person, or only those that do not.
+        - `needs_attention`: Only rows that need attention, or only those that do not.
         """
         call = Call(
             "ListWork", "GET", "/v1/platform/work",
@@ -3688,7 +3688,7 @@ class Work(AsyncResource):
         return AsyncPages(self._client, call, m.WorkItem)
 
     async def retry(self, kind: str, id: str, *, idempotency_key: str | None = None) -> m.WorkItem:
-        """Try a stuck row again now.
+        """Retry a stuck row now.
 
         Who may call: platform staff with the permission `platform.work:write`.
         """

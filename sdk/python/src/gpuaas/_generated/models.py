@@ -650,42 +650,42 @@ WebhookUrl: TypeAlias = str
 class AccessSession(Model):
     """See the API's `AccessSession`."""
 
-    # Whence the person came.
+    # The client's address.
     address: str
     allocation_id: AllocationId
     bytes_in: int
     bytes_out: int
     created_at: datetime
-    # When it ends whatever happens.
+    # When it ends at the latest.
     ends_at: datetime
-    # The gateway that it goes through, or went through last.
+    # The current or last gateway.
     gateway_id: GatewayId
     id: AccessSessionId
-    # Whether other members may join it.
+    # Whether other members can join it.
     is_shared: bool
     kind: AccessKind
     node_id: NodeId
-    # Who: `user:` or `service_account:` and an id.
+    # The person or program: `user:` or `service_account:` and an id.
     opened_by: str
     organization_id: OrganizationId
     project_id: ProjectId
-    # What was recorded of it.
+    # Its recordings.
     recording_ids: list[RecordingId]
-    # How often its reader made it wait.
+    # How often output paused because the reader was slow.
     stalls: int
     state: AccessSessionState
     state_since: datetime
     version: int
-    # Why an operator of the platform is here.
+    # The operator's reason for break-glass access.
     break_glass: str | None = None
     ended_at: datetime | None = None
-    # What the shell exited with.
+    # The shell's exit code.
     exit_code: int | None = None
     port: int | None = None
-    # Why it ended, or lost its reader.
+    # Why it ended or was disconnected.
     reason: str | None = None
     user_id: UserId | None = None
-    # The session that it looks on at.
+    # The session that it watches.
     watches: AccessSessionId | None = None
 
 
@@ -705,18 +705,18 @@ class AccessTicketSpec(Model):
     kind: TicketKindChoice
     # Run this instead of a prompt.
     command: Command | None = None
-    # Which of its nodes; the first when not said.
+    # The rank of the node. Default: the first.
     node_id: NodeId | None = None
-    # Without a terminal: output and errors come apart, nothing is echoed, and it
-    # cannot be resumed. For pipes.
+    # Without a terminal: stdout and stderr are separate, nothing is echoed, and it cannot be resumed. For
+    # pipes.
     plain: bool | None = None
     # For `tcp` and `http`: the port on which the allocation listens.
     port: int | None = None
-    # Come back to the shell of this session, or take it over.
+    # Resume the shell of this session, or take it over.
     resume: AccessSessionId | None = None
     # Let other members with the same permission join the session.
     share: bool | None = None
-    # Look on at the session in `resume` instead, without typing.
+    # Watch the session in `resume` instead, without input.
     watch: bool | None = None
 
 
@@ -724,7 +724,7 @@ class AccessTicketSpec(Model):
 class AccountToken(Model):
     """See the API's `AccountToken`."""
 
-    # As it is in the mail.
+    # The token from the mail.
     token: SecretText
 
 
@@ -734,13 +734,13 @@ class AddressChangeSpec(Model):
 
     # The new address.
     email: Email
-    # The current password; needed by everybody who has one.
+    # The current password; required if the account has one.
     password: SecretText | None = None
 
 
 @dataclass(kw_only=True)
 class Agent(Model):
-    """An agent that nodes can be given."""
+    """An available agent version."""
 
     sha256: str
     size_bytes: int
@@ -751,7 +751,7 @@ class Agent(Model):
 
 @dataclass(kw_only=True)
 class AgentSource(Model):
-    """Where machines fetch the agent."""
+    """The URL of the agent."""
 
     sha256: Sha256Hex
     url: AgentUrl
@@ -759,7 +759,7 @@ class AgentSource(Model):
 
 @dataclass(kw_only=True)
 class AgentSourceSpec(Model):
-    """A file that machines fetch, and how they know that it is the right one."""
+    """A file that machines download, and its checksum."""
 
     sha256: Sha256Hex
     url: AgentUrl
@@ -770,7 +770,7 @@ class AgentUpdateSpec(Model):
     """See the API's `AgentUpdateSpec`."""
 
     reason: Reason
-    # The newest that is served when not said.
+    # Default: the newest available.
     version: AgentVersion | None = None
 
 
@@ -788,9 +788,9 @@ class Allocation(Model):
     created_at: datetime
     gpus: int
     id: AllocationId
-    # The user to sign in as.
+    # The user name for logins.
     login: str
-    # Whether a person has to look.
+    # Whether it needs attention from a person.
     needs_attention: bool
     nodes: int
     organization_id: OrganizationId
@@ -806,7 +806,7 @@ class Allocation(Model):
     ended_at: datetime | None = None
     lease_ends_at: datetime | None = None
     name: Name | None = None
-    # What it waits for, or why it failed, ended or was stopped.
+    # What it waits for, or why it failed, ended or stopped.
     reason: str | None = None
     region: Label | None = None
 
@@ -815,28 +815,28 @@ class Allocation(Model):
 class AllocationCost(Model):
     """What an allocation cost, to the millionth, at one moment."""
 
-    # What it has come to since `posted_to`; it is posted with the next journal of usage.
+    # The accrued amount since `posted_to`; posted with the next usage journal.
     accrued_micros: int
     # How long it was active.
     active_seconds: int
     allocation_id: AllocationId
-    # All of it: posted less taken back, and accrued.
+    # The total: posted minus reversed, plus accrued.
     amount_micros: int
-    # Up to when it is counted.
+    # The time of the calculation.
     at: datetime
-    # What an hour costs at present; 0 when it is not active.
+    # The current cost per hour; 0 if it is not active.
     burn_micros_per_hour: int
     currency: CurrencyCode
-    # GPUs times the seconds that they ran.
+    # GPU-seconds.
     gpu_seconds: int
-    # What is held for it besides.
+    # The remaining hold.
     held_micros: int
     # How often it became active.
     intervals: int
-    # What is in the books, up to `posted_to`.
+    # The posted amount, up to `posted_to`.
     posted_micros: int
     posted_to: datetime
-    # What of that was taken back by corrections.
+    # The part of it that was reversed by corrections.
     taken_back_micros: int
 
 
@@ -851,7 +851,7 @@ class AllocationPage(Model):
 
 @dataclass(kw_only=True)
 class AllocationPart(Model):
-    """What an allocation has on one node."""
+    """The part of an allocation on one node."""
 
     gpus: list[str]
     node_id: NodeId
@@ -869,18 +869,18 @@ class AllocationSpec(Model):
     gpus: int
     # The SKU's name.
     sku: Label
-    # Keeps away from nodes that serve other allocations of this project with the same word.
+    # Anti-affinity: never shares a node with other allocations of this project that have the same word.
     apart: Label | None = None
-    # Ends by itself after so many minutes.
+    # Released automatically after this many minutes.
     lease_minutes: int | None = None
     name: Name | None = None
-    # How many nodes, all or none.
+    # The number of nodes. All of them are placed together, or none.
     nodes: int | None = None
-    # The region's name; any region when not said.
+    # The region's name. Default: any region.
     region: Label | None = None
     # Only nodes that share one fast network.
     same_fabric: bool | None = None
-    # The caller's public keys to let in; all of the caller's when not said.
+    # The caller's public keys to accept. Default: all of the caller's keys.
     ssh_keys: list[SshKeyId] | None = None
     # By name; a name is a label.
     tags: dict[str, TagValue] | None = None
@@ -890,7 +890,7 @@ class AllocationSpec(Model):
 class AllocationSshKeys(Model):
     """See the API's `AllocationSshKeys`."""
 
-    # Some of the caller's own keys.
+    # Keys of the caller.
     ssh_keys: list[SshKeyId]
 
 
@@ -903,17 +903,17 @@ class AllocationTelemetry(Model):
     resolution: Resolution
     since: datetime
     until: datetime
-    # Where to go on when the answer would have been too long.
+    # Where to continue if the response was truncated.
     next_since: datetime | None = None
 
 
 @dataclass(kw_only=True)
 class AnnouncedWindow(Model):
-    """A window as those see it who are affected."""
+    """A maintenance window as affected projects see it."""
 
     ends_at: datetime
     id: MaintenanceWindowId
-    # The projects that have, or had, something there.
+    # The projects with current or past allocations there.
     project_ids: list[ProjectId]
     reason: Reason
     starts_at: datetime
@@ -942,7 +942,7 @@ class AuditEntry(Model):
     id: AuditEntryId
     organization_id: OrganizationId | None
     outcome: str
-    # What it was done to, by id.
+    # The resource, by id.
     resource: str | None
 
 
@@ -957,24 +957,24 @@ class AuditEntryPage(Model):
 
 @dataclass(kw_only=True)
 class Balance(Model):
-    """What an organization has in one currency, in millionths of it."""
+    """An organization's balance in one currency, in millionths of it."""
 
-    # What usage has come to since the last posting.
+    # Usage since the last posting.
     accrued_micros: int
     # Posted less accrued and held.
     available_micros: int
-    # What runs now costs so much in an hour.
+    # The current cost per hour.
     burn_micros_per_hour: int
     currency: CurrencyCode
-    # What is held for what was asked for, beside what it has come to already.
+    # Held for requested and running allocations, beyond their accrued usage.
     held_micros: int
-    # What its wallet's entries sum to.
+    # The sum of the wallet's entries.
     posted_micros: int
-    # Whether the money lasts.
+    # The state of the wallet.
     state: WalletState
-    # When allocations end unless there is more money; absent when none is about to.
+    # When allocations end without more money; absent if none is about to.
     grace_ends_at: datetime | None = None
-    # Until when it lasts if nothing changes; absent when nothing runs.
+    # When it runs out if nothing changes; absent when nothing runs.
     lasts_until: datetime | None = None
 
 
@@ -982,7 +982,7 @@ class Balance(Model):
 class Balances(Model):
     """See the API's `Balances`."""
 
-    # At which moment it was so.
+    # The time of the balance.
     at: datetime
     items: list[Balance]
     organization_id: OrganizationId
@@ -990,7 +990,7 @@ class Balances(Model):
 
 @dataclass(kw_only=True)
 class Because(Model):
-    """Why an operator does what they do."""
+    """The operator's reason."""
 
     reason: Reason
 
@@ -1001,7 +1001,7 @@ class BillingProfile(Model):
 
     party: Party
     set_at: datetime
-    # Absent when the seller's profile says how.
+    # Absent when the seller's tax applies.
     tax: Tax | None = None
 
 
@@ -1012,9 +1012,9 @@ class BillingProfileSpec(Model):
     # Lines of the postal address, the country last.
     address: list[PrintedLine]
     legal_name: PrintedLine
-    # Whom to ask about invoices.
+    # The contact for invoices.
     email: Email | None = None
-    # How it is taxed; as the seller's profile says when absent, and not at all without that.
+    # The tax. Default: the seller's tax, or none.
     tax: TaxSpec | None = None
     # A tax or VAT number.
     tax_id: PrintedLine | None = None
@@ -1024,38 +1024,38 @@ class BillingProfileSpec(Model):
 class BreakGlassSpec(Model):
     """See the API's `BreakGlassSpec`."""
 
-    # Told to the organization.
+    # Sent to the organization.
     reason: Reason
-    # Which of its nodes; the first when not said.
+    # The rank of the node. Default: the first.
     node_id: NodeId | None = None
 
 
 @dataclass(kw_only=True)
 class Budget(Model):
-    """A budget, and where its project stands in the present period."""
+    """A budget and its project's usage in the current period."""
 
     amount_micros: int
-    # What runs now costs so much in an hour.
+    # The current cost per hour.
     burn_micros_per_hour: int
     created_at: datetime
     currency: CurrencyCode
-    # What it may use besides until the period ends, by what it asked for already.
+    # What its current allocations and requests may still use before the period ends.
     held_micros: int
     id: BudgetId
     mode: BudgetMode
     organization_id: OrganizationId
     period: BudgetPeriod
     project_id: ProjectId
-    # What the project used in the period, up to now.
+    # The project's usage in the period so far.
     spent_micros: int
     # Percentages of the amount, ascending.
     thresholds: list[int]
     version: int
-    # When the present period began; absent when it is the only one.
+    # When the current period started; absent for a single period.
     since: datetime | None = None
-    # The highest threshold of which was told in the period.
+    # The highest threshold notified in the period.
     told_percent: int | None = None
-    # When the next one begins.
+    # When the next period starts.
     until: datetime | None = None
 
 
@@ -1075,7 +1075,7 @@ class BudgetExplanation(Model):
     budget_id: BudgetId
     # What was used, and what is refused because of it.
     rule: str
-    # What would let more run; absent where nothing is refused.
+    # What would allow more; absent if nothing is refused.
     change: str | None = None
 
 
@@ -1099,14 +1099,14 @@ class BudgetSpec(Model):
     mode: BudgetModeChoice
     period: BudgetPeriodChoice
     project_id: ProjectId
-    # The percentages of the amount of which those who pay are told, in any
-    # order; 50, 80 and 100 when not said.
+    # The percentages of the amount at which owners, administrators and billing are notified, in any order.
+    # Default: 50, 80 and 100.
     thresholds: list[int] | None = None
 
 
 @dataclass(kw_only=True)
 class Burn(Model):
-    """What something costs in an hour."""
+    """A cost per hour."""
 
     currency: CurrencyCode
     micros_per_hour: int
@@ -1118,9 +1118,9 @@ class CapacityLine(Model):
 
     # How many are quarantined, missing, or out of service.
     broken: int
-    # How many can be taken now.
+    # How many are free.
     free: int
-    # How many are being prepared or cleaned.
+    # How many are being prepared or sanitized.
     held: int
     region: Label
     region_id: RegionId
@@ -1128,7 +1128,7 @@ class CapacityLine(Model):
     sku_id: SkuId
     # What the numbers count.
     unit: CapacityUnit
-    # How many somebody uses; a node also when only a part of it is in use.
+    # How many are in use; a partly used node counts.
     used: int
 
 
@@ -1143,14 +1143,14 @@ class CapacityLinePage(Model):
 
 @dataclass(kw_only=True)
 class Charge(Model):
-    """What an allocation came to from one start until it ceased to run, as far as
-that lies in the month. Amounts are millionths of the currency."""
+    """The usage of an allocation from one start to the next stop, within the month. Amounts are millionths of
+the currency."""
 
     allocation_id: AllocationId
     amount_micros: int
     currency: CurrencyCode
     from_: datetime
-    # GPUs times the microseconds that they ran.
+    # GPU-microseconds.
     gpu_micros: int
     gpus: int
     # Names the interval in the allocation.
@@ -1167,7 +1167,7 @@ that lies in the month. Amounts are millionths of the currency."""
     invoice: str | None = None
     # The version of the price; absent when it was free.
     price_id: PriceId | None = None
-    # Where it was asked to run, if that mattered.
+    # The requested region, if any.
     region: str | None = None
 
 
@@ -1179,7 +1179,7 @@ class Correction(Model):
     id: CorrectionId
     kind: CorrectionKind
     proposed_by: str
-    # Empty where none was asked for: prices and policies.
+    # Empty where no reason is required: prices and policies.
     reason: str
     state: CorrectionState
     version: int
@@ -1187,21 +1187,21 @@ class Correction(Model):
     amount_micros: int | None = None
     # Of credit and adjustments.
     currency: CurrencyCode | None = None
-    # Who posted it or turned it down.
+    # Who approved or rejected it.
     decided_by: str | None = None
-    # Why it was turned down.
+    # Why it was rejected.
     decision: str | None = None
-    # When it runs out if nobody decides; absent once somebody did.
+    # When it expires without a decision; absent once decided.
     expires_at: datetime | None = None
-    # What was posted for it.
+    # The posted journal.
     journal: Journal | None = None
     # Absent where it concerns the platform: prices and policies.
     organization_id: OrganizationId | None = None
     # The id of the refund or price that was made, or the key of the policy that was changed.
     result: str | None = None
-    # The number of the journal that it takes back.
+    # The number of the journal that it reverses.
     reverses: int | None = None
-    # What approving it does, in words; of refunds, prices and policies.
+    # What approving it does, as a sentence; for refunds, prices and policies.
     summary: str | None = None
 
 
@@ -1240,12 +1240,12 @@ class DeadLetter(Model):
     consumer: str
     created_at: datetime
     data: Any
-    # What the consumer said when it last failed.
+    # The consumer's last error.
     error: str
     id: DeadLetterId
     message_id: str
     organization_id: OrganizationId | None
-    # When it is delivered again by itself; absent when it is not.
+    # When it is redelivered automatically; absent if it is not.
     redeliver_at: datetime | None
     state: DeadLetterState
     subject: str
@@ -1266,9 +1266,9 @@ class Difference(Model):
 
     organization_id: OrganizationId
     what: str
-    # The allocation, when one can be named.
+    # The allocation, if known.
     allocation_id: AllocationId | None = None
-    # The journal's number, when one can be named.
+    # The journal's number, if known.
     journal: int | None = None
 
 
@@ -1276,7 +1276,7 @@ class Difference(Model):
 class DrainSpec(Model):
     """See the API's `DrainSpec`."""
 
-    # After so many seconds what still runs is released.
+    # Seconds until allocations that still run are released.
     deadline_seconds: int
     reason: Reason
 
@@ -1285,10 +1285,10 @@ class DrainSpec(Model):
 class Ending(Model):
     """Something that ends with its project."""
 
-    # How many GPUs it holds or waits for.
+    # How many GPUs it uses or requests.
     gpus: int
     id: str
-    # What it is, as in `allocation`.
+    # Its kind, as in `allocation`.
     kind: str
     project_id: ProjectId
     state: str
@@ -1299,13 +1299,13 @@ class Ending(Model):
 class EndingPreview(Model):
     """What the end of a project or an organization ends."""
 
-    # What they cost now, in each currency.
+    # Their current cost, in each currency.
     burn: list[Burn]
     # How many end in all.
     count: int
     # What ends, newest first; the first hundred.
     ends: list[Ending]
-    # How many GPUs they hold or wait for.
+    # How many GPUs they use or request.
     gpus: int
 
 
@@ -1336,7 +1336,7 @@ class EnrollmentTokenSpec(Model):
     """See the API's `EnrollmentTokenSpec`."""
 
     pool_id: PoolId
-    # How long it can be used; the policy `nodes.enrollment_minutes` says when not given.
+    # How long it can be used. Default: the policy `nodes.enrollment_minutes`.
     lifetime_minutes: int | None = None
 
 
@@ -1347,12 +1347,12 @@ class Explanation(Model):
     allocation_id: AllocationId
     # How many nodes were rejected for each reason.
     rejected: list[Rejection]
-    # The rule that decides now, in a sentence.
+    # The rule that applies now, as a sentence.
     rule: str
     state: AllocationState
-    # The smallest change that would let it go on.
+    # The smallest change that would let it proceed.
     change: str | None = None
-    # How many others of the same organization wait before it.
+    # How many requests of the same organization are ahead in the queue.
     waits_behind: int | None = None
 
 
@@ -1380,12 +1380,12 @@ class Gateway(Model):
     nodes: int
     public_url: str
     region_id: RegionId
-    # How many sessions go through it.
+    # How many sessions it carries.
     sessions: int
     status: GatewayStatus
     last_seen_at: datetime | None = None
     ssh_address: str | None = None
-    # What it runs.
+    # Its version.
     version: str | None = None
 
 
@@ -1402,28 +1402,28 @@ class GatewayPage(Model):
 class GatewaySpec(Model):
     """See the API's `GatewaySpec`."""
 
-    # Where hosts reach it.
+    # The address for hosts.
     agent_url: GatewayAgentUrl
-    # Below which every app has a name of its own; no other site may be there.
+    # The domain of apps, each with its own host name; must not serve any other site.
     app_domain: Domain
     name: Label
-    # Where people's programs reach it; several gateways may share one.
+    # The public URL; several gateways can share one.
     public_url: GatewayPublicUrl
     region_id: RegionId
-    # Where SSH clients reach it, if it serves them.
+    # The address for SSH clients, if it serves them.
     ssh_address: HostAndPort | None = None
 
 
 @dataclass(kw_only=True)
 class GpuPoint(Model):
-    """What a GPU was like from a moment on."""
+    """The metrics of a GPU from a time on."""
 
     at: datetime
     memory_used_bytes_avg: int
     memory_used_bytes_max: int
     power_mw_avg: int
     power_mw_max: int
-    # How many samples it stands for.
+    # How many samples it aggregates.
     samples: int
     temperature_c_avg: int
     temperature_c_max: int
@@ -1445,14 +1445,14 @@ class GpuSeries(Model):
 
 @dataclass(kw_only=True)
 class HostPoint(Model):
-    """What a host was like from a moment on."""
+    """The metrics of a host from a time on."""
 
     at: datetime
     cpu_percent_avg: int
     cpu_percent_max: int
     memory_used_bytes_avg: int
     memory_used_bytes_max: int
-    # How many samples it stands for.
+    # How many samples it aggregates.
     samples: int
 
 
@@ -1499,7 +1499,7 @@ class Invoice(Model):
 
     buyer: Party
     currency: CurrencyCode
-    # What it did not.
+    # The rest.
     due_micros: int
     id: InvoiceId
     issued_at: datetime
@@ -1520,7 +1520,7 @@ class Invoice(Model):
     # What rounding to whole minor units adds.
     rounding_micros: int
     seller: Party
-    # What the lines sum to, and what the ledger charged.
+    # The sum of the lines, and the ledger's charges.
     subtotal_micros: int
     tax_micros: int
     total_micros: int
@@ -1528,25 +1528,25 @@ class Invoice(Model):
     corrects: str | None = None
     # The journal that posted rounding and tax.
     journal: int | None = None
-    # The tag by whose values the lines are cut, as the policy `billing.invoice_tag` was when it was issued.
+    # The tag that breaks down the lines: the policy `billing.invoice_tag` at the time of issue.
     tag_key: Label | None = None
     tax: Tax | None = None
 
 
 @dataclass(kw_only=True)
 class InvoiceLine(Model):
-    """What was used in one project, of one SKU, at one price, with one value of the invoice's tag."""
+    """Usage in one project, of one SKU, at one price, with one value of the invoice's tag."""
 
     amount_micros: int
-    # GPUs times the microseconds that they ran.
+    # GPU-microseconds.
     gpu_micros: int
     price_micros_per_gpu_hour: int
     project: str
     project_id: ProjectId
     sku: str
     sku_id: SkuId
-    # The value of the invoice's tag: empty for what has none, `(other)` for all beyond the largest 500
-    # together; absent when lines are not cut by a tag.
+    # The value of the invoice's tag: empty for usage without the tag, `(other)` for everything beyond the
+    # 500 largest; absent when lines are not broken down by a tag.
     tag: str | None = None
 
 
@@ -1586,18 +1586,18 @@ class Journal(Model):
     # Covers this journal and all before it, hexadecimal.
     hash: str
     id: JournalId
-    # What it is, as in `usage` or `credit`.
+    # Its kind, as in `usage` or `credit`.
     kind: str
     # Counts up in the organization, without gaps.
     number: int
-    # What it did to each wallet.
+    # Its effect on each wallet.
     wallets: list[WalletChange]
     # The window of usage that it closes.
     from_at: datetime | None = None
     reason: str | None = None
-    # What it was posted for.
+    # Its reference.
     reference: str | None = None
-    # The number of the journal that it takes back.
+    # The number of the journal that it reverses.
     reverses: int | None = None
     # The end of that window, which is not part of it.
     to_at: datetime | None = None
@@ -1660,9 +1660,9 @@ class KeySpec(Model):
     """See the API's `KeySpec`."""
 
     name: Name
-    # What the key may do, at most; the owner's role still limits it.
+    # The key's maximum permissions; the owner's role still limits it.
     scopes: list[PermissionChoice]
-    # When it stops working; policy sets the longest time allowed.
+    # When it expires; policy limits the maximum.
     expires_at: datetime | None = None
 
 
@@ -1670,10 +1670,10 @@ class KeySpec(Model):
 class Machine(Model):
     """See the API's `Machine`."""
 
-    # How often its hand-over was begun since it last served.
+    # How many deployments were started since it last served.
     attempts: int
     created_at: datetime
-    # What people want of it.
+    # Its requested use.
     desired: MachineDesired
     hostname: str
     id: MachineId
@@ -1681,22 +1681,22 @@ class Machine(Model):
     provider_id: ProviderId
     state: MachineState
     state_since: datetime
-    # What MAAS calls it.
+    # Its id in MAAS.
     system_id: str
     version: int
     # The node that its agent enrolled as.
     node_id: NodeId | None = None
-    # What MAAS last said of it.
+    # Its last status in MAAS.
     observed: str | None = None
     observed_at: datetime | None = None
-    # How its power was last seen.
+    # Its last observed power state.
     power: MachinePower | None = None
     power_at: datetime | None = None
-    # Why that did not work.
+    # The last power error.
     power_trouble: str | None = None
-    # What an operator wants done with its power and MAAS was not asked for yet.
+    # The power change that an operator requested and that MAAS has not received yet.
     power_wanted: MachinePowerAction | None = None
-    # Why the last hand-over was broken off.
+    # Why the last deployment was aborted.
     reason: str | None = None
 
 
@@ -1714,7 +1714,7 @@ class MachinePowerSpec(Model):
     """See the API's `MachinePowerSpec`."""
 
     action: MachinePowerActionChoice
-    # Switch off although somebody is on its node, or may come.
+    # Turn it off even if its node is in use or accepts allocations.
     force: bool | None = None
     reason: Reason | None = None
 
@@ -1727,28 +1727,28 @@ class Mail(Model):
     created_at: datetime
     id: MailId
     kind: NotificationKind
-    # The same however often it is sent.
+    # The Message-ID, the same for every attempt.
     message_id: str
     state: MailState
     error: str | None = None
     invitation_id: InvitationId | None = None
-    # What the mail server answered last.
+    # The mail server's last status code.
     last_code: int | None = None
     next_attempt_at: datetime | None = None
     organization_id: OrganizationId | None = None
     sent_at: datetime | None = None
-    # To whom; absent for somebody who is invited and has no account.
+    # The recipient; absent for an invited person without an account.
     user_id: UserId | None = None
 
 
 @dataclass(kw_only=True)
 class MailAddress(Model):
-    """Where a person's mail goes."""
+    """The status of a person's mail."""
 
     email: Email
     # Whether this installation sends mail at all.
     is_configured: bool
-    # Why nothing is sent there any more.
+    # Why mail to it is stopped.
     refusal: MailRefusal | None = None
 
 
@@ -1763,11 +1763,11 @@ class MailPage(Model):
 
 @dataclass(kw_only=True)
 class MailRefusal(Model):
-    """A mail server said that it will never take mail for the address."""
+    """A mail server rejected the address permanently."""
 
     # Its status code.
     code: int
-    # What it said, without the address.
+    # Its error, without the address.
     reason: str
     refused_at: datetime
 
@@ -1801,7 +1801,7 @@ class MaintenanceWindowSpec(Model):
     """See the API's `MaintenanceWindowSpec`."""
 
     ends_at: datetime
-    # Told to the projects that it affects.
+    # Sent to the affected projects.
     reason: Reason
     starts_at: datetime
     # Either a node or a pool.
@@ -1855,7 +1855,7 @@ class MetalProvider(Model):
     # When MAAS last listed its machines.
     heard_at: datetime | None = None
     maas_pool: MaasName | None = None
-    # Why MAAS could not be used when it was last asked.
+    # The last error from MAAS.
     trouble: str | None = None
 
 
@@ -1895,12 +1895,12 @@ class MfaAnswer(Model):
 
 @dataclass(kw_only=True)
 class MfaChallenge(Model):
-    """Asks for a second factor. Works once and expires soon."""
+    """A request for a second factor. Works once and expires soon."""
 
     expires_at: datetime
     # What the account can answer with.
     methods: list[MfaMethod]
-    # Goes back in the answer.
+    # Send it back with the answer.
     token: ShownSecret
     # For `navigator.credentials.get`, when the account has a passkey.
     passkey: PasskeyRequest | None = None
@@ -1923,9 +1923,9 @@ class NewAccessTicket(Model):
     # The session that it opens or joins.
     session_id: AccessSessionId
     ticket: ShownSecret
-    # The gateway: `/v1/terminal` and `/v1/forward` are below it.
+    # The gateway's base URL for `/v1/terminal` and `/v1/forward`.
     url: str
-    # For apps: where the app is. The ticket is posted to `/.gpuaas/enter` there.
+    # For apps: the app's URL. Post the ticket to `/.gpuaas/enter` there.
     app_url: str | None = None
 
 
@@ -1956,10 +1956,10 @@ class NewGateway(Model):
 
     # SHA-256 of the root certificate that it must trust, in hex.
     ca_fingerprint: str
-    # Where it joins and beats: the setting `gateway.control_url`.
+    # The control plane's URL for it: the setting `gateway.control_url`.
     control_url: str
     gateway: Gateway
-    # The token that it joins with.
+    # Its join token.
     secret: ShownSecret
 
 
@@ -1999,7 +1999,7 @@ class NewUser(Model):
 class NewWebhook(Model):
     """See the API's `NewWebhook`."""
 
-    # Signs what is sent; shown this once.
+    # The signing secret; shown once.
     secret: ShownSecret
     webhook: Webhook
 
@@ -2011,7 +2011,7 @@ class Node(Model):
     created_at: datetime
     gpus: int
     gpus_free: int
-    # What was observed of the node, whatever its state.
+    # The observed health, independent of the state.
     health: NodeHealth
     id: NodeId
     name: str
@@ -2021,10 +2021,10 @@ class Node(Model):
     state: NodeState
     version: int
     agent_update: AgentUpdateState | None = None
-    # Why the agent was not replaced.
+    # Why the agent was not updated.
     agent_update_reason: str | None = None
     agent_version: str | None = None
-    # The version that its agent was last ordered to be replaced by, and what became of that.
+    # The requested agent version and the status of the update.
     agent_wanted: str | None = None
     drain_deadline_at: datetime | None = None
     fabric_domain: str | None = None
@@ -2050,11 +2050,11 @@ class NodeCertificate(Model):
 class NodeChanges(Model):
     """See the API's `NodeChanges`."""
 
-    # More changed than one answer holds: list the nodes anew.
+    # Too many changes for one response: list the nodes again.
     is_cut: bool
     # Send it as `after` the next time.
     mark: ChangeMark
-    # As they are now, retired ones too. One that did not change may be among them.
+    # Their current state, including retired nodes. Unchanged nodes may be included.
     nodes: list[Node]
 
 
@@ -2062,13 +2062,13 @@ class NodeChanges(Model):
 class NodeDetail(Model):
     """See the API's `NodeDetail`."""
 
-    # What it is known by, the newest first.
+    # Its certificates, newest first.
     certificates: list[NodeCertificate]
     node: Node
     slots: list[Slot]
-    # What it was last told to do, the newest first.
+    # Its latest tasks, newest first.
     tasks: list[NodeTask]
-    # What the host said it is made of; absent until it did.
+    # The inventory that the host reported; absent until it did.
     host: NodeHost | None = None
 
 
@@ -2098,11 +2098,11 @@ class NodeTask(Model):
 
     created_at: datetime
     id: str
-    # The kind of what it is about, as in the work queue.
+    # The kind of its resource, as in the work queue.
     kind: str
     state: NodeTaskState
     subject_id: str
-    # What the node is to do.
+    # What the node has to do.
     verb: str
     # Why it failed or was refused.
     detail: str | None = None
@@ -2120,7 +2120,7 @@ class NodeTelemetry(Model):
     resolution: Resolution
     since: datetime
     until: datetime
-    # Where to go on when the answer would have been too long.
+    # Where to continue if the response was truncated.
     next_since: datetime | None = None
 
 
@@ -2140,10 +2140,10 @@ class Notification(Model):
     is_read: bool
     kind: NotificationKind
     title: str
-    # What became of the mail that tells the same, if there is one.
+    # The status of its mail, if there is one.
     mail: NotificationMail | None = None
     organization_id: OrganizationId | None = None
-    # What it is about, by id.
+    # The resource, by id.
     resource: str | None = None
 
 
@@ -2174,7 +2174,7 @@ class NotificationPreference(Model):
     about: str
     email: bool
     in_app: bool
-    # Whether it cannot be switched off.
+    # Whether it cannot be turned off.
     is_mandatory: bool
     kind: NotificationKind
 
@@ -2183,9 +2183,9 @@ class NotificationPreference(Model):
 class NotificationPreferenceSpec(Model):
     """See the API's `NotificationPreferenceSpec`."""
 
-    # Whether it is sent by mail; absent leaves it as it is.
+    # Whether it is sent by mail; absent leaves it unchanged.
     email: bool | None = None
-    # Whether it is shown in the console; absent leaves it as it is.
+    # Whether it is shown in the console; absent leaves it unchanged.
     in_app: bool | None = None
 
 
@@ -2209,7 +2209,7 @@ class OidcFinish(Model):
 class OidcStart(Model):
     """See the API's `OidcStart`."""
 
-    # Where the issuer sends the person back to; must be allowed by the configuration.
+    # The redirect URI; must be allowed by the configuration.
     redirect_uri: str
 
 
@@ -2237,7 +2237,7 @@ class Organization(Model):
     name: Name
     state: OrganizationState
     version: int
-    # What the caller is in it; absent for platform staff.
+    # The caller's role in it; absent for platform staff.
     role: Role | None = None
 
 
@@ -2265,7 +2265,7 @@ refunds and disputes are no charges."""
     # Negative when the organization pays less.
     amount_micros: int
     currency: CurrencyCode
-    # What it is for: the window that is taken back, the invoice's month, or the day on which it was posted.
+    # The start of its period: the reversed window, the invoice's month, or the day of posting.
     from_: datetime
     # Whether it corrects a month that was invoiced before.
     is_correction: bool
@@ -2280,7 +2280,7 @@ refunds and disputes are no charges."""
 
 @dataclass(kw_only=True)
 class Party(Model):
-    """Somebody who sells or buys, as printed."""
+    """A seller or buyer, as printed."""
 
     address: list[str]
     legal_name: str
@@ -2290,12 +2290,12 @@ class Party(Model):
 
 @dataclass(kw_only=True)
 class PartySpec(Model):
-    """Somebody who sells or buys."""
+    """A seller or buyer."""
 
     # Lines of the postal address, the country last.
     address: list[PrintedLine]
     legal_name: PrintedLine
-    # Whom to ask about invoices.
+    # The contact for invoices.
     email: Email | None = None
     # A tax or VAT number.
     tax_id: PrintedLine | None = None
@@ -2303,7 +2303,7 @@ class PartySpec(Model):
 
 @dataclass(kw_only=True)
 class PasskeyAssertion(Model):
-    """What `navigator.credentials.get` gave."""
+    """The result of `navigator.credentials.get`."""
 
     authenticator_data: BinaryText
     client_data_json: BinaryText
@@ -2313,12 +2313,12 @@ class PasskeyAssertion(Model):
 
 @dataclass(kw_only=True)
 class PasskeyConfirmation(Model):
-    """What `navigator.credentials.create` gave."""
+    """The result of `navigator.credentials.create`."""
 
     attestation_object: BinaryText
     challenge: SecretText
     client_data_json: BinaryText
-    # What the person calls the passkey.
+    # The person's name for the passkey.
     name: Name
 
 
@@ -2351,7 +2351,7 @@ class PasskeyRequest(Model):
 class PasskeyStarted(Model):
     """See the API's `PasskeyStarted`."""
 
-    # Goes back in the confirmation.
+    # Send it back with the confirmation.
     challenge: ShownSecret
     expires_at: datetime
     options: PasskeyOptions
@@ -2362,7 +2362,7 @@ class PasswordReset(Model):
     """See the API's `PasswordReset`."""
 
     password: SecretText
-    # As it is in the mail.
+    # The token from the mail.
     token: SecretText
 
 
@@ -2377,45 +2377,45 @@ class PasswordResetSpec(Model):
 class Payment(Model):
     """See the API's `Payment`."""
 
-    # What was asked for, in millionths.
+    # The requested amount, in millionths.
     amount_micros: int
     created_at: datetime
     created_by: str
     currency: CurrencyCode
-    # What the payer's bank took back and has not returned, in millionths.
+    # The amount reversed by the payer's bank, in millionths.
     disputed_micros: int
     id: PaymentId
     organization_id: OrganizationId
     provider: str
-    # What the provider confirmed and the wallet got, in millionths.
+    # The confirmed amount, in millionths.
     received_micros: int
-    # What was given back and confirmed, in millionths.
+    # The refunded amount, in millionths.
     refunded_micros: int
-    # What is on its way back and not confirmed, in millionths.
+    # The amount of pending refunds, in millionths.
     refunding_micros: int
     state: PaymentState
     version: int
     # Where to pay; only while it is `pending`.
     checkout_url: str | None = None
-    # The provider's name for the money, as in `pi_…`; absent until it has one.
+    # The provider's id of the payment, as in `pi_…`; absent until it has one.
     provider_id: str | None = None
-    # What stands in its way, if something does.
+    # The last error, if any.
     trouble: str | None = None
 
 
 @dataclass(kw_only=True)
 class PaymentDrift(Model):
-    """A place where the provider and the ledger differ."""
+    """A difference between the provider and the ledger."""
 
     found_at: datetime
     id: PaymentDriftId
     kind: PaymentDriftKind
-    # What the ledger says, in millionths.
+    # The ledger's amount, in millionths.
     ledger_micros: int
-    # The provider's name for what differs, as in `pi_…`, `re_…` or `dp_…`.
+    # The provider's id of the object, as in `pi_…`, `re_…` or `dp_…`.
     object_id: str
     provider: str
-    # What the provider says, in millionths.
+    # The provider's amount, in millionths.
     provider_micros: int
     # When it was seen last.
     seen_at: datetime
@@ -2435,12 +2435,11 @@ class PaymentDriftPage(Model):
 
 @dataclass(kw_only=True)
 class PaymentEvent(Model):
-    """Something that the provider told us. What it says is not kept: the
-provider is asked how things are now."""
+    """An event from the provider. Its content is not stored; the current state is read from the provider."""
 
     # How often it arrived.
     deliveries: int
-    # The provider's name for the event, as in `evt_…`.
+    # The provider's id of the event, as in `evt_…`.
     event_id: str
     id: PaymentEventId
     # What happened, in the provider's words.
@@ -2485,7 +2484,7 @@ class PaymentSpec(Model):
 class PlatformRoleSpec(Model):
     """See the API's `PlatformRoleSpec`."""
 
-    # Absent or null takes the role away.
+    # Absent or null revokes the role.
     role: PlatformRoleChoice | None = None
 
 
@@ -2494,7 +2493,7 @@ class Policy(Model):
     """See the API's `Policy`."""
 
     about: str
-    # What values are accepted, in words.
+    # The accepted values, as a sentence.
     accepts: str
     default: str
     # Whether lower levels may only tighten it.
@@ -2504,7 +2503,7 @@ class Policy(Model):
     levels: list[PolicySetting]
     # The lowest level at which it can be set.
     lowest_level: PolicyLevel
-    # Where it comes from.
+    # Where it is set.
     source: PolicyLevel
     # What the number counts: `seconds`, `per_minute`, `count` …
     unit: str
@@ -2576,8 +2575,8 @@ class PoolSpec(Model):
     name: Label
     provider: ProviderChoice
     region_id: RegionId
-    # Whether workloads run in virtual machines here, so that one node may
-    # serve several organizations at once.
+    # Whether workloads run in virtual machines here, so that one node can serve several organizations at
+    # the same time.
     isolates_vms: bool | None = None
 
 
@@ -2585,7 +2584,7 @@ class PoolSpec(Model):
 class PoolUpdate(Model):
     """See the API's `PoolUpdate`."""
 
-    # How many nodes are given it now; the others run it already.
+    # How many nodes are updated; the others run it already.
     nodes: int
     pool_id: PoolId
     version: str
@@ -2619,9 +2618,9 @@ class PriceSpec(Model):
     """See the API's `PriceSpec`."""
 
     currency: CurrencyCode
-    # Millionths of the currency for one GPU and hour.
+    # Millionths of the currency per GPU hour.
     price_micros_per_gpu_hour: int
-    # From when on; now when not said. Never in the past.
+    # When it takes effect; never in the past. Default: now.
     effective_at: datetime | None = None
 
 
@@ -2633,17 +2632,17 @@ class Problem(Model):
     advice: str
     # Stable and meant for programs.
     code: str
-    # Name it when asking for help; logs carry it.
+    # Mention it when you ask for help; it is in the logs.
     correlation_id: str
-    # What is wrong this time.
+    # What is wrong in this request.
     detail: str
     status: int
     title: str
     # Stable address of the code's description, relative to the server.
     type: str
-    # What to answer with a second factor, with the code `mfa_required`.
+    # The challenge to answer with a second factor, for the code `mfa_required`.
     challenge: MfaChallenge | None = None
-    # Which part of the request is wrong, when one is.
+    # The part of the request that is wrong, if known.
     field: str | None = None
 
 
@@ -2694,16 +2693,16 @@ class ProjectSpec(Model):
 
 @dataclass(kw_only=True)
 class Proof(Model):
-    """What a part of a proof checked."""
+    """The result of a part of a proof."""
 
     entries: int
     intervals: int
     journals: int
-    # Organizations whose books were gone through to the end.
+    # Organizations whose ledgers were checked completely.
     organizations: int
-    # The first thing that is not as it should be; the proof ends there.
+    # The first difference; the proof ends there.
     difference: Difference | None = None
-    # Send it as `after` to go on; absent at the end.
+    # Send it as `after` to continue; absent at the end.
     next_after: ProofPlace | None = None
 
 
@@ -2712,10 +2711,10 @@ class ProviderChange(Model):
     """See the API's `ProviderChange`."""
 
     agent: AgentSourceSpec | None = None
-    # Replaces the key that is in use; needed with another `url`.
+    # Replaces the key in use; required with a new `url`.
     api_key: SecretText | None = None
     erase: EraseChoice | None = None
-    # Fewer than it holds takes no machine away; it only takes no more.
+    # A number below the current count returns no machine; it only prevents further ones.
     max_machines: int | None = None
     series: MaasName | None = None
     url: MaasUrl | None = None
@@ -2727,7 +2726,7 @@ class ProviderSpec(Model):
 
     # As MAAS shows it: `consumer:token:secret`.
     api_key: SecretText
-    # How many machines it may hold at once.
+    # The most machines it may allocate.
     max_machines: int
     name: Label
     # The pool that its machines become nodes of; it has the provider `maas`.
@@ -2735,7 +2734,7 @@ class ProviderSpec(Model):
     # What is installed, such as `noble`.
     series: MaasName
     url: MaasUrl
-    # Where machines fetch the agent; the image must contain it when not given.
+    # The URL of the agent. Without it, the image must contain the agent.
     agent: AgentSourceSpec | None = None
     erase: EraseChoice | None = None
     # Only machines of this resource pool of MAAS.
@@ -2754,7 +2753,7 @@ class Quota(Model):
     set_at: datetime
     sku: Label
     sku_id: SkuId
-    # How many of them are held now.
+    # How many are in use.
     used: int
 
 
@@ -2778,7 +2777,7 @@ class QuotaSpec(Model):
 class ReadMark(Model):
     """See the API's `ReadMark`."""
 
-    # The newest one that was seen; what came after it stays unread. Absent for all.
+    # The newest one that was seen; later ones stay unread. Absent for all.
     up_to: NotificationId | None = None
 
 
@@ -2793,7 +2792,7 @@ class RecordedEvent(Model):
     message_id: str
     resource: str | None
     subject: str
-    # Whose event it is; absent when it is the platform's own.
+    # The organization of the event; absent for the platform.
     organization_id: OrganizationId | None = None
 
 
@@ -2812,9 +2811,9 @@ class Recording(Model):
 
     allocation_id: AllocationId
     created_at: datetime
-    # How long it is.
+    # Its duration.
     duration_ms: int
-    # Whether what was typed is kept as well.
+    # Whether input is recorded too.
     has_input: bool
     id: RecordingId
     # Who was recorded: `user:` or `service_account:` and an id.
@@ -2822,11 +2821,11 @@ class Recording(Model):
     organization_id: OrganizationId
     project_id: ProjectId
     session_id: AccessSessionId
-    # What is stored of it.
+    # Its stored size.
     size_bytes: int
     state: RecordingState
     version: int
-    # SHA-256 over the hashes of all pieces, in hex; also in the audit log.
+    # SHA-256 over the hashes of all chunks, in hex; also in the audit log.
     root: str | None = None
     sealed_at: datetime | None = None
     user_id: UserId | None = None
@@ -2843,7 +2842,7 @@ class RecordingDetail(Model):
 
 @dataclass(kw_only=True)
 class RecordingGap(Model):
-    """Output that no piece holds."""
+    """Output that is missing."""
 
     after_segment: int
     from_: int
@@ -2864,9 +2863,9 @@ class RecordingProof(Model):
     """See the API's `RecordingProof`."""
 
     is_intact: bool
-    # How many pieces were compared.
+    # How many chunks were verified.
     pieces: int
-    # What is wrong, piece by piece.
+    # The errors, chunk by chunk.
     problems: list[str]
     recording_id: RecordingId
     root: str
@@ -2874,7 +2873,7 @@ class RecordingProof(Model):
 
 @dataclass(kw_only=True)
 class RecordingSegment(Model):
-    """What one gateway wrote in one go."""
+    """A part that one gateway wrote continuously."""
 
     began_ms: int
     ended_ms: int
@@ -2915,9 +2914,9 @@ class Refund(Model):
     reason: str
     state: RefundState
     version: int
-    # The provider's name for it, as in `re_…`; absent until it has one.
+    # The provider's id of it, as in `re_…`; absent until it has one.
     provider_id: str | None = None
-    # What stands in its way, if something does.
+    # The last error, if any.
     trouble: str | None = None
 
 
@@ -2935,7 +2934,7 @@ class RefundSpec(Model):
     """See the API's `RefundSpec`."""
 
     reason: Reason
-    # Millionths of the payment's currency; all that is left when not said.
+    # Millionths of the payment's currency. Default: the full remaining amount.
     amount_micros: int | None = None
 
 
@@ -2977,7 +2976,7 @@ class RetireSpec(Model):
     """See the API's `RetireSpec`."""
 
     reason: Reason
-    # The host will not come back: what is on the node ends at once.
+    # The host will not come back: allocations on the node end immediately.
     lost: bool | None = None
 
 
@@ -2995,7 +2994,7 @@ class Revenue(Model):
 class RevenueLine(Model):
     """See the API's `RevenueLine`."""
 
-    # Negative when more was taken back than earned.
+    # Negative when reversals exceed revenue.
     amount_micros: int
     currency: CurrencyCode
     # Like `2026-11-15`.
@@ -3025,7 +3024,7 @@ class Seal(Model):
 class SealFinding(Model):
     """See the API's `SealFinding`."""
 
-    # The entry that was removed, edited or inserted, when one can be named.
+    # The entry that was removed, edited or inserted, if known.
     entry: AuditEntryId | None
     seal: int | None
     what: str
@@ -3037,12 +3036,12 @@ class SealReport(Model):
 
     entries_checked: int
     findings: list[SealFinding]
-    # Send it as `after` to go on; absent at the end.
+    # Send it as `after` to continue; absent at the end.
     next_after: int | None
     # The roots that were checked, oldest first.
     roots: list[str]
     seals_checked: int
-    # Entries that wait for the next seal; counted at the end only.
+    # Entries that wait for the next seal; only counted at the end.
     unsealed: int | None
 
 
@@ -3051,7 +3050,7 @@ class Seals(Model):
     """See the API's `Seals`."""
 
     items: list[Seal]
-    # The newest root of all, to be kept elsewhere.
+    # The newest root of all, to be stored in another place.
     newest_root: str | None
     # Send it as `after` for more; absent at the end.
     next_after: int | None
@@ -3098,7 +3097,7 @@ class Session(Model):
     """See the API's `Session`."""
 
     created_at: datetime
-    # Whether it is the one that asks.
+    # Whether it is the caller's current session.
     current: bool
     expires_at: datetime
     id: SessionId
@@ -3120,7 +3119,7 @@ class SignUpConfirmation(Model):
 
     name: PersonName
     password: SecretText
-    # As it is in the mail.
+    # The token from the mail.
     token: SecretText
 
 
@@ -3141,30 +3140,29 @@ class Sku(Model):
 
 @dataclass(kw_only=True)
 class SkuLimits(Model):
-    """How much of a host a login of a SKU may use; its part of the host's GPUs where not said."""
+    """How much of a host a login of a SKU may use. Default: its GPUs' share of the host."""
 
-    # CPUs for each GPU: its weight where CPUs are short. Idle ones are anybody's.
+    # CPUs per GPU: the share when CPUs are scarce. Idle CPUs are available to everybody.
     cpus_per_gpu: int | None = None
-    # GiB of memory for each GPU. A login that takes more is killed alone.
+    # GiB of memory per GPU. Only a login that exceeds it is killed.
     memory_gib_per_gpu: int | None = None
-    # Files that one process may have open.
+    # Open files per process.
     open_files: int | None = None
-    # Processes and threads for each GPU.
+    # Processes and threads per GPU.
     tasks_per_gpu: int | None = None
 
 
 @dataclass(kw_only=True)
 class SkuLimitsSpec(Model):
-    """How much of a host a login of a SKU may use. What is left out is the login's part
-of the host's GPUs."""
+    """How much of a host a login of a SKU may use. Default: its GPUs' share of the host."""
 
-    # CPUs for each GPU: its weight where CPUs are short. Idle ones are anybody's.
+    # CPUs per GPU: the share when CPUs are scarce. Idle CPUs are available to everybody.
     cpus_per_gpu: int | None = None
-    # GiB of memory for each GPU. A login that takes more is killed alone.
+    # GiB of memory per GPU. Only a login that exceeds it is killed.
     memory_gib_per_gpu: int | None = None
-    # Files that one process may have open.
+    # Open files per process.
     open_files: int | None = None
-    # Processes and threads for each GPU.
+    # Processes and threads per GPU.
     tasks_per_gpu: int | None = None
 
 
@@ -3181,15 +3179,15 @@ class SkuPage(Model):
 class SkuSpec(Model):
     """See the API's `SkuSpec`."""
 
-    # How many GPUs per node may be asked for, each between 1 and 64.
+    # The allowed numbers of GPUs per node, each between 1 and 64.
     gpu_counts: list[int]
     name: Label
     shape: ShapeChoice
-    # The GPU model that it needs, as hosts report it; any model when not said.
+    # The required GPU model, as hosts report it. Default: any model.
     gpu_model: GpuModel | None = None
-    # What a login may use of a host besides GPUs; the part of it that its GPUs are where not said.
+    # What a login may use of a host besides GPUs. Default: its GPUs' share of the host.
     limits: SkuLimitsSpec | None = None
-    # Whether the GPUs of one node must hang on one NUMA node.
+    # Whether the GPUs of one node must share one NUMA node.
     numa_bound: bool | None = None
 
 
@@ -3223,7 +3221,7 @@ class SshCertificate(Model):
     expires_at: datetime
     # The gateways' keys at that address, as lines of a `known_hosts` file.
     known_hosts: list[str]
-    # What stands before the `@`.
+    # The login before the `@`.
     login: str
 
 
@@ -3268,7 +3266,7 @@ class SshKeySpec(Model):
 
 @dataclass(kw_only=True)
 class Tax(Model):
-    """How something is taxed."""
+    """A tax."""
 
     # Hundredths of a percent: 1900 is 19 %.
     basis_points: int
@@ -3282,7 +3280,7 @@ class TaxSpec(Model):
 
     # Hundredths of a percent: 1900 is 19 %.
     basis_points: int
-    # What it is called, as in `VAT`.
+    # Its name, as in `VAT`.
     name: PrintedLine
     # A sentence for the invoice, as in `Reverse charge`.
     note: PrintedLine | None = None
@@ -3307,7 +3305,7 @@ class TotpConfirmation(Model):
     challenge: SecretText
     # The six digits that the authenticator app shows now.
     code: SecretText
-    # What the person calls the device.
+    # The person's name for the device.
     name: Name
 
 
@@ -3315,7 +3313,7 @@ class TotpConfirmation(Model):
 class TotpStarted(Model):
     """See the API's `TotpStarted`."""
 
-    # Goes back in the confirmation.
+    # Send it back with the confirmation.
     challenge: ShownSecret
     expires_at: datetime
     # For typing into an authenticator app, in base32.
@@ -3336,7 +3334,7 @@ class Usage(Model):
     """See the API's `Usage`."""
 
     by: UsageBy
-    # The largest amount first; days in their order.
+    # The largest amount first; days in order.
     lines: list[UsageLine]
     since: datetime
     until: datetime
@@ -3349,16 +3347,16 @@ class UsageExport(Model):
     charges: list[Charge]
     organization: str
     organization_id: OrganizationId
-    # What costs or gives something besides usage; after the last of the charges.
+    # Charges and credits besides usage, after the last usage charge.
     other_charges: list[OtherCharge]
     # The end of the month, which is not part of it.
     period_end: datetime
     period_start: datetime
-    # Up to when usage was posted, the same for all parts of an export.
+    # When usage was last posted, the same for all parts of an export.
     posted_to: datetime
-    # Send it as `after` to go on; absent at the end.
+    # Send it as `after` to continue; absent at the end.
     next_after: ExportPlace | None = None
-    # Who sells, as on invoices; absent until the platform says.
+    # The seller, as on invoices; absent until it is set.
     seller: str | None = None
 
 
@@ -3368,9 +3366,9 @@ class UsageLine(Model):
 
     amount_micros: int
     currency: CurrencyCode
-    # GPUs times the seconds that they ran.
+    # GPU-seconds.
     gpu_seconds: int
-    # How many intervals it is made of.
+    # How many intervals it consists of.
     intervals: int
     # The project's or SKU's name, the tag's value (empty without the tag), or the day.
     key: str
@@ -3412,9 +3410,9 @@ class UtilizationLine(Model):
 
     # Like `2026-11-15`.
     day: str
-    # GPUs times the seconds that they ran for somebody.
+    # GPU-seconds sold.
     sold_gpu_seconds: int
-    # GPUs times the seconds that their nodes were part of the fleet.
+    # GPU-seconds available in the fleet.
     there_gpu_seconds: int
 
 
@@ -3424,7 +3422,7 @@ class WalletChange(Model):
 
     # Positive is money for the organization.
     amount_micros: int
-    # What the wallet held afterwards.
+    # The wallet's balance afterwards.
     balance_micros: int
     currency: CurrencyCode
 
@@ -3438,11 +3436,11 @@ class Webhook(Model):
     # Why it is disabled, when it is.
     disabled_reason: str | None
     events: list[EventPattern]
-    # Deliveries in a row that were given up; one that arrives ends the row.
+    # Consecutive exhausted deliveries; a successful one resets it.
     failures: int
     id: WebhookId
     organization_id: OrganizationId
-    # Until when the secret before this one signs too, after a rotation.
+    # How long the previous secret also signs, after a rotation.
     previous_secret_until: datetime | None
     state: WebhookState
     url: WebhookUrl
@@ -3465,16 +3463,16 @@ class WebhookDelivery(Model):
     attempts: int
     created_at: datetime
     delivered_at: datetime | None
-    # Why the last attempt failed, if it did.
+    # The error of the last attempt, if it failed.
     error: str | None
     # The event, as `message_id` in the body names it too.
     event_id: EventId
     id: WebhookDeliveryId
-    # Whether somebody asked for it to see whether events arrive.
+    # Whether it is a test.
     is_test: bool
-    # The status of the last answer, if there was one.
+    # The status of the last response, if any.
     last_status: int | None
-    # When it is sent next; absent when it is not.
+    # The time of the next attempt; absent if there is none.
     next_attempt_at: datetime | None
     state: WebhookDeliveryState
     subject: str
@@ -3503,7 +3501,7 @@ class WebhookPage(Model):
 class WebhookSpec(Model):
     """See the API's `WebhookSpec`."""
 
-    # An event is sent once, however many of these it matches.
+    # An event is sent once, even if several of these match.
     events: list[EventPattern]
     url: WebhookUrl
     description: WebhookDescription | None = None
@@ -3514,11 +3512,11 @@ class Whoami(Model):
     """See the API's `Whoami`."""
 
     key_id: KeyId | None
-    # What the credential may do at most; absent when only roles limit it.
+    # The credential's maximum permissions; absent if only roles limit it.
     scopes: list[Permission] | None
     service_account: ServiceAccountSummary | None
     session_id: SessionId | None
-    # The person, when a person calls.
+    # The person, if the caller is a person.
     user: User | None
 
 
