@@ -162,7 +162,7 @@ test('shell that ended while detached is reported', async () => {
     title: 'Conflict',
     status: 409,
     code: 'conflict',
-    detail: 'the session is over; open a new one',
+    detail: 'the session has ended; open a new one',
     advice: '',
     correlation_id: 'c',
   });

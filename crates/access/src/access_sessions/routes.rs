@@ -60,7 +60,7 @@ impl Handle<EndAccessSession> for AccessArea {
         let is_own = session.opened_by == call.caller.actor().as_str();
         let role = call.caller.role_in(call.organization());
         if !is_own && !role.is_some_and(|it| it.grants(Permission::MembersWrite)) {
-            return Err(Failure::new(Code::Forbidden, "the session of somebody else is ended by administrators"));
+            return Err(Failure::new(Code::Forbidden, "only administrators can end other people's sessions"));
         }
         end(call, session.id).await
     }
@@ -84,7 +84,7 @@ async fn found(call: &mut Call, id: AccessSessionId) -> Result<AccessSession, Fa
 async fn end(call: &mut Call, id: AccessSessionId) -> Result<AccessSession, Failure> {
     let session = store::lock(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("session"))?;
     if session.state == AccessSessionState::Ended {
-        return Err(Failure::new(Code::Conflict, "the session is over already"));
+        return Err(Failure::new(Code::Conflict, "the session has already ended"));
     }
     super::end(&mut call.tx, &session, "ended").await?;
     found(call, id).await

@@ -114,7 +114,7 @@ impl AccessArea {
         kind: TicketKind,
     ) -> Result<NewAccessTicket, Failure> {
         if allocation.state != AllocationState::Active {
-            let detail = format!("the allocation is {}; people get in while it is active", allocation.state);
+            let detail = format!("the allocation is {}; you can only connect while it is active", allocation.state);
             return Err(Failure::new(Code::Conflict, detail));
         }
         let silent = keys::seconds(self.policies.number(keys::ACCESS_GATEWAY_SECONDS));
@@ -203,12 +203,13 @@ async fn joinable(call: &mut Call, of: &Allocation, id: AccessSessionId, watch: 
     let found = found.filter(|it| it.allocation_id == of.id && it.watches.is_none());
     let session = found.ok_or_else(|| Failure::not_found("session of this allocation"))?;
     if session.state == AccessSessionState::Ended {
-        return Err(Failure::new(Code::Conflict, "the session is over; open a new one"));
+        return Err(Failure::new(Code::Conflict, "the session has ended; open a new one"));
     }
     let is_own = session.opened_by == call.caller.actor().as_str();
     if !is_own && !session.is_shared {
         let how = if watch { "looked on at" } else { "joined" };
-        let detail = format!("the session is somebody else's and was not shared; only shared ones can be {how}");
+        let detail =
+            format!("the session belongs to somebody else and is not shared; only shared sessions can be {how}");
         return Err(Failure::new(Code::AccessRefused, detail));
     }
     Ok(session.node_id)

@@ -137,7 +137,10 @@ async fn found(call: &mut Call, id: RecordingId) -> Result<Recording, Failure> {
 async fn kept(call: &mut Call, id: RecordingId) -> Result<Recording, Failure> {
     let recording = found(call, id).await?;
     if recording.state == RecordingState::Deleted {
-        return Err(Failure::new(Code::Conflict, "the recording was deleted, as `access.recording_days` says"));
+        return Err(Failure::new(
+            Code::Conflict,
+            "the recording was deleted at the end of its retention (`access.recording_days`)",
+        ));
     }
     Ok(recording)
 }
@@ -166,8 +169,8 @@ async fn read(store: &dyn RecordingStore, id: RecordingId, chunk: &Chunk) -> Res
 fn of_store(id: RecordingId, error: StoreError) -> Failure {
     tracing::warn!(%error, recording = %id, "the store of recordings failed");
     let detail = match error {
-        StoreError::Away(_) => "the store of recordings does not answer",
-        StoreError::Refused(_) => "the store of recordings refuses this server; an operator has to look at its keys",
+        StoreError::Away(_) => "the recording store does not respond",
+        StoreError::Refused(_) => "the recording store refuses this server; an operator must check its keys",
     };
     unavailable(detail).into()
 }
@@ -188,6 +191,6 @@ fn is_within(chunk: &Chunk, part: &RecordingPart) -> bool {
 }
 
 fn too_long() -> Failure {
-    let detail = format!("it has more than {MAX_PIECES} pieces; ask for parts with `from_s` and `to_s`");
+    let detail = format!("it has more than {MAX_PIECES} chunks; request parts with `from_s` and `to_s`");
     Failure::new(Code::LimitReached, detail)
 }

@@ -34,7 +34,7 @@ impl Handle<CreateSshCertificate> for AccessArea {
         let allocation = allocation.filter(|it| it.project_id == path.project_id);
         let allocation = allocation.ok_or_else(|| Failure::not_found("allocation"))?;
         if allocation.state != AllocationState::Active {
-            let detail = format!("the allocation is {}; people get in while it is active", allocation.state);
+            let detail = format!("the allocation is {}; you can only connect while it is active", allocation.state);
             return Err(Failure::new(Code::Conflict, detail));
         }
         let node = allocation.parts.first().map(|it| it.node_id);

@@ -115,7 +115,7 @@ async fn within_limits(
             return Ok(());
         }
         let detail = format!(
-            "{what} may hold {most} GPUs at once, holds or waits for {held}, and asks for {more} more; {set_by} says so"
+            "{what} is limited to {most} GPUs ({set_by}); {held} are in use or requested, and this request needs {more}"
         );
         Err(Failure::new(Code::LimitReached, detail))
     };

@@ -138,11 +138,11 @@ impl Handle<SetAllocationSshKeys> for ComputeArea {
         // A stopped one lets them in when it is started.
         if allocation.state != AllocationState::Active && allocation.state != AllocationState::Stopped {
             let detail =
-                format!("the allocation is {}; keys are chosen while it is active or stopped", allocation.state);
+                format!("the allocation is {}; keys can only be set while it is active or stopped", allocation.state);
             return Err(Failure::new(Code::Conflict, detail));
         }
         if !store::keys_chosen(&mut call.tx, id, allocation.version).await? {
-            return Err(Failure::new(Code::Conflict, "the allocation changed at the same time"));
+            return Err(Failure::new(Code::Conflict, "the allocation was changed concurrently"));
         }
         host_keys::choose(&mut call.tx, (allocation.organization_id, id), user, &keys).await?;
         work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
@@ -180,10 +180,10 @@ async fn end(call: &mut Call, mut allocation: Allocation, event: Event, reason: 
     let moved = match transition::<Lifecycle>(&mut call.tx, row, event, reason).await {
         Ok(moved) => moved,
         Err(TransitionError::Illegal { state, .. }) => {
-            return Err(Failure::new(Code::Conflict, format!("the allocation is {state} already")));
+            return Err(Failure::new(Code::Conflict, format!("the allocation is already {state}")));
         }
         Err(TransitionError::Stale { .. }) => {
-            return Err(Failure::new(Code::Conflict, "somebody else ended or changed the allocation at this moment"));
+            return Err(Failure::new(Code::Conflict, "the allocation was ended or changed concurrently"));
         }
         Err(TransitionError::Database(error)) => return Err(error.into()),
     };

@@ -80,7 +80,7 @@ async fn switch(call: &mut Call, mut allocation: Allocation, wish: Wish) -> Resu
         Ok(moved) => moved,
         Err(TransitionError::Illegal { state, .. }) => return Err(refused(state, wish.from, wish.to)),
         Err(TransitionError::Stale { .. }) => {
-            return Err(Failure::new(Code::Conflict, "somebody else ended or changed the allocation at this moment"));
+            return Err(Failure::new(Code::Conflict, "the allocation was ended or changed concurrently"));
         }
         Err(TransitionError::Database(error)) => return Err(error.into()),
     };
@@ -92,8 +92,8 @@ async fn switch(call: &mut Call, mut allocation: Allocation, wish: Wish) -> Resu
 
 fn refused(state: &str, from: &str, to: &str) -> Failure {
     let detail = match state {
-        "stopping" | "starting" => format!("the allocation is {state} already"),
-        _ => format!("the allocation is {state}; only one that is {from} can be {to}"),
+        "stopping" | "starting" => format!("the allocation is already {state}"),
+        _ => format!("the allocation is {state}; it must be {from} to be {to}"),
     };
     Failure::new(Code::Conflict, detail)
 }

@@ -46,7 +46,7 @@ impl Handle<UpdateNode> for FleetArea {
         let wanted = self.choose(&request.body, &[target]).await?;
         note(call, &wanted, &request.body);
         if node.state == NodeState::Retired || node.state == NodeState::Enrolling {
-            let detail = format!("the node is {}; only the agent of a node that enrolled is replaced", node.state);
+            let detail = format!("the node is {}; only the agent of an enrolled node can be updated", node.state);
             return Err(Failure::new(Code::Conflict, detail));
         }
         // What is so, or under way, need not be asked for again.
@@ -55,10 +55,10 @@ impl Handle<UpdateNode> for FleetArea {
                 return Ok(node);
             }
             if live.state == AgentUpdateState::Updating {
-                let detail = format!("the node is being given version {}; wait until that is over", live.wanted);
+                let detail = format!("the node is being updated to version {}; wait until that is done", live.wanted);
                 return Err(Failure::new(Code::Conflict, detail));
             }
-            let why = format!("version {wanted} was ordered instead");
+            let why = format!("version {wanted} was requested instead");
             store::set_reason(&mut call.tx, live.id, &why).await?;
             transition::<Lifecycle>(&mut call.tx, live.versioned(), Event::Stopped, &why).await?;
         }
@@ -80,7 +80,7 @@ impl Handle<UpdatePool> for FleetArea {
         note(call, &wanted, &request.body);
         if let Some(other) = store::other_in(&mut call.tx, pool_id, &wanted).await? {
             let detail = format!(
-                "nodes of the pool are being given version {other}; wait, or call it off with `gpuaas pools stop-update`"
+                "nodes of the pool are being updated to version {other}; wait, or cancel that with `gpuaas pools stop-update`"
             );
             return Err(Failure::new(Code::Conflict, detail));
         }

@@ -62,7 +62,8 @@ fn fits(app: &FleetArea, spec: &GatewaySpec) -> Result<(), Failure> {
     }
     let agents = host(spec.agent_url.as_str()).unwrap_or_default();
     if names::is_listeners(&agents, &app.config.node.names) {
-        let detail = format!("`{agents}` is a name of the node listener (`node.names`); give the gateway another");
+        let detail =
+            format!("`{agents}` is a name of the node listener (`node.names`); use another name for the gateway");
         return Err(wrong("agent_url", detail));
     }
     Ok(())

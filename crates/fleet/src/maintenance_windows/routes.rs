@@ -38,8 +38,8 @@ impl Handle<CreateMaintenanceWindow> for FleetArea {
         let spec = &request.body;
         check(call, spec).await?;
         let added = store::insert(&mut call.tx, spec).await?;
-        let window =
-            added.ok_or_else(|| Failure::new(Code::InvalidValue, "there is no such node or pool; list them first"))?;
+        let window = added
+            .ok_or_else(|| Failure::new(Code::InvalidValue, "the node or pool does not exist; list them first"))?;
         call.about(window.id);
         let event = MaintenanceWindowCreated { id: window.id, starts_at: window.starts_at, ends_at: window.ends_at };
         emit(&mut call.tx, None, window.id, &event);

@@ -170,7 +170,7 @@ async fn refuse_if_held(call: &mut Call, known: &Known, what: &str) -> Result<()
         0 => Ok(()),
         held => Err(Failure::new(
             Code::Conflict,
-            format!("allocations hold {held} slots of the node; drain it first, then {what}"),
+            format!("allocations use {held} slots of the node; drain it first, then {what}"),
         )),
     }
 }

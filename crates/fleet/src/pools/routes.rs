@@ -18,7 +18,7 @@ impl Handle<CreatePool> for FleetArea {
             Inserted::Pool(pool) => pool,
             Inserted::NameTaken => return Err(Failure::new(Code::NameTaken, "another pool has this name")),
             Inserted::NoSuchRegion => {
-                let detail = "there is no such region; `gpuaas regions list` shows those there are";
+                let detail = "the region does not exist; `gpuaas regions list` lists the regions";
                 return Err(Trouble::new(Code::InvalidValue, detail).at("region_id").into());
             }
         };

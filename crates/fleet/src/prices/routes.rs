@@ -24,7 +24,7 @@ impl Handle<SetPrice> for FleetArea {
         let (sku_id, spec) = (request.path.sku_id, request.body);
         let (sku, now) = locked(call, sku_id, &spec).await?;
         if spec.effective_at.is_some_and(|at| at < now) {
-            let detail = format!("a price cannot take effect in the past; it is {now:.0}, leave it out to mean now");
+            let detail = format!("a price cannot take effect in the past; it is {now:.0}, omit it for now");
             return Err(Trouble::new(Code::InvalidValue, detail).at("effective_at").into());
         }
         call.note("sku_id", sku_id.to_string());
@@ -46,7 +46,7 @@ pub async fn set_late(call: &mut Call, sku_id: SkuId, mut spec: PriceSpec) -> Re
 /// The SKU, whose prices nobody else sets now, and the first moment at which one can take effect.
 async fn locked(call: &mut Call, sku_id: SkuId, spec: &PriceSpec) -> Result<(Sku, Timestamp), Failure> {
     if !(0..=MOST_MICROS).contains(&spec.price_micros_per_gpu_hour) {
-        let detail = format!("a price lies between 0 and {MOST_MICROS} millionths of the currency");
+        let detail = format!("a price must be between 0 and {MOST_MICROS} millionths of the currency");
         return Err(Trouble::new(Code::InvalidValue, detail).at("price_micros_per_gpu_hour").into());
     }
     if !skus::lock(&mut call.tx, sku_id).await? {

@@ -28,7 +28,7 @@ impl Handle<CreateProvider> for FleetArea {
         let spec = &request.body;
         check_key(self, spec.api_key.expose())?;
         if !store::is_maas_pool(&mut call.tx, spec.pool_id).await? {
-            let detail = "there is no such pool with the provider `maas`; `gpuaas pools list` shows those there are";
+            let detail = "the pool does not exist or its provider is not `maas`; `gpuaas pools list` lists the pools";
             return Err(Trouble::new(Code::InvalidValue, detail).at("pool_id").into());
         }
         let id = ProviderId::generate();
@@ -65,7 +65,7 @@ impl Handle<ChangeProvider> for FleetArea {
             call.note("api_key", "replaced");
         } else if change.url.as_ref().is_some_and(|it| *it != known.url) {
             // Whoever answers at the new address would be sent the key.
-            let detail = "another address needs the API key again: the one in use was given for the old address";
+            let detail = "a new address requires the API key again: the stored key was entered for the old address";
             return Err(Trouble::new(Code::InvalidValue, detail).at("api_key").into());
         }
         let api_key = change.api_key.as_ref().map(|it| store::seal(&self.keyring, id, it.expose()));
@@ -97,6 +97,6 @@ fn check_key(app: &FleetArea, text: &str) -> Result<(), Failure> {
     if app.metal.is_api_key(text) {
         return Ok(());
     }
-    let detail = "an API key of MAAS has three parts: `consumer:token:secret`; `maas apikey` prints it";
+    let detail = "a MAAS API key has three parts: `consumer:token:secret`; `maas apikey` prints it";
     Err(Trouble::new(Code::InvalidValue, detail).at("api_key").into())
 }

@@ -64,7 +64,8 @@ impl Handle<GetAllocationTelemetry> for FleetArea {
             gpus.retain(|it| it.point.at < cut);
         }
         if next_since.is_some() && gpus.is_empty() {
-            let detail = "the allocation has more GPUs than fit into one answer; name one of its nodes with `node_id`";
+            let detail =
+                "the allocation has more GPUs than fit into one response; select one of its nodes with `node_id`";
             return Err(Failure::new(Code::InvalidValue, detail));
         }
         Ok(AllocationTelemetry {

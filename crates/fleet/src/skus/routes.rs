@@ -22,7 +22,7 @@ impl Handle<CreateSku> for FleetArea {
         let mut spec = request.body;
         spec.gpu_counts = counts(spec.gpu_counts)?;
         let added = store::insert(&mut call.tx, &spec).await?;
-        let sku = added.ok_or_else(|| Failure::new(Code::NameTaken, "another SKU has, or had, this name"))?;
+        let sku = added.ok_or_else(|| Failure::new(Code::NameTaken, "another SKU has or had this name"))?;
         call.about(sku.id);
         emit(&mut call.tx, None, sku.id, &SkuCreated { id: sku.id, name: sku.name.clone() });
         Ok(sku)

@@ -91,7 +91,7 @@ impl Desk {
         let token = match &kept(&parts.headers, self.cookie_name())[..] {
             [] => {
                 let arrival = Arrival::new(&self.app, &parts);
-                let trouble = Trouble::new(Code::Unauthenticated, "nobody is signed in here");
+                let trouble = Trouble::new(Code::Unauthenticated, "you are not signed in");
                 return render(trouble, &arrival.correlation_id);
             }
             [token] => token.clone(),
@@ -128,7 +128,7 @@ impl Desk {
             return None;
         }
         let arrival = Arrival::new(&self.app, parts);
-        let trouble = Trouble::new(Code::Forbidden, "the console's session is for its own pages");
+        let trouble = Trouble::new(Code::Forbidden, "the console's session only works on the console's own pages");
         Some(render(trouble, &arrival.correlation_id))
     }
 

@@ -47,7 +47,10 @@ impl Handle<CreateBudget> for MoneyArea {
         let place = (Some(organization.uuid()), Some(spec.project_id.uuid()));
         let most = policies::number_in(&mut call.tx, keys::BUDGETS_MAX, place.0, place.1).await?;
         if store::count(&mut call.tx, spec.project_id).await? >= most {
-            return Err(Failure::new(Code::LimitReached, format!("the project has {most} budgets, its limit")));
+            return Err(Failure::new(
+                Code::LimitReached,
+                format!("the project has reached its limit of {most} budgets"),
+            ));
         }
         let id = BudgetId::generate();
         store::insert(&mut call.tx, id, organization, spec, &thresholds).await?;

@@ -84,14 +84,14 @@ impl Handle<ApproveCorrection> for MoneyArea {
     async fn handle(&self, call: &mut Call, request: Request<ApproveCorrection>) -> Result<Correction, Failure> {
         let correction = proposed(call, request.path.correction_id).await?;
         if has_expired(&correction, clock::now(&mut call.tx).await?) {
-            return Err(Failure::new(Code::Conflict, "nobody approved it in time; ask for it again"));
+            return Err(Failure::new(Code::Conflict, "it was not approved in time; request it again"));
         }
         // Sessions and keys of one person act as that person.
         if call.caller.user().is_none() {
-            return Err(Failure::new(Code::Conflict, "a person has to approve it, not a program"));
+            return Err(Failure::new(Code::Conflict, "only a person can approve it, not a program"));
         }
         if correction.proposed_by == call.caller.actor().as_str() {
-            return Err(Failure::new(Code::Conflict, "you proposed it yourself; another person has to approve it"));
+            return Err(Failure::new(Code::Conflict, "you proposed it yourself; a second person must approve it"));
         }
         let Some(proposal) = store::proposal(&mut call.tx, correction.id).await? else {
             return write(call, correction).await;
@@ -138,7 +138,7 @@ async fn proposed(call: &mut Call, id: CorrectionId) -> Result<Correction, Failu
     store::lock(&mut call.tx, id).await?;
     let correction = found(call, id).await?;
     if correction.state != CorrectionState::Proposed {
-        return Err(Failure::new(Code::Conflict, format!("it is {} already", correction.state)));
+        return Err(Failure::new(Code::Conflict, format!("it is already {}", correction.state)));
     }
     Ok(correction)
 }
@@ -211,7 +211,7 @@ fn amount(currency: &CurrencyCode, micros: i64, least: i64) -> Result<Money, Fai
         .parse()
         .map_err(|error| Failure::from(Trouble::new(Code::InvalidValue, format!("{error}")).at("currency")))?;
     if micros == 0 || !(least..=MOST_MICROS).contains(&micros) {
-        let detail = format!("an amount lies between {least} and {MOST_MICROS} millionths, and is not zero");
+        let detail = format!("an amount must be between {least} and {MOST_MICROS} millionths and not zero");
         return Err(Trouble::new(Code::InvalidValue, detail).at("amount_micros").into());
     }
     Ok(Money::from_micros(micros, currency))

@@ -35,7 +35,7 @@ impl Handle<CreatePayment> for MoneyArea {
         let most = policies::number_in(&mut call.tx, keys::PAYMENTS_OPEN_MAX, Some(organization.uuid()), None).await?;
         let open = store::open(&mut call.tx, organization).await?;
         if u64::try_from(open).unwrap_or(0) >= most {
-            let detail = format!("{open} payments of the organization wait for a payer, its limit; pay one of them");
+            let detail = format!("the organization has reached its limit of {open} unpaid payments; pay one of them");
             return Err(Failure::new(Code::LimitReached, detail));
         }
         let actor = call.caller.actor();
@@ -60,7 +60,7 @@ impl MoneyArea {
         if (least_micros..=most_micros).contains(&amount.micros()) {
             return Ok(());
         }
-        let detail = format!("a payment is between {least} and {most} {}", amount.currency());
+        let detail = format!("a payment must be between {least} and {most} {}", amount.currency());
         Err(Trouble::new(Code::InvalidValue, detail).at("amount_micros").into())
     }
 }

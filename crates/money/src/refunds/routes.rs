@@ -71,13 +71,13 @@ async fn locked(
     let (payment, left) = (&held.payment, held.refundable());
     call.about_organization(payment.organization_id);
     if payment.received_micros == 0 {
-        return Err(Failure::new(Code::Conflict, "nothing was paid that could be given back"));
+        return Err(Failure::new(Code::Conflict, "the payment has nothing to refund"));
     }
     let micros = micros.unwrap_or(left);
     let shown = |micros| Money::from_micros(micros, held.amount.currency());
     if micros > left || micros <= 0 {
         let detail = format!(
-            "at most {} of it can be given back: {} arrived, less what was given back, is on its way back, or is disputed",
+            "at most {} can be refunded: {} was paid, minus completed and pending refunds and disputed amounts",
             shown(left.max(0)),
             shown(payment.received_micros)
         );

@@ -116,14 +116,14 @@ impl Handle<ConfirmAddressChange> for PeopleArea {
         users::lock(&mut call.tx, user).await?;
         let old = users::email(&mut call.tx, user).await?.ok_or_else(unknown)?;
         if !users::set_address(&mut call.tx, user, &shown.address).await? {
-            return Err(Failure::new(Code::Conflict, "the address has an account already; sign in with that one"));
+            return Err(Failure::new(Code::Conflict, "the address already has an account; sign in with it"));
         }
         sessions::revoke_all(&mut call.tx, user, None).await?;
         emit(&mut call.tx, None, user, &SessionsRevoked { user_id: user, session_id: None });
         super::notify_old(self, &mut call.tx, user, &old).await?;
         call.about(user);
         let changed = users::get(&mut call.tx, user).await?;
-        changed.ok_or_else(|| Failure::Internal("a caller's own row is gone".into()))
+        changed.ok_or_else(|| Failure::Internal("the caller's account no longer exists".into()))
     }
 }
 
@@ -150,7 +150,7 @@ async fn taken(call: &mut Call, token: &str, purpose: Purpose) -> Result<Shown, 
 }
 
 fn unknown() -> Failure {
-    Failure::not_found("token: it was used, has expired or is for something else; ask for another mail")
+    Failure::not_found("token: it was used, has expired or is for another purpose; request another mail")
 }
 
 fn no_sign_up(app: &PeopleArea) -> Failure {
@@ -170,6 +170,6 @@ fn no_sign_up(app: &PeopleArea) -> Failure {
 pub fn needs_mail(app: &PeopleArea) -> Result<(), Failure> {
     match app.sending {
         Some(_) => Ok(()),
-        None => Err(Failure::new(Code::MailOff, "no mail is sent here, so that no token can be mailed")),
+        None => Err(Failure::new(Code::MailOff, "this installation does not send mail, so it cannot send a token")),
     }
 }

@@ -36,7 +36,10 @@ impl Handle<CreateInvitation> for PeopleArea {
         organizations::lock(&mut call.tx, organization).await?;
         let most = policies::number_in(&mut call.tx, keys::INVITATIONS_MAX, place, None).await?;
         if store::pending(&mut call.tx, organization).await? as u64 >= most {
-            return Err(Failure::new(Code::LimitReached, format!("{most} invitations are pending, the limit")));
+            return Err(Failure::new(
+                Code::LimitReached,
+                format!("the limit of {most} pending invitations is reached"),
+            ));
         }
         let lifetime = keys::hours(policies::number_in(&mut call.tx, keys::INVITATION_HOURS, place, None).await?);
         let expires_at = clock::now(&mut call.tx).await? + lifetime;
@@ -84,7 +87,7 @@ impl Handle<RevokeInvitation> for PeopleArea {
 
 impl Handle<AcceptInvitation> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<AcceptInvitation>) -> Result<Organization, Failure> {
-        let unknown = || Failure::not_found("invitation for your email address; it may have run out");
+        let unknown = || Failure::not_found("invitation for your email address; it may have expired");
         let user = call.caller.user().ok_or_else(unknown)?;
         let email = users::email(&mut call.tx, user).await?.ok_or_else(unknown)?;
         let is_proven = users::is_proven(&mut call.tx, user).await?;
@@ -93,7 +96,7 @@ impl Handle<AcceptInvitation> for PeopleArea {
         let token = hash_token(request.body.token.expose());
         let found = store::by_token(&mut call.tx, &token, &email).await?.ok_or_else(unknown)?;
         if !is_proven {
-            let detail = "the address of your account is not proven; reset your password by mail to prove it";
+            let detail = "the address of your account is not verified; reset your password by mail to verify it";
             return Err(Failure::new(Code::Conflict, detail));
         }
         let organization = found.organization;
@@ -106,7 +109,7 @@ impl Handle<AcceptInvitation> for PeopleArea {
         }
         transition::<Lifecycle>(&mut call.tx, store::versioned(&found)?, Event::Accepted, "").await?;
         if !members::join(&mut call.tx, organization, user, role).await? {
-            return Err(Failure::new(Code::Conflict, "you are a member already"));
+            return Err(Failure::new(Code::Conflict, "you are already a member"));
         }
         let joined = organizations::get(&mut call.tx, organization).await?;
         let mut joined = joined.ok_or_else(unknown)?;

@@ -55,7 +55,7 @@ pub async fn create(call: &mut Call, owner: Owner, spec: KeySpec) -> Result<NewK
     if let Some(own) = &call.caller.scopes
         && let Some(beyond) = scopes.iter().find(|it| !own.contains(it))
     {
-        return Err(Failure::new(Code::ScopeExceeded, format!("your own key does not hold `{beyond}`")));
+        return Err(Failure::new(Code::ScopeExceeded, format!("your own key does not have `{beyond}`")));
     }
     match owner {
         Owner::Person(_) => {
@@ -67,17 +67,14 @@ pub async fn create(call: &mut Call, owner: Owner, spec: KeySpec) -> Result<NewK
     }
     let most = policies::number_in(&mut call.tx, policy::KEYS_MAX, place, None).await?;
     if store::count(&mut call.tx, owner).await? as u64 >= most {
-        return Err(Failure::new(
-            Code::LimitReached,
-            format!("{most} keys exist already, the limit; revoke one first"),
-        ));
+        return Err(Failure::new(Code::LimitReached, format!("the limit of {most} keys is reached; revoke one first")));
     }
     let longest = policy::days(policies::number_in(&mut call.tx, policy::KEY_MAX_DAYS, place, None).await?);
     let now = clock::now(&mut call.tx).await?;
     let expires_at = spec.expires_at.unwrap_or(now + longest);
     if expires_at <= now || expires_at > now + longest {
         let days = longest.as_secs() / 86400;
-        return Err(Failure::new(Code::InvalidValue, format!("`expires_at` must lie within the next {days} days")));
+        return Err(Failure::new(Code::InvalidValue, format!("`expires_at` must be within the next {days} days")));
     }
     let new = mint(&mut call.tx, owner, &spec.name, &scopes, expires_at).await?;
     // The gates saw to it that it was used lately, where the account has one.
@@ -114,7 +111,7 @@ fn scopes(owner: Owner, spec: &KeySpec) -> Result<Vec<Permission>, Failure> {
     if let Owner::ServiceAccount { .. } = owner
         && let Some(platform) = scopes.iter().find(|it| it.is_platform())
     {
-        return Err(Failure::new(Code::InvalidValue, format!("a service account cannot hold `{platform}`")));
+        return Err(Failure::new(Code::InvalidValue, format!("a service account cannot have `{platform}`")));
     }
     Ok(scopes)
 }

@@ -14,7 +14,7 @@ impl Handle<LeaveOrganization> for PeopleArea {
         let user = call.caller.user().expect("the gates let only people through");
         call.tx.enter(Scope::Organization(organization.uuid())).await?;
         let member = store::lock(&mut call.tx, organization, user).await?;
-        let member = member.ok_or_else(|| Failure::not_found("organization, or you are no member of it"))?;
+        let member = member.ok_or_else(|| Failure::not_found("organization, or you are not a member of it"))?;
         keeps_an_owner(call, organization, &member).await?;
         store::remove(&mut call.tx, organization, user).await?;
         super::gone(&mut call.tx, organization, user).await?;

@@ -64,7 +64,7 @@ async fn managed(call: &mut Call, organization: OrganizationId, user: UserId) ->
 
 pub async fn keeps_an_owner(call: &mut Call, organization: OrganizationId, member: &Member) -> Result<(), Failure> {
     if member.role == Role::Owner && store::owners(&mut call.tx, organization).await? == 1 {
-        return Err(Failure::new(Code::LastOwner, "this is the only owner of the organization"));
+        return Err(Failure::new(Code::LastOwner, "this is the organization's only owner"));
     }
     Ok(())
 }

@@ -148,7 +148,7 @@ pub async fn answer(
         (None, Some(code), None) => ("recovery_code", check_recovery(&mut call.tx, user, code.expose()).await?),
         (None, None, Some(it)) => ("passkey", check_passkey(app, &mut call.tx, &found, it).await?),
         _ => {
-            let detail = "answer with exactly one of `code`, `recovery_code` and `passkey`";
+            let detail = "send exactly one of `code`, `recovery_code` and `passkey`";
             return Err(Failure::new(Code::InvalidValue, detail));
         }
     };

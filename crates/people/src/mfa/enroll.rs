@@ -111,7 +111,7 @@ impl Handle<ConfirmPasskey> for PeopleArea {
             sign_count: made.sign_count,
         };
         let Some(factor) = store::insert_passkey(&mut call.tx, user, &new).await? else {
-            return Err(Failure::new(Code::InvalidValue, "this passkey is registered already"));
+            return Err(Failure::new(Code::InvalidValue, "this passkey is already registered"));
         };
         store::delete_challenge(&mut call.tx, &found.hash).await?;
         added(call, user, factor).await
@@ -123,7 +123,7 @@ async fn begin(call: &mut Call) -> Result<UserId, Failure> {
     let user = users::lock_own(call).await?;
     let most = policies::number_in(&mut call.tx, keys::MFA_FACTORS_MAX, None, None).await?;
     if store::count(&mut call.tx, user).await? as u64 >= most {
-        let detail = format!("the account has {most} second factors, the limit; remove one first");
+        let detail = format!("the account has reached the limit of {most} second factors; remove one first");
         return Err(Failure::new(Code::LimitReached, detail));
     }
     Ok(user)

@@ -100,7 +100,7 @@ impl Handle<SetNotificationPreference> for PeopleArea {
         let (user, kind, wish) = (person(call), request.path.notification_kind, request.body);
         for (field, value) in [("in_app", wish.in_app), ("email", wish.email)] {
             if kind.info().is_mandatory && value == Some(false) {
-                let detail = format!("`{kind}` is mandatory: it tells of what ends whether or not you read it");
+                let detail = format!("`{kind}` is mandatory and cannot be turned off");
                 return Err(Trouble::new(Code::InvalidValue, detail).at(field).into());
             }
         }
@@ -147,7 +147,7 @@ async fn mail_address(app: &PeopleArea, call: &mut Call) -> Result<MailAddress, 
 
 async fn address(call: &mut Call, user: UserId) -> Result<String, Failure> {
     let address = users::email(&mut call.tx, user).await?;
-    address.ok_or_else(|| Failure::Internal("a caller's own row is gone".into()))
+    address.ok_or_else(|| Failure::Internal("the caller's account no longer exists".into()))
 }
 
 /// Says of each what became of the mail that tells the same.

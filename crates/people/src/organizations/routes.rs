@@ -25,15 +25,20 @@ use platform::{
 
 impl Handle<CreateOrganization> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<CreateOrganization>) -> Result<Organization, Failure> {
-        let user =
-            call.caller.user().ok_or_else(|| Failure::new(Code::SelfServiceOff, "only people create organizations"))?;
+        let user = call
+            .caller
+            .user()
+            .ok_or_else(|| Failure::new(Code::SelfServiceOff, "only people can create organizations"))?;
         if !self.policies.flag(keys::SELF_SERVICE) && call.caller.platform_role.is_none() {
-            return Err(Failure::new(Code::SelfServiceOff, "organizations are created by the platform's operators"));
+            return Err(Failure::new(Code::SelfServiceOff, "only the platform's operators can create organizations"));
         }
         let most = self.policies.number(keys::ORGANIZATIONS_MAX);
         users::lock(&mut call.tx, user).await?;
         if store::owned_by(&mut call.tx, user).await? as u64 >= most {
-            return Err(Failure::new(Code::LimitReached, format!("you own {most} organizations, the limit")));
+            return Err(Failure::new(
+                Code::LimitReached,
+                format!("you have reached the limit of {most} organizations"),
+            ));
         }
         let id = OrganizationId::generate();
         store::insert(&mut call.tx, id, &request.body.name).await?;

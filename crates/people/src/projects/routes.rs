@@ -32,7 +32,7 @@ impl Handle<CreateProject> for PeopleArea {
             Inserted::LimitReached => {
                 return Err(Failure::new(
                     Code::LimitReached,
-                    format!("the organization has {most} projects, its limit"),
+                    format!("the organization has reached its limit of {most} projects"),
                 ));
             }
         };
@@ -64,7 +64,9 @@ impl Handle<RenameProject> for PeopleArea {
         let project = match store::rename(&mut call.tx, id, &request.body.name).await? {
             Renamed::Project(project) => project,
             Renamed::NameTaken => return Err(Failure::new(Code::NameTaken, "another project has this name")),
-            Renamed::NotActive => return Err(Failure::new(Code::Conflict, "the project is being deleted, or is gone")),
+            Renamed::NotActive => {
+                return Err(Failure::new(Code::Conflict, "the project is being deleted or no longer exists"));
+            }
         };
         let event = ProjectRenamed { id, name: project.name.clone() };
         emit(&mut call.tx, Some(project.organization_id), id, &event);

@@ -33,7 +33,7 @@ impl Handle<CreateServiceAccount> for PeopleArea {
         if store::count(&mut call.tx, organization).await? as u64 >= most {
             return Err(Failure::new(
                 Code::LimitReached,
-                format!("the organization has {most} service accounts, its limit"),
+                format!("the organization has reached its limit of {most} service accounts"),
             ));
         }
         let added = store::insert(&mut call.tx, organization, &request.body.name, role).await?;

@@ -33,7 +33,7 @@ impl Handle<StartOidc> for PeopleArea {
         let oidc = configured(self)?;
         let redirect_uri = request.body.redirect_uri;
         if !oidc.may_return_to(&redirect_uri) {
-            let detail = "people cannot be sent back there; use an address that `oidc.redirect_uris` lists";
+            let detail = "this redirect URI is not allowed; use one from `oidc.redirect_uris`";
             return Err(Trouble::new(Code::InvalidValue, detail).at("redirect_uri").into());
         }
         let start = oidc.start(&redirect_uri).await.map_err(failed)?;
@@ -130,7 +130,7 @@ async fn account_at_first_sight(
         return Ok(known.id);
     }
     if !self_service && !invitations::is_awaited(&mut call.tx, &email).await? {
-        let detail = "accounts are created by invitation on this platform";
+        let detail = "accounts on this platform require an invitation";
         return Err(Failure::Refused(Trouble::new(Code::SelfServiceOff, detail)));
     }
     if let Some(new) = users::insert(&mut call.tx, &contact.email, &contact.name, None).await? {
@@ -142,7 +142,7 @@ async fn account_at_first_sight(
 }
 
 fn configured(app: &PeopleArea) -> Result<&Oidc, Failure> {
-    app.oidc.as_ref().ok_or_else(|| Failure::not_found("way to sign in: no external issuer is configured here"))
+    app.oidc.as_ref().ok_or_else(|| Failure::not_found("way to sign in: no external issuer is configured"))
 }
 
 /// Binds a sealed verifier to its own sign-in.

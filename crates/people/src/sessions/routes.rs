@@ -45,7 +45,7 @@ impl Handle<CreateSession> for PeopleArea {
         users::lock(&mut call.tx, known.id).await?;
         let now = users::credentials(&mut call.tx, &email).await?;
         if now.is_none_or(|it| (it.id, it.password_hash) != (known.id, known.password_hash)) {
-            return Err(Failure::Refused(Trouble::new(Code::Unauthenticated, "the password was changed just now")));
+            return Err(Failure::Refused(Trouble::new(Code::Unauthenticated, "the password was changed a moment ago")));
         }
         attempt.succeeded(&mut call.tx, known.id).await?;
         call.about(known.id);

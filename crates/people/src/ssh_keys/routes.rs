@@ -35,7 +35,7 @@ impl Handle<AddSshKey> for PeopleArea {
         users::lock_own(call).await?;
         let most = policies::number_in(&mut call.tx, keys::SSH_KEYS_MAX, None, None).await?;
         if store::count(&mut call.tx, user).await? as u64 >= most {
-            let detail = format!("you have {most} keys, the limit; remove one first");
+            let detail = format!("you have reached the limit of {most} keys; remove one first");
             return Err(Failure::new(Code::LimitReached, detail));
         }
         let key = match store::insert(&mut call.tx, user, &spec, &fingerprint).await? {

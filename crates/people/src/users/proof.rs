@@ -37,7 +37,7 @@ pub async fn lock_own(call: &mut Call) -> Result<UserId, Failure> {
     let user = call.caller.user().expect("the gates let only people through");
     store::lock(&mut call.tx, user).await?;
     if credentials::is_revoked(&mut call.tx, Credential::of(&call.caller)).await? {
-        let detail = "the session or key that asked for this has ended: sign in again";
+        let detail = "the session or key that requested this has ended: sign in again";
         return Err(Failure::new(Code::Unauthenticated, detail));
     }
     Ok(user)

@@ -27,7 +27,7 @@ impl Handle<SignUp> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<SignUp>) -> Result<Nothing, Failure> {
         if !self.policies.flag(keys::SELF_SERVICE) {
             let detail =
-                "accounts are created by invitation on this platform; confirm with the token that was mailed to you";
+                "accounts on this platform require an invitation; confirm with the token that was mailed to you";
             return Err(Failure::new(Code::SelfServiceOff, detail));
         }
         account_tokens::needs_mail(self)?;
@@ -66,7 +66,7 @@ impl Handle<ChangeProfile> for PeopleArea {
         store::rename(&mut call.tx, user, &request.body.name).await?;
         call.about(user);
         let changed = store::get(&mut call.tx, user).await?;
-        changed.ok_or_else(|| Failure::Internal("a caller's own row is gone".into()))
+        changed.ok_or_else(|| Failure::Internal("the caller's account no longer exists".into()))
     }
 }
 

@@ -39,7 +39,7 @@ impl Handle<CreateWebhook> for PeopleArea {
         let (secret, sealed) = secret::make(&self.keyring, id.uuid());
         let added = store::insert(&mut call.tx, (id, organization), &request.body, &sealed, most).await?;
         let Some(webhook) = added else {
-            let detail = format!("the organization has {most} webhooks, its limit");
+            let detail = format!("the organization has reached its limit of {most} webhooks");
             return Err(Failure::new(Code::LimitReached, detail));
         };
         call.about(id);

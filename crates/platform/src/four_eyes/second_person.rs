@@ -100,7 +100,7 @@ pub async fn second_person(app: &Platform, call: &mut Call, asked: Asked<'_>) ->
         expires_at,
     };
     let Some(correction) = store::insert_waiting(&mut call.tx, new).await? else {
-        return Err(Failure::new(Code::Conflict, "somebody asked for the same at this moment; repeat it"));
+        return Err(Failure::new(Code::Conflict, "the same request was made concurrently; retry"));
     };
     let id = correction.id;
     work::wake_at(&mut call.tx, Lifecycle::NAME, id.uuid(), expires_at);

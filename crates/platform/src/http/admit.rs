@@ -159,7 +159,7 @@ fn bearer(parts: &Parts) -> Result<&str, Failure> {
         .and_then(|it| it.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let Some((_, token)) = token else {
-        return Err(Failure::new(Code::Unauthenticated, "credentials must come as `Authorization: Bearer …`"));
+        return Err(Failure::new(Code::Unauthenticated, "send credentials as `Authorization: Bearer …`"));
     };
     Ok(token.trim())
 }
@@ -192,7 +192,7 @@ async fn authorize_role(
         Auth::Person => match caller.user() {
             // A key limited to scopes must not mint keys or sign people out.
             Some(_) if caller.scopes.is_some() && writes => {
-                Err(Failure::new(Code::SignInNeeded, "what concerns the account itself is not for keys"))
+                Err(Failure::new(Code::SignInNeeded, "API keys cannot access the account itself"))
             }
             Some(user) => Ok((Scope::Person(user.uuid()), None)),
             None => Err(Failure::new(Code::Forbidden, "only people can do this, not service accounts")),

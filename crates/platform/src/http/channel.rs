@@ -51,7 +51,7 @@ const PROTOCOL: &str = "gpuaas.v1";
 /// Begins an offered protocol that is really the caller's token.
 const OFFERED_TOKEN: &str = "bearer.";
 /// The last frame where the database is away: nothing is wrong with the access.
-pub const UNAVAILABLE: &str = "the database does not answer; connect again";
+pub const UNAVAILABLE: &str = "the database does not respond; connect again";
 // bound: what one frame from a client may hold
 const FRAME_BYTES: usize = 16 * 1024;
 // bound: a reader that takes nothing for this long is gone
@@ -160,7 +160,7 @@ async fn open<C: Channel, A: Area + Converse<C>>(
     let path = parse::path::<C::Path>(&admitted.params)?;
     let query = parse::query::<C::Query>(&parts.uri)?;
     let ws = WebSocketUpgrade::from_request_parts(parts, &()).await.map_err(|error| {
-        Failure::new(Code::InvalidHeader, format!("this address takes WebSocket upgrades only: {error}"))
+        Failure::new(Code::InvalidHeader, format!("this URL only accepts WebSocket upgrades: {error}"))
     })?;
     if let Audit::AuditedRead(action) | Audit::Action(action) = info.policy.audit {
         let mut tx =

@@ -69,12 +69,12 @@ impl Failure {
             Failure::Database(error) if kernel::tx::is_contended(&error) => {
                 tracing::warn!(%error, "a transaction was given up because of others beside it");
                 metrics::counter!("gpuaas_database_contended_total").increment(1);
-                unavailable("others are changing the same records; the request had no effect, repeat it")
+                unavailable("the same records are being changed concurrently; the request had no effect, retry it")
             }
             Failure::Database(error) if kernel::tx::is_unavailable(&error) => {
                 tracing::warn!(%error, "the database is away");
                 metrics::counter!("gpuaas_database_unavailable_total").increment(1);
-                unavailable("the database does not answer")
+                unavailable("the database does not respond")
             }
             Failure::Database(error) => {
                 tracing::error!(%error, "a statement failed");
@@ -119,7 +119,7 @@ impl From<TransitionError> for Failure {
 impl From<PasswordError> for Failure {
     fn from(error: PasswordError) -> Self {
         match error {
-            PasswordError::Busy => Failure::Problem(unavailable("too many people sign in at this moment")),
+            PasswordError::Busy => Failure::Problem(unavailable("too many sign-ins in progress; try again shortly")),
             PasswordError::Hash(_) | PasswordError::Interrupted(_) => Failure::Internal(Box::new(error)),
         }
     }

@@ -329,7 +329,7 @@ fn claim(info: &EndpointInfo, parts: &Parts, canonical_body: &str) -> Result<Opt
     let refused = || {
         Trouble::new(
             Code::InvalidHeader,
-            "`Idempotency-Key` is needed: 1 to 128 visible characters, new for each new request",
+            "`Idempotency-Key` is required: 1 to 128 visible characters, new for each new request",
         )
         .at("Idempotency-Key")
     };
@@ -354,7 +354,7 @@ async fn replay(
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("55P03") => {
             // bound: the other replica's request ends within its own limit
             let wait = std::time::Duration::from_secs(1);
-            return Err(Trouble::new(Code::InProgress, "another server still works on this very request")
+            return Err(Trouble::new(Code::InProgress, "another server is still processing this request")
                 .after(wait)
                 .into());
         }
@@ -362,7 +362,7 @@ async fn replay(
     };
     match claimed {
         Claimed::New => Ok(None),
-        Claimed::Other => Err(Failure::new(Code::KeyReused, "this key was used with another body or address")),
+        Claimed::Other => Err(Failure::new(Code::KeyReused, "this key was used with a different body or URL")),
         Claimed::Answered(stored) => {
             let body = if stored.sealed {
                 let sealed = Sealed::from_bytes(&stored.body).map_err(|it| Failure::Internal(Box::new(it)))?;

@@ -37,13 +37,16 @@ pub type PathParams = Vec<(String, String)>;
 pub fn headers_within(headers: &HeaderMap, uri: &Uri, limits: &ParseLimits) -> Result<(), Trouble> {
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if headers.len() > limits.headers || bytes > limits.header_bytes {
-        let detail = format!("at most {} headers and {} bytes of them are taken", limits.headers, limits.header_bytes);
+        let detail = format!(
+            "a request may have at most {} headers with {} bytes in total",
+            limits.headers, limits.header_bytes
+        );
         return Err(Trouble::new(Code::HeadersTooLarge, detail));
     }
     if uri.query().map_or(0, str::len) > limits.query_bytes {
         return Err(Trouble::new(
             Code::HeadersTooLarge,
-            format!("at most {} bytes of query are taken", limits.query_bytes),
+            format!("the query may have at most {} bytes", limits.query_bytes),
         ));
     }
     Ok(())
@@ -53,7 +56,7 @@ pub fn path<P: Payload>(params: &PathParams) -> Result<P, Failure> {
     let fields: Map<String, Value> =
         params.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
     if params.iter().any(|(_, value)| value.contains('\0')) {
-        return Err(Failure::new(Code::InvalidPath, "the address contains a NUL character"));
+        return Err(Failure::new(Code::InvalidPath, "the URL contains a NUL character"));
     }
     serde_json::from_value(Value::Object(fields)).map_err(|error| Failure::new(Code::InvalidPath, error))
 }
@@ -101,10 +104,10 @@ pub async fn body<B: Payload>(headers: &HeaderMap, body: Body, limits: &ParseLim
         return typed(Value::Object(Map::new()));
     }
     if !is_json(headers) {
-        return Err(Failure::new(Code::UnsupportedMediaType, "the body must come as `application/json`"));
+        return Err(Failure::new(Code::UnsupportedMediaType, "the body must be sent as `application/json`"));
     }
     if bytes.is_empty() {
-        return Err(Failure::new(Code::InvalidBody, "a JSON body is needed"));
+        return Err(Failure::new(Code::InvalidBody, "a JSON body is required"));
     }
     depth_within(&bytes, limits.depth)?;
     let value = json::read(&bytes).map_err(|error| Failure::new(Code::InvalidBody, error))?;

@@ -32,7 +32,7 @@ pub fn check(
         return match asked {
             SecondFactor::Recent if is_bound && caller.second_factor.at.is_none() => Err(Trouble::new(
                 Code::StepUpRequired,
-                "this key was made without a second factor: make another one, in a session that confirmed it",
+                "this key was created without a second factor: create another one in a session that confirmed it",
             )),
             _ => Ok(()),
         };
@@ -50,7 +50,7 @@ pub fn check(
         Some(at) if now <= at + keys::seconds(seconds) => Ok(()),
         _ => Err(Trouble::new(
             Code::StepUpRequired,
-            format!("this needs your second factor, used within the last {seconds} seconds"),
+            format!("this requires that you used your second factor within the last {seconds} seconds"),
         )),
     }
 }

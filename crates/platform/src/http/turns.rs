@@ -45,7 +45,7 @@ impl Turns {
         let mut lines = self.0.lock().expect("no code panics while it holds this lock");
         let line = lines.entry(key.clone()).or_insert_with(|| Line { gate: Arc::new(Semaphore::new(1)), people: 0 });
         if line.people > most {
-            let detail = "too many repetitions of this request wait already";
+            let detail = "too many retries of this request are already waiting";
             return Err(Trouble::new(Code::InProgress, detail).after(FULL_RETRY));
         }
         line.people += 1;

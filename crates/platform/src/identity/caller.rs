@@ -127,7 +127,7 @@ impl Caller {
         if granted && self.in_scope(permission) {
             return Ok(());
         }
-        Err(Trouble::new(Code::Forbidden, format!("`{permission}` is not granted; it is for staff of the platform")))
+        Err(Trouble::new(Code::Forbidden, format!("you do not have `{permission}`; it is only for platform staff")))
     }
 
     /// Whether the caller may make somebody `role` there: their own role may give it,
@@ -135,12 +135,12 @@ impl Caller {
     /// alone could make an owner, and so be worth everything.
     pub fn check_gives(&self, organization: OrganizationId, role: Role) -> Result<(), Trouble> {
         if !self.role_in(organization).is_some_and(|it| it.may_give(role)) {
-            return Err(Trouble::new(Code::ScopeExceeded, format!("your role cannot give `{role}`")));
+            return Err(Trouble::new(Code::ScopeExceeded, format!("your role cannot grant `{role}`")));
         }
         let beyond = Permission::ALL.iter().find(|it| role.grants(**it) && !self.in_scope(**it));
         match beyond {
             Some(beyond) => {
-                let detail = format!("`{role}` grants `{beyond}`, which your key does not hold");
+                let detail = format!("`{role}` grants `{beyond}`, which your key does not have");
                 Err(Trouble::new(Code::ScopeExceeded, detail))
             }
             None => Ok(()),
@@ -153,5 +153,5 @@ impl Caller {
 }
 
 fn lacks(permission: Permission) -> Trouble {
-    Trouble::new(Code::Forbidden, format!("`{permission}` is not granted"))
+    Trouble::new(Code::Forbidden, format!("you do not have `{permission}`"))
 }

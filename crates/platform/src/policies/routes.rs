@@ -175,7 +175,7 @@ async fn by_two(
 async fn accept(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) -> Result<String, Failure> {
     let level = place.level();
     if level > key.deepest {
-        let detail = format!("`{}` is set for the {} at the lowest", key.name, key.deepest);
+        let detail = format!("`{}` cannot be set below the level {}", key.name, key.deepest);
         return Err(Failure::new(Code::InvalidValue, detail));
     }
     let value = key.check(value).map_err(|detail| Failure::new(Code::InvalidValue, detail))?;

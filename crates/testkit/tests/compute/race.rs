@@ -133,7 +133,7 @@ fn lost(answer: Result<Allocation, ClientError>) -> bool {
     let Err(error) = answer else { return false };
     assert!(error.is(Code::Conflict), "{error}");
     let detail = &error.problem().unwrap().detail;
-    let said = ["releasing already", "released already", "somebody else ended or changed the allocation"];
+    let said = ["already releasing", "already released", "ended or changed concurrently"];
     assert!(said.iter().any(|it| detail.contains(it)), "{detail}");
     true
 }

@@ -114,7 +114,7 @@ async fn requests_fail_fast_while_the_database_is_away_and_recover_when_it_is_ba
     let mut watch = caller.watch(organization["id"].as_str().unwrap()).await;
     cluster.stop().await.unwrap();
     let reason = watch.closing().await;
-    assert!(reason.contains("the database does not answer"), "nothing is wrong with the access: {reason}");
+    assert!(reason.contains("the database does not respond"), "nothing is wrong with the access: {reason}");
     let (status, body) = caller.send("GET", "/readyz", None).await;
     assert_eq!((status, &body["missing"]), (503, &json!(["database"])), "{body}");
     for _ in 0..2 {

@@ -122,11 +122,11 @@ async fn what_a_bucket_refuses_waits_and_comes_through_when_its_keys_are_right()
     bucket.go_away().await;
     let part = RecordingPart::default();
     let away = client.call::<DownloadRecording>(stand.recording(id), part.clone(), Nothing {}).await.unwrap_err();
-    assert!(away.to_string().contains("the store of recordings does not answer"), "{away}");
+    assert!(away.to_string().contains("the recording store does not respond"), "{away}");
     assert_eq!(code(away), "unavailable");
     bucket.come_back("another key").await;
     let refused = client.call::<DownloadRecording>(stand.recording(id), part, Nothing {}).await.unwrap_err();
-    assert!(refused.to_string().contains("an operator has to look at its keys"), "{refused}");
+    assert!(refused.to_string().contains("an operator must check its keys"), "{refused}");
     assert!(!refused.to_string().contains(SECRET_KEY));
     assert_eq!(code(refused), "unavailable");
 }

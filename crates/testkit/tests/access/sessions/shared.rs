@@ -101,7 +101,7 @@ async fn others_look_on_and_take_over_only_what_was_shared() {
     for watch in [false, true] {
         let spec = AccessTicketSpec { resume: Some(private), watch, ..terminal() };
         let refused = colleague.ticket(stand.allocation, spec).await.unwrap_err();
-        assert!(refused.to_string().contains("was not shared"), "{refused}");
+        assert!(refused.to_string().contains("is not shared"), "{refused}");
         assert_eq!(code(refused), "access_refused");
     }
 

@@ -55,7 +55,7 @@ async fn what_cannot_be_is_refused_clearly_and_leaves_nothing_behind() {
     refused(
         tenant.try_ask(AllocationSpec { nodes: contract::Within::new(256).unwrap(), ..ask(8) }).await,
         Code::LimitReached,
-        "may hold 64 GPUs",
+        "is limited to 64 GPUs",
     );
 
     let tags: Vec<Value> = vec![
@@ -94,7 +94,7 @@ async fn limits_hold_and_are_named() {
     refused(
         tenant.try_ask(ask(4)).await,
         Code::LimitReached,
-        "of `slice` the organization may hold 4 GPUs at once, holds or waits for 2, and asks for 4 more",
+        "of `slice` the organization is limited to 4 GPUs (a quota); 2 are in use or requested, and this request needs 4",
     );
     assert_eq!(trace(&cloud).await, before);
 
@@ -130,7 +130,7 @@ async fn what_is_over_cannot_be_released_again() {
     refused(strange.release(active.id).await, Code::NotFound, "");
     tenant.gives_back(active.id).await;
     let before = trace(&cloud).await;
-    refused(tenant.release(active.id).await, Code::Conflict, "the allocation is released already");
-    refused(cloud.force_release(active.id).await, Code::Conflict, "the allocation is released already");
+    refused(tenant.release(active.id).await, Code::Conflict, "the allocation is already released");
+    refused(cloud.force_release(active.id).await, Code::Conflict, "the allocation is already released");
     assert_eq!(trace(&cloud).await, before);
 }

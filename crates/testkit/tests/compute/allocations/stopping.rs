@@ -133,16 +133,16 @@ async fn what_cannot_be_stopped_or_started_now_is_refused_clearly() {
     let active = tenant.get_one(ask(1)).await;
     let waiting = tenant.ask(ask(1)).await;
     tenant.waits(waiting).await;
-    refused(tenant.stop(waiting).await, "the allocation is requested; only one that is active can be stopped");
-    refused(tenant.start(active.id).await, "the allocation is active; only one that is stopped can be started");
+    refused(tenant.stop(waiting).await, "the allocation is requested; it must be active to be stopped");
+    refused(tenant.start(active.id).await, "the allocation is active; it must be stopped to be started");
     assert!(stranger.stop(active.id).await.unwrap_err().is(Code::NotFound));
     tenant.stop(active.id).await.unwrap();
     tenant.reaches(active.id, AllocationState::Stopped).await;
-    refused(tenant.stop(active.id).await, "the allocation is stopped; only one that is active can be stopped");
+    refused(tenant.stop(active.id).await, "the allocation is stopped; it must be active to be stopped");
     tenant.gives_back(waiting).await;
     tenant.gives_back(active.id).await;
-    refused(tenant.stop(active.id).await, "the allocation is released; only one that is active can be stopped");
-    refused(tenant.start(active.id).await, "the allocation is released; only one that is stopped can be started");
+    refused(tenant.stop(active.id).await, "the allocation is released; it must be active to be stopped");
+    refused(tenant.start(active.id).await, "the allocation is released; it must be stopped to be started");
 }
 
 #[tokio::test(flavor = "multi_thread")]

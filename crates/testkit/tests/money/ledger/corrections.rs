@@ -106,7 +106,7 @@ async fn what_one_proposes_another_posts() {
     assert_eq!((proposed.state.clone(), &proposed.journal), (CorrectionState::Proposed.into(), &None));
     assert_eq!(staff.posted().await, 0, "nothing is posted by one person");
     let alone = approve(&staff.one, &proposed).await.unwrap_err();
-    assert!(alone.is(Code::Conflict) && alone.to_string().contains("another person"), "{alone}");
+    assert!(alone.is(Code::Conflict) && alone.to_string().contains("a second person"), "{alone}");
     let support = staff.stand.world.as_(&staff.stand.world.person_with(Some(PlatformRole::Support)).await);
     assert!(approve(&support, &proposed).await.unwrap_err().is(Code::Forbidden));
     let posted = approve(&staff.other, &proposed).await.unwrap();
@@ -180,7 +180,7 @@ async fn price_is_in_force_once_a_second_person_agreed() {
     let session = staff.stand.world.signed_in(staff.proposer.id).await;
     for alone in [&staff.one, &session] {
         let refused = approve(alone, &waits).await.unwrap_err();
-        assert!(refused.is(Code::Conflict) && refused.to_string().contains("another person"), "{refused}");
+        assert!(refused.is(Code::Conflict) && refused.to_string().contains("a second person"), "{refused}");
     }
     let done = approve(&staff.other, &waits).await.unwrap();
     assert_eq!((done.state.clone(), staff.price().await), (CorrectionState::Posted.into(), (2_000_000, 2)));
