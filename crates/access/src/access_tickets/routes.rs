@@ -119,7 +119,7 @@ impl AccessArea {
         }
         let silent = keys::seconds(self.policies.number(keys::ACCESS_GATEWAY_SECONDS));
         let door = gateways::door_for(&mut call.tx, ticket.node_id.into(), silent).await?;
-        let door = door.ok_or_else(|| Failure::from(unavailable("no gateway of the allocation's region lives")))?;
+        let door = door.ok_or_else(|| Failure::from(unavailable("no gateway is online in the allocation's region")))?;
         let seconds = self.policies.number(keys::ACCESS_TICKET_SECONDS);
         let expires_at = clock::now(&mut call.tx).await? + keys::seconds(seconds);
         let (id, text) = super::mint(&mut call.tx, &ticket, expires_at).await?;

@@ -124,13 +124,13 @@ async fn joinable(tx: &mut Tx, id: AccessSessionId, ticket: &Ticket) -> Result<S
     }
     if !session.is_shared {
         count("session_not_shared");
-        return Err(Refusal::Access("the session is somebody else's and was not shared".into()));
+        return Err(Refusal::Access("the session belongs to somebody else and is not shared".into()));
     }
     // It ends with its owner's leave, which nobody else's replaces.
     let owner = (session.actor.as_str(), session.is_break_glass);
     if access_sessions::stands(tx, session.organization, owner, session.credential).await?.is_err() {
         count("owner_not_permitted");
-        return Err(Refusal::Gone("whoever opened the session may no longer use the allocation".into()));
+        return Err(Refusal::Gone("the person who opened the session may no longer use the allocation".into()));
     }
     Ok(session)
 }

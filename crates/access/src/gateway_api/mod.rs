@@ -54,8 +54,8 @@ impl From<Denied> for Refusal {
         count(denied.reason());
         let access = |why: &str| Refusal::Access(why.to_owned());
         match denied {
-            Denied::NotPermitted => access("whoever asks may no longer use the allocation"),
-            Denied::CredentialEnded => access("what was shown to ask for it was revoked: sign in again"),
+            Denied::NotPermitted => access("you may no longer use the allocation"),
+            Denied::CredentialEnded => access("the credential that requested it was revoked: sign in again"),
             Denied::Suspended => access("the organization is suspended or closed"),
             Denied::AllocationGone => Refusal::Gone("the allocation is not active".into()),
             Denied::NodeAway => Refusal::Gone("the allocation's host is out of service".into()),

@@ -96,7 +96,7 @@ pub async fn admit(
 
 fn few_keys(chosen: &[SshKeyId]) -> Result<(), Failure> {
     if chosen.len() > MOST_KEYS {
-        return Err(wrong("ssh_keys", format!("an allocation lets in at most {MOST_KEYS} keys")));
+        return Err(wrong("ssh_keys", format!("an allocation accepts at most {MOST_KEYS} keys")));
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ impl Handle<GetRevenue> for MoneyArea {
         let (since, until) = period(clock::now(&mut call.tx).await?, &request.query)?;
         let lines = store::revenue(&mut call.tx, since, until, MOST_LINES as i64 + 1).await?;
         if lines.len() > MOST_LINES {
-            return Err(wrong("since", "that would be more than 20,000 lines; ask for a shorter period"));
+            return Err(wrong("since", "that would be more than 20,000 lines; request a shorter period"));
         }
         Ok(Revenue { since, until, lines })
     }
@@ -44,7 +44,7 @@ fn period(now: Timestamp, range: &DayRange) -> Result<(Timestamp, Timestamp), Fa
         return Err(wrong("since", "the period ends before it begins"));
     }
     if until.duration_since(since).as_secs() / 86_400 > MOST_DAYS {
-        return Err(wrong("since", "at most 400 days are shown at once; ask for a shorter period"));
+        return Err(wrong("since", "the period may have at most 400 days; request a shorter one"));
     }
     Ok((since, until))
 }

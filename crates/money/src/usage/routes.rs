@@ -46,7 +46,7 @@ async fn report(call: &mut Call, organization: OrganizationId, range: UsageRange
         return wrong("since", "the period ends before it begins");
     }
     if by == UsageBy::Day && until.duration_since(since).as_secs() / 86_400 > MOST_DAYS {
-        return wrong("since", "by day, at most 800 days are shown at once; ask for a shorter period");
+        return wrong("since", "by day, the period may have at most 800 days; request a shorter one");
     }
     if by == UsageBy::Tag && range.tag.is_none() {
         return wrong("tag", "say by which tag, as in `tag=team`");
@@ -54,7 +54,7 @@ async fn report(call: &mut Call, organization: OrganizationId, range: UsageRange
     let cut = Cut { by, tag: range.tag.as_ref(), project: range.project_id, since, until };
     let lines = store::lines(&mut call.tx, organization, cut, MOST_LINES as i64 + 1).await?;
     if lines.len() > MOST_LINES {
-        return wrong("by", "there are more than 1000 lines; ask for a project or a shorter period");
+        return wrong("by", "there are more than 1000 lines; request a project or a shorter period");
     }
     Ok(Usage { by: by.into(), since, until, lines })
 }

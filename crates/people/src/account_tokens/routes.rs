@@ -36,7 +36,7 @@ impl Handle<ConfirmSignUp> for PeopleArea {
         };
         let email = platform::rows::text(&address.ok_or_else(|| no_sign_up(self))?)?;
         let Some(id) = users::settle(&mut call.tx, &email, &name, &hash).await? else {
-            let detail = "the address has an account already: sign in, or ask for a new password";
+            let detail = "the address already has an account: sign in, or reset the password";
             return Err(Failure::new(Code::Conflict, detail));
         };
         call.about(id);
@@ -138,8 +138,7 @@ async fn signed_in_lately(app: &PeopleArea, call: &mut Call) -> Result<(), Failu
     if sessions::is_younger(&mut call.tx, session, keys::seconds(seconds)).await? {
         return Ok(());
     }
-    let detail =
-        format!("your account has no password: sign in again, at most {seconds} seconds before you ask for this");
+    let detail = format!("your account has no password: sign in again, at most {seconds} seconds before this request");
     Err(Failure::new(Code::SignInAgain, detail))
 }
 
