@@ -249,7 +249,7 @@ export const operations = {
     anyLead: 'Billing details and tax for future invoices.',
     anyNone: 'Not set. Members can also set it, except for the tax.',
     anyCommand: (name: string) =>
-      `gpuaas billing-profile set --of "${name}" --name "Acme AG" --address "Hauptstrasse 1" --tax-name VAT --tax-percent 0 --tax-note "Reverse charge"`,
+      `gpuaas billing-profile set --for-organization "${name}" --name "Acme AG" --address "Hauptstrasse 1" --tax-name VAT --tax-percent 0 --tax-note "Reverse charge"`,
     seller: 'Seller',
     sellerLead: 'Seller details and default tax for all future invoices.',
     sellerNone: 'Not set. No invoices are issued until you set it.',
@@ -283,7 +283,7 @@ export const operations = {
     exportLead: 'All charges, credits, and taxes of one month in FOCUS 1.0 format.',
     month: 'Month (UTC)',
     monthHint: 'For example 2026-11.',
-    command: (name: string) => `gpuaas usage --of "${name}" --by project`,
+    command: (name: string) => `gpuaas usage --for-organization "${name}" --by project`,
   },
   force: {
     release: 'Force release',

@@ -288,6 +288,6 @@ export const project = {
   setHere: 'Only policies set here',
   none: 'No policies set for this project',
   noneLead: 'Values are inherited from the organization, the platform, and the defaults.',
-  command: (name: string) => `gpuaas policies list --set-here --project ${name}`,
+  command: (name: string) => `gpuaas policies list --explicit --project ${name}`,
   allocations: 'Allocations',
 } as const;

@@ -13,31 +13,31 @@ use crate::output::Format;
 
 /// Flags of every command. They win over the environment, which wins over the context.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Where and how (any command)")]
+#[command(next_help_heading = "Global options")]
 pub struct Flags {
-    /// Address of the server, like https://gpu.example.com [environment: GPUAAS_URL]
+    /// Server URL, such as https://gpu.example.com [env: GPUAAS_URL]
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<String>,
-    /// Organization to act in, by id or name [environment: GPUAAS_ORGANIZATION]
+    /// Organization to use, by ID or name [env: GPUAAS_ORGANIZATION]
     #[arg(long, global = true, value_name = "ID|NAME")]
     pub organization: Option<String>,
-    /// Project to act in, by id or name [environment: GPUAAS_PROJECT]
+    /// Project to use, by ID or name [env: GPUAAS_PROJECT]
     #[arg(long, global = true, value_name = "ID|NAME")]
     pub project: Option<String>,
     /// Context to use instead of the current one
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
-    /// How to print answers [default: table]
+    /// Output format [default: table]
     #[arg(short, long, global = true, value_enum, hide_possible_values = true, value_name = "table|json|yaml")]
     pub output: Option<Format>,
-    /// Print ids or the one value that matters, and no hints
+    /// Print only IDs or the main value, without hints
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Paging {
-    /// Show at most so many; the rest is announced on standard error
+    /// Maximum number of results; prints a warning if there are more
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
@@ -56,14 +56,14 @@ impl Paging {
 
 #[derive(Debug, Clone, Default, Args)]
 pub struct Once {
-    /// Repeating the command with the same key has one effect
+    /// Idempotency key: retries with the same key take effect once
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Consent {
-    /// Do not ask for confirmation
+    /// Skip the confirmation prompt
     #[arg(short, long)]
     pub yes: bool,
 }
@@ -99,7 +99,8 @@ pub fn past(text: &str) -> Result<Timestamp, String> {
 }
 
 fn distance(text: &str) -> Result<SignedDuration, String> {
-    let otherwise = || "write a time like 2026-12-31T00:00:00Z, or a distance like 30d, 12h or 15m".to_owned();
+    let otherwise =
+        || "expected a timestamp such as 2026-12-31T00:00:00Z, or a duration such as 30d, 12h or 15m".to_owned();
     let span: jiff::Span = text.parse().map_err(|_| otherwise())?;
     let days = SpanRelativeTo::days_are_24_hours();
     if span.compare((0.seconds(), days)).is_ok_and(|it| it.is_lt()) {
@@ -112,7 +113,7 @@ fn distance(text: &str) -> Result<SignedDuration, String> {
 /// fraction would not be what was written.
 pub fn micros(text: &str) -> Result<i64, String> {
     const DECIMALS: usize = 6;
-    let otherwise = || "write an amount like 2.50, with at most six decimals".to_owned();
+    let otherwise = || "expected an amount such as 2.50, with at most six decimals".to_owned();
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|digit| digit.is_ascii_digit());
     if !is_number(whole) || !is_number(decimals) || decimals.len() > DECIMALS {

@@ -55,7 +55,7 @@ impl Context {
     pub fn stranger(&self) -> Result<Client, Failure> {
         let Some(url) = &self.settings()?.url else {
             return Err(Failure::usage(
-                "it is not known which server to talk to",
+                "no server is set",
                 "Run `gpuaas login --url https://gpu.example.com`, or set GPUAAS_URL.",
             ));
         };
@@ -136,7 +136,7 @@ impl Context {
         let mut items = self.signed_in(read).await?;
         if items.len() > most {
             items.truncate(most);
-            self.output.warn(format!("Only the first {most} are shown; ask for more with --limit."));
+            self.output.warn(format!("Showing the first {most}. Use --limit to see more."));
         }
         self.output.list(items, columns)
     }
@@ -189,7 +189,7 @@ impl Context {
     async fn signed_in<T>(&self, call: impl AsyncFn(&Client) -> Result<T, ClientError>) -> Result<T, Failure> {
         match self.with_credential(&call).await {
             Err(failure) if failure.is(Code::StepUpRequired) && self.can_step_up() => {
-                self.output.warn("This needs your second factor again.");
+                self.output.warn("Confirm your second factor to continue.");
                 self.step_up(None).await?;
                 self.with_credential(&call).await
             }
@@ -243,7 +243,7 @@ fn refused(error: ClientError) -> Failure {
     if failure.class != Class::SignedOut {
         return failure;
     }
-    failure.with_advice("Run `gpuaas login`, or set GPUAAS_TOKEN to a valid key.")
+    failure.with_advice("Run `gpuaas login`, or set GPUAAS_TOKEN to a valid API key.")
 }
 
 fn bearer(session: &StoredSession) -> Credential {

@@ -27,15 +27,18 @@ pub fn show(context: &Context, preview: &EndingPreview) {
 /// How much ends, in the middle of a sentence.
 pub fn summary(preview: &EndingPreview) -> String {
     if preview.count == 0 {
-        return "nothing that runs or waits".into();
+        return "no allocations".into();
     }
     let things = if preview.count == 1 { "1 allocation".to_owned() } else { format!("{} allocations", preview.count) };
     let gpus = gpus(preview.gpus);
-    let burn: Vec<String> =
-        preview.burn.iter().map(|it| format!("{} {} an hour", table::money(it.micros_per_hour), it.currency)).collect();
+    let burn: Vec<String> = preview
+        .burn
+        .iter()
+        .map(|it| format!("{} {} per hour", table::money(it.micros_per_hour), it.currency))
+        .collect();
     match burn.is_empty() {
-        true => format!("{things} of {gpus}"),
-        false => format!("{things} of {gpus}, which cost {}", burn.join(" and ")),
+        true => format!("{things} with {gpus}"),
+        false => format!("{things} with {gpus}, costing {}", burn.join(" and ")),
     }
 }
 
@@ -56,7 +59,7 @@ fn listed(stops: &[&Allocation]) -> String {
     let mut lines = vec![format!("This stops {}:", count(stops))];
     lines.extend(stops.iter().take(SHOWN).map(|it| {
         let name = it.name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
-        format!("  allocation {name}({}) of {}, {}, {}", it.id, it.project_id, it.state, gpus(gpus_of(it)))
+        format!("  allocation {name}({}) in {}, {}, {}", it.id, it.project_id, it.state, gpus(gpus_of(it)))
     }));
     if stops.len() > SHOWN {
         lines.push(format!("  and {} more", stops.len() - SHOWN));
@@ -67,9 +70,9 @@ fn listed(stops: &[&Allocation]) -> String {
 /// How much is stopped, in the middle of a sentence.
 pub fn count(stops: &[&Allocation]) -> String {
     match stops.len() {
-        0 => "nothing".into(),
-        1 => format!("1 allocation of {}", gpus(gpus_of(stops[0]))),
-        many => format!("{many} allocations of {}", gpus(stops.iter().map(|it| gpus_of(it)).sum())),
+        0 => "no allocations".into(),
+        1 => format!("1 allocation with {}", gpus(gpus_of(stops[0]))),
+        many => format!("{many} allocations with {}", gpus(stops.iter().map(|it| gpus_of(it)).sum())),
     }
 }
 
@@ -108,10 +111,10 @@ mod tests {
         assert_eq!(line(&ending), "  allocation train (alloc-1), active, 2 GPUs");
         let burn = vec![Burn { currency: "USD".parse().unwrap(), micros_per_hour: 3_500_000 }];
         let mut preview = EndingPreview { ends: vec![ending], count: 1, gpus: 2, burn };
-        assert_eq!(summary(&preview), "1 allocation of 2 GPUs, which cost 3.50 USD an hour");
+        assert_eq!(summary(&preview), "1 allocation with 2 GPUs, costing 3.50 USD per hour");
         preview.burn.clear();
-        assert_eq!(summary(&preview), "1 allocation of 2 GPUs");
+        assert_eq!(summary(&preview), "1 allocation with 2 GPUs");
         preview = EndingPreview { ends: Vec::new(), count: 0, gpus: 0, burn: Vec::new() };
-        assert_eq!(summary(&preview), "nothing that runs or waits");
+        assert_eq!(summary(&preview), "no allocations");
     }
 }

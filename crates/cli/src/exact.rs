@@ -35,8 +35,8 @@ pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, Failure> {
     T::deserialize(answer).map_err(|error| {
         Failure::new(
             Class::Server,
-            format!("the answer is not what was expected: {error}"),
-            "The server may be of another version; -o json shows the answer as it is.",
+            format!("cannot read the response: {error}"),
+            "The server version may differ from this program. Use -o json to see the raw response.",
         )
     })
 }

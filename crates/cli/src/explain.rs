@@ -15,7 +15,7 @@ pub fn explain(policy: &Policy, now: Timestamp) -> String {
         .map(|it| {
             let note = match (it.level == policy.source, it.overridden) {
                 (true, _) => "applies",
-                (false, true) => "overridden by the guardrail above",
+                (false, true) => "overridden by a higher-level guardrail",
                 (false, false) => "",
             };
             json!({ "level": it.level, "value": it.value, "set_at": it.set_at, "note": note })
@@ -37,19 +37,19 @@ fn why(policy: &Policy) -> String {
     let overridden: Vec<&PolicySetting> = policy.levels.iter().filter(|it| it.overridden).collect();
     if let Some(last) = overridden.last() {
         return format!(
-            "It is a guardrail, which lower levels may only tighten: the value of the {source} level is tighter than that of the {} level, so it applies.",
+            "It is a guardrail, which lower levels can only tighten. The {source} level applies because it is stricter than the {} level.",
             last.level
         );
     }
-    let guardrail = if policy.guardrail { " It is a guardrail: lower levels may only tighten it." } else { "" };
+    let guardrail = if policy.guardrail { " It is a guardrail: lower levels can only tighten it." } else { "" };
     if policy.source == PolicyLevel::Default {
-        return format!("No level sets it, so the default applies.{guardrail}");
+        return format!("It is not set at any level, so the default applies.{guardrail}");
     }
     let asked = policy.levels.last().map(|it| &it.level);
     if asked == Some(&policy.source) {
-        return format!("The {source} level sets it itself.{guardrail}");
+        return format!("It is set at the {source} level.{guardrail}");
     }
-    format!("The {source} level is the closest one that sets it.{guardrail}")
+    format!("It is inherited from the {source} level, the closest one that sets it.{guardrail}")
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
             "platform      20     1d ago  applies",
             "organization  -      -",
             "",
-            "The platform level is the closest one that sets it.",
+            "It is inherited from the platform level, the closest one that sets it.",
         ];
         assert_eq!(explained(&policy(L::Platform, false, &levels)), expected.join("\n"));
     }
@@ -107,12 +107,12 @@ mod tests {
         use PolicyLevel as L;
         let default = (L::Default, Some("50"), false);
         let text = explained(&policy(L::Default, false, &[default]));
-        assert!(text.ends_with("No level sets it, so the default applies."), "{text}");
+        assert!(text.ends_with("It is not set at any level, so the default applies."), "{text}");
         let text = explained(&policy(L::Platform, true, &[default, (L::Platform, Some("20"), false)]));
-        assert!(text.contains("The platform level sets it itself. It is a guardrail"), "{text}");
+        assert!(text.contains("It is set at the platform level. It is a guardrail"), "{text}");
         let levels = [default, (L::Platform, Some("20"), false), (L::Organization, Some("70"), true)];
         let text = explained(&policy(L::Platform, true, &levels));
-        assert!(text.contains("overridden by the guardrail above"), "{text}");
-        assert!(text.contains("tighter than that of the organization level"), "{text}");
+        assert!(text.contains("overridden by a higher-level guardrail"), "{text}");
+        assert!(text.contains("stricter than the organization level"), "{text}");
     }
 }

@@ -34,16 +34,16 @@ macro_rules! classes {
 }
 
 classes! {
-    Negative = 1 "negative" "the answer is no: a check found something wrong";
-    Usage = 2 "usage" "the command or the configuration is wrong, or a confirmation is missing";
-    SignedOut = 3 "signed_out" "not signed in, or the credential is not valid";
-    Forbidden = 4 "forbidden" "signed in, but not allowed";
+    Negative = 1 "negative" "a check failed";
+    Usage = 2 "usage" "invalid command or configuration, or missing confirmation";
+    SignedOut = 3 "signed_out" "not signed in, or invalid credentials";
+    Forbidden = 4 "forbidden" "permission denied";
     NotFound = 5 "not_found" "not found, or you do not have access";
-    Conflict = 6 "conflict" "it is in a state, or has a name, that does not allow this";
-    Invalid = 7 "invalid" "the server does not accept a value";
-    Limited = 8 "limited" "too many requests; wait and try again";
-    Unavailable = 9 "unavailable" "the server is unreachable or not ready";
-    Server = 10 "server" "the server failed";
+    Conflict = 6 "conflict" "conflict with the current state or an existing name";
+    Invalid = 7 "invalid" "the server rejected a value";
+    Limited = 8 "limited" "too many requests";
+    Unavailable = 9 "unavailable" "the server is unreachable or unavailable";
+    Server = 10 "server" "server error";
 }
 
 #[derive(Debug)]
@@ -58,8 +58,8 @@ pub struct Failure {
     exited: Option<u8>,
 }
 
-const REPLAYED: &str = "This repeats the answer to an earlier request with the same idempotency key; \
-     once the cause is gone, use another key, or the same one after a minute.";
+const REPLAYED: &str = "This response is replayed from an earlier request with the same idempotency key. \
+     After fixing the cause, use another key, or retry this one after a minute.";
 
 impl Failure {
     pub fn new(class: Class, detail: impl Into<String>, advice: impl Into<String>) -> Self {
@@ -93,7 +93,7 @@ impl Failure {
     /// A remote command's own failure: it has said what there was to say.
     pub fn exited(code: i32) -> Self {
         let exited = Some(u8::try_from(code).unwrap_or(u8::MAX));
-        Self { unheard: true, exited, ..Self::new(Class::Negative, format!("it ended with {code}"), "") }
+        Self { unheard: true, exited, ..Self::new(Class::Negative, format!("the command exited with {code}"), "") }
     }
 
     /// Says first what it is about.
@@ -124,7 +124,7 @@ impl Failure {
             let _ = write!(text, "\n  {}", self.advice);
         }
         if let Some(problem) = problem {
-            let _ = write!(text, "\n  code {}, correlation id {}", problem.code, problem.correlation_id);
+            let _ = write!(text, "\n  code: {}, correlation ID: {}", problem.code, problem.correlation_id);
         }
         text
     }
@@ -171,7 +171,7 @@ impl From<ClientError> for Failure {
             ClientError::Malformed { status, .. } => Self::new(
                 if status < 400 { Class::Server } else { class_of(status) },
                 error.to_string(),
-                "Check the address with `gpuaas context show`, and that this program is as new as the server.",
+                "Check the server URL with `gpuaas context show`, and that this program is up to date.",
             ),
             other => Self::usage(other.to_string(), ""),
         }
@@ -181,7 +181,7 @@ impl From<ClientError> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let unheard = error.kind() == io::ErrorKind::BrokenPipe;
-        Self { unheard, ..Self::usage(format!("cannot write the output: {error}"), "") }
+        Self { unheard, ..Self::usage(format!("cannot write to standard output: {error}"), "") }
     }
 }
 
@@ -191,13 +191,13 @@ fn unreachable(address: &str, cause: &str) -> Failure {
         return Failure::new(
             Class::Unavailable,
             format!("the server at {address} does not speak TLS"),
-            "Write its address with `http://`, as `make dev` prints it, or ask for the address that is protected.",
+            "Use an `http://` URL, as printed by `make dev`, or ask your operator for the `https://` one.",
         );
     }
     Failure::new(
         Class::Unavailable,
-        format!("no answer from {address}: {cause}"),
-        "Check the address (`gpuaas context show`) and that the server runs.",
+        format!("cannot connect to {address}: {cause}"),
+        "Check the server URL with `gpuaas context show`, and that the server is running.",
     )
 }
 
@@ -255,7 +255,7 @@ mod tests {
         let text = Failure::from(ClientError::Problem(Box::new(problem))).for_people();
         assert_eq!(
             text,
-            "error: a project is called `a` already\n  Choose another name.\n  code name_taken, correlation id c-7"
+            "error: a project is called `a` already\n  Choose another name.\n  code: name_taken, correlation ID: c-7"
         );
     }
 

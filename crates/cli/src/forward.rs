@@ -60,7 +60,7 @@ pub async fn run(output: Output, listener: TcpListener, ticket: &Ticket) -> Done
 }
 
 async fn welcome(from: &mut Receiver) -> Result<String, Failure> {
-    let silent = || Failure::new(Class::Unavailable, "the gateway does not answer", "Try again in a moment.");
+    let silent = || Failure::new(Class::Unavailable, "the gateway did not respond", "Try again in a moment.");
     match timeout(FIRST_WORD, from.next()).await.map_err(|_| silent())?? {
         Heard::Text(text) => serde_json::from_str::<Welcome>(&text).map(|it| it.key).map_err(|_| silent()),
         Heard::Closed(code, reason) => Err(closed(code, &reason)),
@@ -69,7 +69,7 @@ async fn welcome(from: &mut Receiver) -> Result<String, Failure> {
 }
 
 fn complain(output: Output, peer: SocketAddr, failure: &Failure) {
-    output.warn(format!("the connection of {peer} was not carried: {}", failure.detail()));
+    output.warn(format!("connection from {peer} failed: {}", failure.detail()));
 }
 
 /// Carries one connection, both ways at once.

@@ -24,7 +24,7 @@ use crate::{
 pub async fn prove(context: &Context, key: &PublicKey, file: Option<&Path>) -> Result<SshSignature, Failure> {
     let answer = context.ask::<WhoAmI>(Nothing {}).await?;
     let Some(user) = answer["user"]["id"].as_str() else {
-        return Err(Failure::usage("a service account has no SSH keys", "Sign in as a person: `gpuaas login`."));
+        return Err(Failure::usage("service accounts cannot have SSH keys", "Sign in as a user: `gpuaas login`."));
     };
     let given = file.map(Path::to_owned).or_else(|| in_home(key));
     // The agent finds the private half by the public one, wherever that lies.
@@ -38,10 +38,12 @@ pub async fn prove(context: &Context, key: &PublicKey, file: Option<&Path>) -> R
         }
     };
     let text = sign(&file, user).await?;
-    text.trim().parse().map_err(|_| Failure::new(Class::Server, "`ssh-keygen` signed in an unknown form", ADVICE))
+    text.trim()
+        .parse()
+        .map_err(|_| Failure::new(Class::Server, "`ssh-keygen` returned an unsupported signature format", ADVICE))
 }
 
-const ADVICE: &str = "Add the key to the agent with `ssh-add`, or sign elsewhere and give the file as --proof.";
+const ADVICE: &str = "Add the key to the SSH agent with `ssh-add`, or sign elsewhere and pass the file with --proof.";
 
 async fn sign(file: &Path, user: &str) -> Result<String, Failure> {
     let mut command = Command::new("ssh-keygen");
@@ -54,7 +56,7 @@ async fn sign(file: &Path, user: &str) -> Result<String, Failure> {
     }
     let output = child.wait_with_output().await.map_err(|error| missing(&error))?;
     if !output.status.success() {
-        let detail = format!("`ssh-keygen` could not sign with {}: its private half is needed", file.display());
+        let detail = format!("`ssh-keygen` could not sign with {}: the private key is not available", file.display());
         return Err(Failure::usage(detail, ADVICE));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -23,6 +23,7 @@ mod playback;
 mod progress;
 mod prompt;
 mod proof;
+mod renamed;
 mod seal_check;
 mod second_factor;
 mod session;
@@ -41,10 +42,10 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::{arguments::Flags, context::Context, failure::Class, nouns::Noun};
 
-/// Take and manage GPUs from the command line.
+/// Manage GPU allocations from the command line.
 ///
-/// Sign in once with `gpuaas login --url https://gpu.example.com`; then every
-/// command is a noun and a verb, like `gpuaas projects list`.
+/// Sign in with `gpuaas login --url https://gpu.example.com`. Commands are a noun
+/// and a verb, such as `gpuaas projects list`.
 #[derive(Debug, Parser)]
 #[command(name = "gpuaas", version, max_term_width = 100)]
 pub struct Cli {
@@ -61,14 +62,14 @@ const INTERRUPTED: i32 = 130;
 pub fn command() -> clap::Command {
     let codes: Vec<String> = Class::ALL.iter().map(|it| format!("  {:>2}  {}", it.code(), it.meaning())).collect();
     let help = format!(
-        "Exit codes:\n   0  done\n{}\n\nEnvironment: GPUAAS_URL, GPUAAS_TOKEN (a key or an access token), GPUAAS_ORGANIZATION,\nGPUAAS_PROJECT, GPUAAS_CONFIG (the configuration file). Flags win over the environment,\nthe environment wins over the context.",
+        "Exit codes:\n   0  success\n{}\n\nEnvironment variables:\n  GPUAAS_URL           server URL\n  GPUAAS_TOKEN         API key or access token\n  GPUAAS_ORGANIZATION  organization\n  GPUAAS_PROJECT       project\n  GPUAAS_CONFIG        configuration file\n\nFlags override environment variables, which override the context.",
         codes.join("\n")
     );
     Cli::command().after_help(help)
 }
 
 fn main() {
-    let matches = command().get_matches();
+    let matches = command().try_get_matches().unwrap_or_else(|error| renamed::explain(error, &command()).exit());
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -33,15 +33,15 @@ impl Context {
         match (mine.pop(), mine.as_slice()) {
             (Some(only), []) => Ok(OrganizationPath { organization_id: only.id }),
             (None, _) => Err(Failure::usage(
-                "you belong to no organization yet",
-                "Make one with `gpuaas organizations create NAME`, or accept an invitation.",
+                "you are not a member of any organization",
+                "Create one with `gpuaas organizations create NAME`, or accept an invitation.",
             )),
             (Some(last), rest) => {
                 let mut names: Vec<String> = rest.iter().chain([&last]).map(|it| it.name.to_string()).collect();
                 names.sort();
                 Err(Failure::usage(
-                    format!("you belong to several organizations: {}", names.join(", ")),
-                    "Choose with --organization, or for good with `gpuaas context set --organization NAME`.",
+                    format!("no organization is set, and you are a member of several: {}", names.join(", ")),
+                    "Pass --organization, or set a default with `gpuaas context set --organization NAME`.",
                 ))
             }
         }
@@ -74,8 +74,8 @@ impl Context {
                 // Who is not signed in has another question to answer first.
                 self.check_signed_in()?;
                 Err(Failure::usage(
-                    "it is not known which project is meant",
-                    "Choose with --project, or for good with `gpuaas context set --project NAME`; `gpuaas projects list` names them.",
+                    "no project is set",
+                    "Pass --project, or set a default with `gpuaas context set --project NAME`. See `gpuaas projects list`.",
                 ))
             }
         }
@@ -215,7 +215,7 @@ const ALLOCATION: Kind = Kind { one: "allocation", many: "allocations" };
 const PROJECT: Kind = Kind { one: "project", many: "projects" };
 const SERVICE_ACCOUNT: Kind = Kind { one: "service account", many: "service-accounts" };
 const MEMBER: Kind = Kind { one: "member", many: "members" };
-const PERSON: Kind = Kind { one: "person", many: "users" };
+const PERSON: Kind = Kind { one: "user", many: "users" };
 const REGION: Kind = Kind { one: "region", many: "regions" };
 const NODE: Kind = Kind { one: "node", many: "nodes" };
 const POOL: Kind = Kind { one: "pool", many: "pools" };
@@ -243,8 +243,8 @@ fn only<T: Copy + ToString>(kind: Kind, text: &str, found: Vec<T>) -> Result<T, 
             let ids: Vec<String> = several.iter().map(ToString::to_string).collect();
             Err(Failure::new(
                 Class::Invalid,
-                format!("`{text}` is the name of more than one {}: {}", kind.one, ids.join(", ")),
-                "Say which one by its id.",
+                format!("more than one {} is named `{text}`: {}", kind.one, ids.join(", ")),
+                "Use the ID instead of the name.",
             ))
         }
     }
@@ -253,8 +253,8 @@ fn only<T: Copy + ToString>(kind: Kind, text: &str, found: Vec<T>) -> Result<T, 
 fn missing(kind: Kind, text: &str) -> Failure {
     Failure::new(
         Class::NotFound,
-        format!("there is no {} `{text}`, or not for you", kind.one),
-        format!("`gpuaas {} list` shows those there are; check --organization and the context too.", kind.many),
+        format!("{} `{text}` not found, or you do not have access", kind.one),
+        format!("Check the name with `gpuaas {} list`, and the organization with `gpuaas context show`.", kind.many),
     )
 }
 

@@ -59,7 +59,7 @@ pub async fn run(context: &Context, count: Option<u64>) -> Done {
             Err(failure) if was_connected && passes(failure.class) => (),
             Err(failure) => return Err(failure),
         }
-        context.output.hint("The watch was interrupted. Connecting again …");
+        context.output.hint("Connection lost. Reconnecting …");
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
@@ -88,7 +88,9 @@ impl Watch<'_> {
             match frame {
                 NotificationFrame::Ready { .. } if again => self.read_back().await?,
                 NotificationFrame::Ready { unread } => {
-                    self.context.output.hint(format!("Watching, {unread} unread; Ctrl-C ends it."));
+                    self.context
+                        .output
+                        .hint(format!("Watching notifications ({unread} unread). Press Ctrl-C to stop."));
                 }
                 NotificationFrame::Notification { notification, .. } => self.show(&notification)?,
                 NotificationFrame::Gap { .. } => self.read_back().await?,

@@ -36,8 +36,8 @@ pub async fn sign_in(
 ) -> Result<TokenSet, Failure> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(|error| {
         Failure::usage(
-            format!("cannot listen on port {port} of this machine: {error}"),
-            "Choose another with --oidc-port; the server's configuration must allow it.",
+            format!("cannot listen on local port {port}: {error}"),
+            "Choose another port with --oidc-port; the server's configuration must allow it.",
         )
     })?;
     let port = listener.local_addr()?.port();
@@ -46,13 +46,19 @@ pub async fn sign_in(
     let started = started.map_err(|error| {
         let failure = Failure::from(error);
         match failure.class {
-            Class::NotFound => failure.with_advice("This server has no external issuer; sign in with a password."),
+            Class::NotFound => {
+                failure.with_advice("This server has no external identity provider. Sign in with a password.")
+            }
             _ => failure,
         }
     })?;
-    output.warn(format!("Open this address in a browser on this machine:\n\n  {}\n", started.authorization_url));
+    output.warn(format!("Open this URL in a browser on this machine:\n\n  {}\n", started.authorization_url));
     let issued = timeout(PATIENCE, answer(&listener, started.state.expose())).await.map_err(|_| {
-        Failure::new(Class::SignedOut, "nobody signed in within five minutes", "Run `gpuaas login --oidc` again.")
+        Failure::new(
+            Class::SignedOut,
+            "sign-in was not completed within five minutes",
+            "Run `gpuaas login --oidc` again.",
+        )
     })??;
     let body = OidcFinish { code: issued, state: SecretText::new(started.state.expose().to_owned()) };
     let signed_in = client.call::<FinishOidc>(Nothing {}, Nothing {}, body).await;
@@ -68,9 +74,9 @@ async fn answer(listener: &TcpListener, state: &str) -> Result<SecretText, Failu
         };
         let came = came_back(&target, state);
         let (status, text) = match &came {
-            None => ("404 Not Found", "Nothing to see here."),
-            Some(Ok(_)) => ("200 OK", "Signed in. You can close this window and go back to the terminal."),
-            Some(Err(_)) => ("400 Bad Request", "Signing in did not work. The terminal says why."),
+            None => ("404 Not Found", "Not found."),
+            Some(Ok(_)) => ("200 OK", "Signed in. You can close this window and return to the terminal."),
+            Some(Err(_)) => ("400 Bad Request", "Sign-in failed. See the terminal for details."),
         };
         let page = format!(
             "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
@@ -116,9 +122,9 @@ fn came_back(target: &str, state: &str) -> Option<Result<SecretText, Failure>> {
         (Some(code), None) => Ok(SecretText::new(code)),
         (_, Some(error)) => {
             let why = value("error_description").unwrap_or_default();
-            refused(format!("the issuer refused: {error} {why}").trim_end().to_owned())
+            refused(format!("the identity provider refused the sign-in: {error} {why}").trim_end().to_owned())
         }
-        (None, None) => refused("the issuer sent no code".to_owned()),
+        (None, None) => refused("the identity provider sent no authorization code".to_owned()),
     })
 }
 

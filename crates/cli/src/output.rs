@@ -15,11 +15,11 @@ use crate::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Table for reading
     Table,
-    /// The API's own JSON
+    /// JSON, as returned by the API
     Json,
-    /// The same as YAML
+    /// YAML
     Yaml,
 }
 
@@ -65,7 +65,7 @@ impl Output {
                 items.iter().try_for_each(|it| self.line(text_of(it.get("id").unwrap_or(&it[first]))))
             }
             Format::Table if items.is_empty() => {
-                self.hint("Nothing to show.");
+                self.hint("No results.");
                 Ok(())
             }
             Format::Table => self.line(table::rows(&items, columns, Timestamp::now())),

@@ -73,7 +73,7 @@ fn read(line: &Value) -> Option<Event<'_>> {
 }
 
 fn unreadable() -> Failure {
-    Failure::new(Class::Server, "the recording is not an asciicast", "Verify it with `gpuaas recordings verify`.")
+    Failure::new(Class::Server, "the recording is not a valid asciicast", "Check it with `gpuaas recordings verify`.")
 }
 
 #[cfg(test)]

@@ -111,11 +111,11 @@ async fn until(
             }
             Some(Err(())) => {
                 line.end();
-                let reason = allocation.reason.unwrap_or_else(|| "no reason was given".into());
+                let reason = allocation.reason.unwrap_or_else(|| "no reason given".into());
                 return Err(Failure::new(
                     Class::Conflict,
                     format!("the allocation is {}: {reason}", allocation.state.as_str()),
-                    format!("`gpuaas why {}` says more.", allocation.id),
+                    format!("See `gpuaas why {}` for details.", allocation.id),
                 ));
             }
         }
@@ -123,8 +123,8 @@ async fn until(
     line.end();
     Err(Failure::new(
         Class::Unavailable,
-        "it takes longer than a day",
-        format!("`gpuaas why {}` says what it waits for.", path.allocation_id),
+        "timed out after waiting for a day",
+        format!("See `gpuaas why {}` for what it is waiting for.", path.allocation_id),
     ))
 }
 

@@ -57,9 +57,9 @@ pub async fn token(is_piped: bool, question: &str) -> Result<SecretText, Failure
 /// Asks for a new password, twice.
 pub async fn new_password() -> Result<SecretText, Failure> {
     let first = secret("New password").await?;
-    let again = secret("Again").await?;
+    let again = secret("Repeat new password").await?;
     if first.expose() != again.expose() {
-        return Err(Failure::usage("the two passwords differ", "Run the command again."));
+        return Err(Failure::usage("the passwords do not match", "Run the command again."));
     }
     Ok(first)
 }
@@ -75,8 +75,8 @@ pub fn piped_secrets<const COUNT: usize>() -> Result<[SecretText; COUNT], Failur
         .ok()
         .filter(|lines: &[SecretText; COUNT]| lines.iter().all(|it| !it.expose().is_empty()))
         .ok_or_else(|| {
-            let count = if COUNT == 1 { "one line".to_owned() } else { format!("{COUNT} lines") };
-            Failure::usage(format!("standard input should hold {count}, none of them empty"), "")
+            let count = if COUNT == 1 { "exactly one line".to_owned() } else { format!("exactly {COUNT} lines") };
+            Failure::usage(format!("expected {count} on standard input, none of them empty"), "")
         })
 }
 
@@ -87,13 +87,13 @@ pub async fn confirm(consent: Consent, what: &str, word: &str) -> Done {
     }
     if !is_possible() {
         return Err(Failure::usage(
-            format!("this {what}, and there is no terminal to ask on"),
-            "Add --yes if you mean it.",
+            format!("confirmation required: this {what}"),
+            "Pass --yes to confirm without a terminal.",
         ));
     }
-    let answer = read(format!("This {what}.\nType {word} to go on: ")).await?;
+    let answer = read(format!("This {what}.\nType {word} to confirm: ")).await?;
     if answer != word {
-        return Err(Failure::usage("not confirmed; nothing was done", ""));
+        return Err(Failure::usage("not confirmed; nothing was changed", ""));
     }
     Ok(())
 }
@@ -103,8 +103,8 @@ fn check_possible() -> Done {
         return Ok(());
     }
     Err(Failure::usage(
-        "there is no terminal to ask on",
-        "Give the value as a flag, or a secret through a pipe; --help names the flags.",
+        "input required, but there is no terminal to prompt on",
+        "Pass the value as a flag, or a secret on standard input. See --help.",
     ))
 }
 
@@ -123,12 +123,12 @@ async fn read(question: String) -> Result<String, Failure> {
     });
     match answer.await {
         Ok(answer) => answer.map_err(|error| cannot_ask(&error)),
-        Err(_) => Err(Failure::usage("the question was interrupted", "")),
+        Err(_) => Err(Failure::usage("the prompt was interrupted", "")),
     }
 }
 
 fn cannot_ask(error: &io::Error) -> Failure {
-    Failure::usage(format!("cannot read the answer: {error}"), "")
+    Failure::usage(format!("cannot read input: {error}"), "")
 }
 
 /// Keeps the terminal from showing what is typed, until it is dropped.

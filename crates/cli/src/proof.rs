@@ -29,7 +29,7 @@ pub async fn run(context: &Context, books: Books, month: Option<Month>) -> Done 
         let part = ask(context, &books, month.clone(), after.clone()).await?;
         let next = part.next_after.clone();
         if next.is_some() && next == after {
-            return Err(Failure::new(Class::Server, "the server proves the same part again", ""));
+            return Err(Failure::new(Class::Server, "the server returned the same page twice", ""));
         }
         let is_over = part.difference.is_some() || next.is_none();
         whole = Some(added(whole, part));
@@ -48,8 +48,8 @@ pub async fn run(context: &Context, books: Books, month: Option<Month>) -> Done 
         None => Ok(()),
         Some(difference) => Err(Failure::new(
             Class::Negative,
-            format!("the books of {} do not prove: {}", difference.organization_id, difference.what),
-            "Keep the database and its backups as they are; docs/runbooks/ledger-proof-failed.md says what to look at.",
+            format!("the books of {} do not match usage and prices: {}", difference.organization_id, difference.what),
+            "Preserve the database and its backups, and follow docs/runbooks/ledger-proof-failed.md.",
         )),
     }
 }
@@ -85,16 +85,16 @@ fn added(before: Option<Proof>, part: Proof) -> Proof {
 
 fn for_people(proof: &Proof) -> String {
     let mut lines = vec![format!(
-        "Checked: organizations {}, journals {}, intervals {}, entries {}.",
+        "Checked {} organizations, {} journals, {} intervals and {} entries.",
         proof.organizations, proof.journals, proof.intervals, proof.entries
     )];
     if let Some(difference) = &proof.difference {
         let journal = difference.journal.map(|it| format!("journal {it}: ")).unwrap_or_default();
         let allocation = difference.allocation_id.map(|it| format!("{it}: ")).unwrap_or_default();
-        lines.push(format!("WRONG  {}: {journal}{allocation}{}", difference.organization_id, difference.what));
+        lines.push(format!("MISMATCH  {}: {journal}{allocation}{}", difference.organization_id, difference.what));
     }
-    let good = "Every journal follows from usage and prices, to the millionth.";
-    lines.push(if proof.difference.is_none() { good } else { "The books do not prove." }.to_owned());
+    let good = "Every journal matches usage and prices, to the millionth.";
+    lines.push(if proof.difference.is_none() { good } else { "The books do not match." }.to_owned());
     lines.join("\n")
 }
 
@@ -111,11 +111,11 @@ mod tests {
     #[test]
     fn parts_add_up_and_a_difference_is_named() {
         let whole = added(Some(part(3)), part(4));
-        assert!(for_people(&whole).contains("organizations 2, journals 7, intervals 4, entries 8"));
+        assert!(for_people(&whole).contains("2 organizations, 7 journals, 4 intervals and 8 entries"));
         let organization_id = OrganizationId::generate();
         let difference =
             Some(Difference { organization_id, journal: Some(9), allocation_id: None, what: "edited".into() });
         let text = for_people(&Proof { difference, ..whole });
-        assert!(text.contains(&format!("WRONG  {organization_id}: journal 9: edited")), "{text}");
+        assert!(text.contains(&format!("MISMATCH  {organization_id}: journal 9: edited")), "{text}");
     }
 }

@@ -26,7 +26,7 @@ pub struct Wanted(BTreeMap<String, String>);
 
 impl Wanted {
     pub fn new(roots: Vec<String>) -> Self {
-        Self(roots.into_iter().map(|it| (it.trim().to_ascii_lowercase(), "given".to_owned())).collect())
+        Self(roots.into_iter().map(|it| (it.trim().to_ascii_lowercase(), "--root".to_owned())).collect())
     }
 
     /// Lines as `audit seals --export` writes them: number, root, time.
@@ -37,8 +37,8 @@ impl Wanted {
             let mut words = line.split_whitespace();
             let (Some(number), Some(root)) = (words.next(), words.next()) else {
                 return Err(Failure::usage(
-                    format!("line {} of {} is not `number root time`", at + 1, path.display()),
-                    "Use a file that `gpuaas audit seals --export` wrote.",
+                    format!("line {} of {}: expected `number root time`", at + 1, path.display()),
+                    "Use a file written by `gpuaas audit seals --export`.",
                 ));
             };
             self.0.insert(root.to_ascii_lowercase(), format!("seal {number} in {}", path.display()));
@@ -81,27 +81,29 @@ impl Verdict {
     }
 
     fn for_people(&self, wanted: &Wanted) -> String {
-        let mut lines = vec![format!("{} seals over {} entries checked.", self.seals_checked, self.entries_checked)];
+        let mut lines = vec![format!("Checked {} seals over {} entries.", self.seals_checked, self.entries_checked)];
         if let Some(unsealed) = self.unsealed.filter(|it| *it > 0) {
-            lines.push(format!("{unsealed} newer entries wait for the next seal."));
+            lines.push(format!("{unsealed} newer entries are not sealed yet."));
         }
         if let Some(root) = &self.newest_root {
-            lines.push(format!("The newest root is {root}."));
+            lines.push(format!("Newest root: {root}"));
         }
         for finding in &self.findings {
             let seal = finding.seal.map(|it| format!("seal {it}: ")).unwrap_or_default();
             let entry = finding.entry.map(|it| format!("{it}: ")).unwrap_or_default();
-            lines.push(format!("WRONG  {seal}{entry}{}", finding.what));
+            lines.push(format!("MISMATCH  {seal}{entry}{}", finding.what));
         }
         for root in &self.roots_missing {
             let from = wanted.0.get(root).map(String::as_str).unwrap_or_default();
-            lines.push(format!("WRONG  the root {root} ({from}) is not in the log: it was cut or rewritten"));
+            lines.push(format!("MISMATCH  the root {root} ({from}) is not in the log: it was truncated or rewritten"));
         }
         let found = self.roots_looked_for - self.roots_missing.len();
         if found > 0 {
-            lines.push(format!("{found} of {} roots kept elsewhere are in the log.", self.roots_looked_for));
+            lines.push(format!("Found {found} of {} independent roots in the log.", self.roots_looked_for));
         }
-        lines.push(if self.is_good() { "Nothing is wrong." } else { "The audit log does not verify." }.to_owned());
+        lines.push(
+            if self.is_good() { "The audit log is intact." } else { "The audit log failed verification." }.to_owned(),
+        );
         lines.join("\n")
     }
 }
@@ -117,7 +119,7 @@ pub async fn run(context: &Context, wanted: Wanted) -> Done {
         verdict.add(page);
         match next {
             Some(next) if next > after => after = next,
-            Some(_) => return Err(Failure::new(Class::Server, "the server sends the same seals again", "")),
+            Some(_) => return Err(Failure::new(Class::Server, "the server returned the same page twice", "")),
             None => break,
         }
     }
@@ -135,8 +137,8 @@ pub async fn run(context: &Context, wanted: Wanted) -> Done {
     };
     Err(Failure::new(
         Class::Negative,
-        format!("the audit log does not verify: {wrong}"),
-        "Stop writers, keep the database and its backups as they are, and compare the entries named above.",
+        format!("the audit log failed verification: {wrong}"),
+        "Stop all writers, preserve the database and its backups, and compare the entries listed above.",
     ))
 }
 
@@ -166,8 +168,8 @@ mod tests {
         verdict.add(page(&[], vec![]));
         assert!(verdict.is_good());
         let text = verdict.for_people(&wanted);
-        assert!(text.contains("3 seals over 30 entries checked."), "{text}");
-        assert!(text.contains("The newest root is ac.") && text.contains("1 of 1 roots"), "{text}");
+        assert!(text.contains("Checked 3 seals over 30 entries."), "{text}");
+        assert!(text.contains("Newest root: ac") && text.contains("1 of 1 independent roots"), "{text}");
     }
 
     #[test]
@@ -178,8 +180,8 @@ mod tests {
         verdict.add(page(&["aa"], vec![SealFinding { seal: Some(3), entry: Some(entry), what: "edited".into() }]));
         assert!(!verdict.is_good());
         let text = verdict.for_people(&wanted);
-        assert!(text.contains(&format!("WRONG  seal 3: {entry}: edited")), "{text}");
-        assert!(text.contains("the root ff (given) is not in the log: it was cut"), "{text}");
+        assert!(text.contains(&format!("MISMATCH  seal 3: {entry}: edited")), "{text}");
+        assert!(text.contains("the root ff (--root) is not in the log: it was truncated"), "{text}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub async fn finish(
         }
         eprintln!("{error}");
     }
-    Err(Failure::from(error).with_advice("Wait for the next code and sign in again, or use a recovery code."))
+    Err(Failure::from(error).with_advice("Wait for the next code and try again, or use a recovery code."))
 }
 
 /// The answer that was given, or what the person types.
@@ -60,8 +60,8 @@ pub async fn answer(challenge: &MfaChallenge, given: Option<&SecretText>) -> Res
 
 fn question(challenge: &MfaChallenge) -> &'static str {
     match challenge.methods.iter().any(|it| *it == MfaMethod::Totp) {
-        true => "Code of your authenticator app, or a recovery code",
-        false => "Recovery code (your passkey works in the console)",
+        true => "Authenticator or recovery code",
+        false => "Recovery code (passkeys work in the console only)",
     }
 }
 
@@ -74,8 +74,8 @@ fn is_code(text: &str) -> bool {
 fn cannot_ask() -> Failure {
     Failure::new(
         Class::Forbidden,
-        "the account has a second factor, and there is no terminal to ask for it",
-        "Add --code with a code or a recovery code, or use a key: `gpuaas keys create`.",
+        "a second factor is required, but there is no terminal to prompt on",
+        "Pass --code with an authenticator or recovery code, or use an API key: `gpuaas keys create`.",
     )
 }
 

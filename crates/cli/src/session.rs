@@ -70,8 +70,8 @@ async fn refresh(client: &Client, stored: &StoredSession) -> Result<TokenSet, Cl
 pub fn signed_out() -> Failure {
     Failure::new(
         Class::SignedOut,
-        "you are not signed in, or the session has ended",
-        "Run `gpuaas login`, or set GPUAAS_TOKEN to a key.",
+        "not signed in, or the session has expired",
+        "Run `gpuaas login`, or set GPUAAS_TOKEN to an API key.",
     )
 }
 

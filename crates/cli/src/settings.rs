@@ -117,11 +117,11 @@ pub fn check_context(flags: &Flags, config: &Config) -> Result<(), Failure> {
 pub fn no_such_context(name: &str, config: &Config) -> Failure {
     let known: Vec<&str> = config.contexts.keys().map(String::as_str).collect();
     let advice = if known.is_empty() {
-        format!("Make it with `gpuaas login --context {name} --url URL`.")
+        format!("Create it with `gpuaas login --context {name} --url URL`.")
     } else {
-        format!("There are: {}. Make it with `gpuaas login --context {name} --url URL`.", known.join(", "))
+        format!("Available contexts: {}. Create it with `gpuaas login --context {name} --url URL`.", known.join(", "))
     };
-    Failure::usage(format!("there is no context `{name}`"), advice)
+    Failure::usage(format!("context `{name}` not found"), advice)
 }
 
 pub fn same_address(one: &str, other: &str) -> bool {

@@ -97,12 +97,12 @@ impl Kit {
             make.args(["-q", "-t", "ed25519", "-N", "", "-C", "gpuaas", "-f"]).arg(&key);
             let done = make.stdin(Stdio::null()).stdout(Stdio::null()).status().await.map_err(|it| missing(&it))?;
             if !done.success() && !key.exists() {
-                return Err(Failure::usage("`ssh-keygen` could not make a key", "See what it said above."));
+                return Err(Failure::usage("`ssh-keygen` could not create a key", "See its output above."));
             }
         }
         let public = key.with_extension("pub");
         let line = fs::read_to_string(&public).map_err(|error| unusable(&public, error))?;
-        line.trim().parse().map_err(|_| unusable(&public, "it holds no public key; remove it"))
+        line.trim().parse().map_err(|_| unusable(&public, "it does not contain a public key; remove the file"))
     }
 
     /// Replaces a file at once, so that nobody reads half of it.
@@ -150,9 +150,9 @@ pub fn login_of(login: &str, rank: impl std::fmt::Display) -> String {
 pub fn missing(error: &std::io::Error) -> Failure {
     match error.kind() {
         ErrorKind::NotFound => {
-            Failure::usage("OpenSSH's `ssh` is not installed here", "Install it: `apt install openssh-client`.")
+            Failure::usage("OpenSSH is not installed", "Install it, for example with `apt install openssh-client`.")
         }
-        _ => Failure::usage(format!("OpenSSH cannot be started: {error}"), "Try to start `ssh` by itself."),
+        _ => Failure::usage(format!("cannot start OpenSSH: {error}"), "Check that `ssh` runs on its own."),
     }
 }
 
@@ -162,8 +162,8 @@ pub fn quoted(path: &Path) -> String {
 
 pub fn unusable(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::usage(
-        format!("{} cannot be used: {error}", path.display()),
-        "See who owns it, and whether the disk is full.",
+        format!("cannot use {}: {error}", path.display()),
+        "Check the file's owner and permissions, and free disk space.",
     )
 }
 
@@ -178,8 +178,8 @@ fn aliased(line: &str) -> Option<String> {
 fn way(answer: &SshCertificate) -> Result<Way, Failure> {
     let parsed = answer.address.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
     let Some((host, port)) = parsed else {
-        let detail = format!("the server names a gateway that is none: {}", answer.address);
-        return Err(Failure::new(Class::Server, detail, "Tell the operators of the platform."));
+        let detail = format!("the server returned an invalid gateway address: {}", answer.address);
+        return Err(Failure::new(Class::Server, detail, "Contact the platform operators."));
     };
     let host = host.trim_matches(['[', ']']).to_owned();
     Ok(Way { login: answer.login.clone(), host, port, expires_at: answer.expires_at })

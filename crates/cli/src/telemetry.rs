@@ -11,13 +11,13 @@ use crate::{arguments, context::Context, failure::Done, table::Columns};
 
 #[derive(Debug, Args)]
 pub struct Range {
-    /// How much time a line stands for
+    /// Time interval per row
     #[arg(long, default_value = "minute", value_parser = arguments::word::<Resolution>())]
     pub resolution: Resolution,
-    /// From when on: a time, or how long ago like 30m, 6h or 7d
+    /// Start of the time range: a timestamp, or an age such as 30m, 6h or 7d
     #[arg(long, value_parser = arguments::past)]
     pub since: Option<Timestamp>,
-    /// Until when: a time, or how long ago
+    /// End of the time range: a timestamp, or an age
     #[arg(long, value_parser = arguments::past)]
     pub until: Option<Timestamp>,
 }
@@ -58,7 +58,7 @@ pub fn print_host(context: &Context, points: &[HostPoint]) -> Done {
 pub fn print_gpus(context: &Context, all: &[GpuSeries], next_since: Option<Timestamp>) -> Done {
     context.output.list(all.iter().flat_map(lines).collect(), GPU)?;
     if let Some(since) = next_since {
-        context.output.warn(format!("There is more; go on with --since {since}."));
+        context.output.warn(format!("More results are available. Continue with --since {since}."));
     }
     Ok(())
 }

@@ -130,14 +130,14 @@ pub async fn run(context: &Context, source: impl Source, filter: WatchFilter, co
                     End::Lost(why) => Some(why),
                 }
             }
-            Err(failure) if connected_before && passes(failure.class) => Some("the server cannot be reached"),
+            Err(failure) if connected_before && passes(failure.class) => Some("the server is unreachable"),
             Err(failure) => return Err(failure),
         };
         if start.elapsed() > STEADY {
             pause = FIRST_PAUSE;
         }
         if let Some(why) = lost {
-            context.output.hint(format!("The watch was interrupted: {why}. Connecting again …"));
+            context.output.hint(format!("Connection lost: {why}. Reconnecting …"));
         }
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -161,21 +161,21 @@ impl<S: Source> Watch<'_, S> {
                 heard = timeout_at(deadline, conversation.next()) => heard,
                 _ = ping.tick() => {
                     if conversation.say(&WatchRequest::Ping).await.is_err() {
-                        return Ok(End::Lost("the connection broke"));
+                        return Ok(End::Lost("the connection was lost"));
                     }
                     continue;
                 }
             };
             deadline = Instant::now() + SILENCE;
             let frame = match heard {
-                Err(_) => return Ok(End::Lost("the server fell silent")),
-                Ok(Err(_)) => return Ok(End::Lost("the connection broke")),
+                Err(_) => return Ok(End::Lost("the server stopped responding")),
+                Ok(Err(_)) => return Ok(End::Lost("the connection was lost")),
                 Ok(Ok(None)) => return Ok(End::Lost("the server closed the connection")),
                 Ok(Ok(Some(frame))) => frame,
             };
             match frame {
                 WatchFrame::Ready if again => self.read_back().await?,
-                WatchFrame::Ready => self.context.output.hint("Watching; Ctrl-C ends it."),
+                WatchFrame::Ready => self.context.output.hint("Watching events. Press Ctrl-C to stop."),
                 WatchFrame::Event { event } => self.show(&event)?,
                 WatchFrame::Gap { .. } => self.read_back().await?,
                 WatchFrame::Pong => (),
@@ -207,7 +207,7 @@ impl<S: Source> Watch<'_, S> {
         let subject = self.filter.subject.clone();
         let listed = self.source.newest(self.context, subject, MOST_READ_BACK, wanted).await?;
         if listed.len() == MOST_READ_BACK {
-            self.context.output.warn("More was missed than is read back; `gpuaas events list` shows all of it.");
+            self.context.output.warn("Too many events were missed to print. See `gpuaas events list` for all of them.");
         }
         listed.iter().rev().try_for_each(|it| self.show(it))
     }

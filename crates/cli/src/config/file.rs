@@ -36,7 +36,7 @@ impl ConfigFile {
             Some(folder.join("gpuaas").join("config.toml"))
         });
         let path = path.ok_or_else(|| {
-            Failure::usage("there is no home folder to keep the configuration in", "Set GPUAAS_CONFIG to a file.")
+            Failure::usage("cannot locate the configuration file: HOME is not set", "Set GPUAAS_CONFIG to a file path.")
         })?;
         Ok(Self::at(path))
     }
@@ -75,7 +75,7 @@ impl ConfigFile {
                 Ok(()) => return Ok(Lock { _file: file }),
                 Err(TryLockError::Error(error)) => return Err(self.failure("cannot be locked", error)),
                 Err(TryLockError::WouldBlock) if start.elapsed() > LOCK_PATIENCE => {
-                    return Err(self.failure("stays locked", "another gpuaas process holds it"));
+                    return Err(self.failure("is locked", "another gpuaas process is using it"));
                 }
                 Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
             }
@@ -110,13 +110,13 @@ impl ConfigFile {
             return Ok(());
         };
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(|error| self.failure("has no folder", error))
+        made.map_err(|error| self.failure("cannot be created", error))
     }
 
     fn failure(&self, what: &str, why: impl std::fmt::Display) -> Failure {
         Failure::usage(
             format!("the configuration file {} {what}: {why}", self.path.display()),
-            "Mend or remove it, or set GPUAAS_CONFIG to another file.",
+            "Fix or remove the file, or set GPUAAS_CONFIG to another one.",
         )
     }
 }

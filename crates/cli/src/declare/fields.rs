@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 use contract::{Label, Timestamp, Word, allocations::TagValue};
 
 use super::tree::{self, Entry, Mistake, Node, Value};
-use crate::arguments;
+use crate::{arguments, renamed};
 
 /// A value, or what is wrong with it.
 pub type Read<T> = Result<T, Mistake>;
@@ -22,7 +22,7 @@ impl<'a> Fields<'a> {
     pub fn of(node: &'a Node) -> Read<Self> {
         match &node.value {
             Value::Map(entries) => Ok(Self { entries, line: node.line, known: Vec::new(), mistakes: Vec::new() }),
-            _ => Err(Mistake::new(node.line, format!("a document is a map of fields, and this is {}", node.called()))),
+            _ => Err(Mistake::new(node.line, format!("expected a map of fields, found {}", node.called()))),
         }
     }
 
@@ -42,7 +42,7 @@ impl<'a> Fields<'a> {
 
     pub fn required<T>(&mut self, name: &'static str, read: impl Fn(&Node) -> Read<T>) -> Option<T> {
         if !self.entries.iter().any(|it| it.name == name) {
-            let mistake = Mistake::new(self.line, "is missing");
+            let mistake = Mistake::new(self.line, "required field is missing");
             self.mistakes.push(Mistake { path: name.to_owned(), ..mistake });
         }
         self.optional(name, read)
@@ -51,7 +51,11 @@ impl<'a> Fields<'a> {
     /// What is wrong, with fields that nobody took.
     pub fn finish(mut self) -> Vec<Mistake> {
         for entry in self.entries.iter().filter(|it| !self.known.contains(&it.name.as_str())) {
-            let what = unknown("field", &entry.name, &self.known);
+            let renamed = renamed::field(&entry.name).filter(|it| self.known.contains(it));
+            let what = renamed.map_or_else(
+                || unknown("field", &entry.name, &self.known),
+                |new| format!("unknown field; it was renamed to `{new}`"),
+            );
             self.mistakes.push(Mistake { line: entry.line, path: entry.name.clone(), what });
         }
         self.mistakes.sort_by_key(|it| it.line);
@@ -63,8 +67,8 @@ impl<'a> Fields<'a> {
 pub fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     let near = known.iter().map(|it| (distance(word, it), it)).min();
     match near {
-        Some((distance, it)) if distance <= 3 && distance < it.len() => format!("no such {what}; `{it}` was meant?"),
-        _ => format!("no such {what}; there are {}", known.join(", ")),
+        Some((distance, it)) if distance <= 3 && distance < it.len() => format!("unknown {what}; did you mean `{it}`?"),
+        _ => format!("unknown {what}; expected one of {}", known.join(", ")),
     }
 }
 
@@ -90,11 +94,11 @@ fn wrong(node: &Node, what: impl Display) -> Mistake {
 
 fn expected(node: &Node, what: &str) -> Mistake {
     let hint = if what == "text" && node.called() != "nothing" && matches!(node.value, Value::Scalar { .. }) {
-        "; put it in quotes"
+        "; add quotes"
     } else {
         ""
     };
-    wrong(node, format!("expected {what}, and this is {}{hint}", node.called()))
+    wrong(node, format!("expected {what}, found {}{hint}", node.called()))
 }
 
 /// A text of the contract, whose own words say what is wrong with it.
@@ -131,13 +135,13 @@ pub fn flag(node: &Node) -> Read<bool> {
 pub fn amount(node: &Node) -> Read<i64> {
     match &node.value {
         Value::Scalar { text, .. } if !node.is_nothing() => arguments::micros(text).map_err(|error| wrong(node, error)),
-        _ => Err(expected(node, "an amount like 2.50")),
+        _ => Err(expected(node, "an amount such as 2.50")),
     }
 }
 
 pub fn moment(node: &Node) -> Read<Timestamp> {
     let written: String = text(node)?;
-    written.parse().map_err(|_| wrong(node, "write a time like 2026-12-31T00:00:00Z"))
+    written.parse().map_err(|_| wrong(node, "expected a timestamp such as 2026-12-31T00:00:00Z"))
 }
 
 /// A number, a truth value or text, as it was written.
@@ -181,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_said_at_once() {
+    fn all_mistakes_are_reported_at_once() {
         let found = mistakes("name: 7\ngpu: 2\nperiod: mounth\nevents: [a, {}]\n", |fields| {
             fields.required("name", text::<Name>);
             fields.required("sku", text::<Label>);
@@ -192,13 +196,21 @@ mod tests {
         assert_eq!(
             found,
             [
-                "1: name: expected text, and this is a number; put it in quotes",
-                "1: sku: is missing",
-                "2: gpu: no such field; `gpus` was meant?",
-                "3: period: `mounth`: no such word; `month` was meant?",
-                "4: events[1]: expected text, and this is a map of fields",
+                "1: name: expected text, found a number; add quotes",
+                "1: sku: required field is missing",
+                "2: gpu: unknown field; did you mean `gpus`?",
+                "3: period: `mounth`: unknown word; did you mean `month`?",
+                "4: events[1]: expected text, found a map of fields",
             ]
         );
+    }
+
+    #[test]
+    fn a_renamed_field_is_refused_with_its_new_name() {
+        let take = |fields: &mut Fields| drop(fields.optional("spread_group", text::<Label>));
+        assert_eq!(mistakes("apart: web\n", take), ["1: apart: unknown field; it was renamed to `spread_group`"]);
+        let other = mistakes("apart: web\n", |fields| drop(fields.optional("sku", text::<Label>)));
+        assert_eq!(other, ["1: apart: unknown field; expected one of sku"], "only where the new name is a field");
     }
 
     #[test]
@@ -212,7 +224,7 @@ mod tests {
             fields.optional("f", flag);
         });
         assert_eq!(found.len(), 4, "{found:?}");
-        assert!(found[0].contains("from 1 to 64") && found[3].contains("expected true or false, and this is text"));
+        assert!(found[0].contains("from 1 to 64") && found[3].contains("expected true or false, found text"));
     }
 
     #[test]
@@ -224,9 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_from_everything_known_is_not_guessed() {
-        assert_eq!(unknown("kind", "deployment", &["project", "sku"]), "no such kind; there are project, sku");
-        assert_eq!(unknown("kind", "x", &["sku"]), "no such kind; there are sku");
-        assert_eq!(unknown("kind", "projcet", &["project"]), "no such kind; `project` was meant?");
+    fn an_unknown_word_is_guessed_only_when_one_is_near() {
+        assert_eq!(unknown("kind", "deployment", &["project", "sku"]), "unknown kind; expected one of project, sku");
+        assert_eq!(unknown("kind", "x", &["sku"]), "unknown kind; expected one of sku");
+        assert_eq!(unknown("kind", "projcet", &["project"]), "unknown kind; did you mean `project`?");
     }
 }

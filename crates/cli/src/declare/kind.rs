@@ -104,10 +104,11 @@ pub fn decide<H>(found: &Found<H>, aim: Aim) -> Verdict {
                 _ if differences.is_empty() => (Action::Keep, None),
                 (true, _) => (Action::Change, None),
                 (false, Removal::Never(why)) => (Action::Refuse, Some((*why).to_owned())),
-                (false, _) if replace => (Action::Replace, Some("is removed and made anew".into())),
-                (false, _) => {
-                    (Action::Refuse, Some("cannot be changed in place; --replace removes it and makes it anew".into()))
-                }
+                (false, _) if replace => (Action::Replace, Some("will be deleted and recreated".into())),
+                (false, _) => (
+                    Action::Refuse,
+                    Some("cannot be updated in place; pass --replace to delete and recreate it".into()),
+                ),
             };
             Verdict { action, differences, note: said.or_else(|| note.clone()) }
         }
@@ -133,8 +134,8 @@ pub async fn carry_out<K: Kind>(kind: &K, world: &World<'_>, planned: Action) ->
     if now != planned {
         return Err(Failure::new(
             Class::Conflict,
-            format!("it is no longer as the plan says ({} instead of {})", now.verb(), planned.verb()),
-            "Somebody changed it meanwhile; run the command again and read the new plan.",
+            format!("it changed since the plan was made ({} instead of {})", now.verb(), planned.verb()),
+            "Run the command again and review the new plan.",
         ));
     }
     match (now, found) {
@@ -151,8 +152,8 @@ pub async fn carry_out<K: Kind>(kind: &K, world: &World<'_>, planned: Action) ->
                 Found::Absent { after } => create(kind, world, &after).await,
                 Found::Present { .. } | Found::InTheWay(_) => Err(Failure::new(
                     Class::Conflict,
-                    "the old one was removed and something else took its place",
-                    "Run the command again and read the new plan.",
+                    "the old resource was deleted, and another one took its place",
+                    "Run the command again and review the new plan.",
                 )),
             }
         }
@@ -177,8 +178,10 @@ async fn create<K: Kind>(kind: &K, world: &World<'_>, after: &str) -> Result<Out
     }
     Err(Failure::new(
         Class::Conflict,
-        format!("it was made and removed {MOST_ANSWERS_KEPT} times lately, and the server still knows these answers"),
-        "Make it by its own command, or try again tomorrow.",
+        format!(
+            "it was created and deleted {MOST_ANSWERS_KEPT} times recently, and the server still caches those responses"
+        ),
+        "Create it with its own command, or try again tomorrow.",
     ))
 }
 

@@ -49,9 +49,9 @@ pub async fn apply(context: &Context, wish: &Wish, consent: Consent) -> Done {
     let refused = intent.plan.count(Action::Refuse);
     if refused > 0 {
         intent.show(context)?;
-        let count = if refused == 1 { "one thing".to_owned() } else { format!("{refused} things") };
-        let detail = format!("{count} cannot be made as the stack says, and so nothing was done");
-        return Err(Failure::new(Class::Conflict, detail, "The plan marks them with `!` and says what helps."));
+        let count = if refused == 1 { "one resource".to_owned() } else { format!("{refused} resources") };
+        let detail = format!("{count} cannot be updated as declared; nothing was changed");
+        return Err(Failure::new(Class::Conflict, detail, "See the lines marked `!` in the plan."));
     }
     intent.carry_out(&world, consent, "applies").await
 }
@@ -72,8 +72,8 @@ pub async fn diff(context: &Context, wish: &Wish) -> Done {
     if intent.plan.does_nothing() {
         return Ok(());
     }
-    let detail = format!("what there is differs from the stack `{}`: {}", stack.name, intent.plan.summary());
-    Err(Failure::new(Class::Negative, detail, "`gpuaas apply` with the same files makes it so."))
+    let detail = format!("resources differ from the stack `{}`: {}", stack.name, intent.plan.summary());
+    Err(Failure::new(Class::Negative, detail, "Run `gpuaas apply` with the same files to apply the changes."))
 }
 
 /// A plan, with what each step is about.
@@ -133,7 +133,7 @@ impl<'a> Intent<'a> {
                 if !allocation::is_of(&there, &stack.name) || is_declared {
                     continue;
                 }
-                let note = Some("is not in the stack any more; is released, with everything on it".to_owned());
+                let note = Some("no longer in the stack; will be released and its data deleted".to_owned());
                 let (action, kind, differences) = (Action::Remove, "allocation", Vec::new());
                 self.plan.steps.push(Step { action, kind, name, differences, note });
                 self.works.push(Work::Prune(Box::new(there)));
@@ -169,7 +169,9 @@ impl<'a> Intent<'a> {
         for (done, (step, work)) in steps.enumerate() {
             if let Err(failure) = perform(world, step, work, &mut report).await {
                 report.show()?;
-                context.output.hint(format!("{done} of {total} steps are done; the same command goes on from there."));
+                context
+                    .output
+                    .hint(format!("Completed {done} of {total} steps. Run the same command again to continue."));
                 return Err(failure);
             }
         }
@@ -188,7 +190,7 @@ async fn perform(world: &World<'_>, step: &Step, work: &Work<'_>, report: &mut R
     match outcome {
         Outcome::Done(made) => report.add(step, &made.id, made.secret),
         Outcome::Already => {
-            world.context.output.hint(format!("{} {}: somebody else was faster", step.kind, step.name));
+            world.context.output.hint(format!("{} {}: already deleted by someone else", step.kind, step.name));
             Ok(())
         }
     }

@@ -88,8 +88,13 @@ impl Plan {
     pub fn summary(&self) -> String {
         let all = [Action::Create, Action::Change, Action::Replace, Action::Remove, Action::Refuse];
         let counted = all.iter().map(|it| (self.count(*it), it)).filter(|(count, _)| *count > 0);
-        let parts: Vec<String> = counted.map(|(count, it)| format!("{count} to {}", it.verb())).collect();
-        if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") }
+        let parts: Vec<String> = counted
+            .map(|(count, it)| match it {
+                Action::Refuse => format!("{count} not possible"),
+                _ => format!("{count} to {}", it.verb()),
+            })
+            .collect();
+        if parts.is_empty() { "no changes".to_owned() } else { parts.join(", ") }
     }
 
     pub fn for_people(&self) -> String {
@@ -103,11 +108,11 @@ impl Plan {
             let note = note.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
             lines.push(harmless(&format!("{:<2} {kind} {name}{note}", action.sign())));
             for Difference { field, before, after, in_place } in differences {
-                let said = if *in_place { "" } else { " (not in place)" };
+                let said = if *in_place { "" } else { " (requires replacement)" };
                 lines.push(harmless(&format!("     {field}: {before} → {after}{said}")));
             }
         }
-        lines.push(format!("{}: {}, {} as they are.", self.stack, self.summary(), self.count(Action::Keep)));
+        lines.push(format!("{}: {}, {} unchanged.", self.stack, self.summary(), self.count(Action::Keep)));
         lines.join("\n")
     }
 }
@@ -133,10 +138,10 @@ mod tests {
         };
         assert_eq!(
             plan.for_people(),
-            "+  project a\n!  project c\\u{1b}[31m (why)\n     gpus: 1 → 2 (not in place)\nlab: 1 to create, 1 to refuse, 1 as they are."
+            "+  project a\n!  project c\\u{1b}[31m (why)\n     gpus: 1 → 2 (requires replacement)\nlab: 1 to create, 1 not possible, 1 unchanged."
         );
         assert!(!plan.does_nothing() && Difference::between("x", "a", "a", true).is_none());
         let nothing = Plan { stack: plan.stack, steps: vec![step(Action::Keep, "b", vec![], None)] };
-        assert_eq!(nothing.for_people(), "lab: nothing to do, 1 as they are.");
+        assert_eq!(nothing.for_people(), "lab: no changes, 1 unchanged.");
     }
 }

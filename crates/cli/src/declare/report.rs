@@ -48,7 +48,7 @@ impl<'a> Report<'a> {
             return self.output.document(&json!({ "stack": self.stack, "done": self.done }));
         }
         for (of, secret) in self.secrets.drain(..) {
-            let text = if self.output.quiet { secret } else { format!("\nsecret of {}  {secret}", harmless(&of)) };
+            let text = if self.output.quiet { secret } else { format!("\nSecret of {}: {secret}", harmless(&of)) };
             self.output.line(text)?;
         }
         Ok(())

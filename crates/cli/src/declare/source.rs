@@ -14,7 +14,7 @@ const LARGEST_BYTES: u64 = 1024 * 1024;
 
 pub fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
     if files.iter().filter(|it| *it == Path::new("-")).count() > 1 {
-        return Err(Failure::usage("standard input is named twice", "It can be read once; leave one `-f -` out."));
+        return Err(Failure::usage("standard input is used twice", "Pass `-f -` only once."));
     }
     files.iter().map(|it| one(it)).collect()
 }
@@ -22,7 +22,7 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
 fn one(file: &Path) -> Result<Source, Failure> {
     let is_piped = file == Path::new("-");
     let name = if is_piped { "standard input".to_owned() } else { file.display().to_string() };
-    let refused = |what: String| Failure::usage(format!("{name} {what}"), "Name YAML or JSON files with -f.");
+    let refused = |what: String| Failure::usage(format!("{name} {what}"), "Pass YAML or JSON files with -f.");
     let mut bytes = Vec::new();
     let read = if is_piped {
         io::stdin().lock().take(LARGEST_BYTES + 1).read_to_end(&mut bytes)

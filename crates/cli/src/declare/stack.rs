@@ -114,13 +114,13 @@ impl Reading {
 
     fn finish(mut self) -> Result<Stack, Failure> {
         if self.things.len() > MOST_DOCUMENTS {
-            self.mistakes.push(format!("{} documents; a stack has at most {MOST_DOCUMENTS}", self.things.len()));
+            self.mistakes.push(format!("too many documents: {} of at most {MOST_DOCUMENTS}", self.things.len()));
         }
         let mut seen = std::collections::BTreeMap::new();
         for (place, thing) in &self.things {
             if let Some(before) = seen.insert((thing.kind(), thing.identity()), place.clone()) {
                 let (kind, name) = (thing.kind(), thing.name());
-                self.mistakes.push(format!("{place}: the {kind} {name} is declared already, in {before}"));
+                self.mistakes.push(format!("{place}: the {kind} {name} is already declared in {before}"));
             }
         }
         let name = match (self.names.len(), self.names.first()) {
@@ -128,12 +128,13 @@ impl Reading {
             // What may have been its name was wrong, and that is said already.
             (0, _) if !self.mistakes.is_empty() => None,
             (0, _) => {
-                self.mistakes.push("the stack has no name; add a document with `kind: stack` and a `name`".into());
+                self.mistakes.push("the stack has no name; add a document with `kind: stack` and `name`".into());
                 None
             }
             (_, _) => {
                 let places: Vec<String> = self.names.iter().map(|(place, _)| place.to_string()).collect();
-                self.mistakes.push(format!("a stack has one document of `kind: stack`: {}", places.join("; ")));
+                self.mistakes
+                    .push(format!("expected one document with `kind: stack`, found several: {}", places.join("; ")));
                 None
             }
         };
@@ -156,7 +157,7 @@ fn refused(mistakes: &[String]) -> Failure {
     }
     Failure::usage(
         lines.join("\n       "),
-        "Nothing was done. docs/guides/declare.md lists the kinds and their fields.",
+        "Nothing was changed. See docs/guides/declare.md for the kinds and their fields.",
     )
 }
 
@@ -179,7 +180,7 @@ mod tests {
     const NAME: &str = "kind: stack\nname: lab\n---\n";
 
     #[test]
-    fn what_others_need_comes_first_whatever_the_order_of_the_files() {
+    fn dependencies_come_first_whatever_the_order_of_the_files() {
         let text = format!(
             "{NAME}kind: allocation\nproject: vision\nname: a\nsku: slice\ngpus: 1\n---\nkind: price\nsku: slice\ncurrency: USD\nper_gpu_hour: 2.50\n---\n{}",
             "kind: project\nname: vision\n---\nkind: sku\nname: slice\nshape: gpu_slice\ngpu_counts: [1]\n"
@@ -191,29 +192,32 @@ mod tests {
     #[test]
     fn a_mistake_names_file_document_line_and_field() {
         let error = stack(&format!("{NAME}kind: project\nnam: vision\n")).unwrap_err();
-        assert!(error.contains("a.yaml: document 2, line 4: `name`: is missing"), "{error}");
-        assert!(error.contains("a.yaml: document 2, line 5: `nam`: no such field; `name` was meant?"), "{error}");
+        assert!(error.contains("a.yaml: document 2, line 4: `name`: required field is missing"), "{error}");
+        assert!(error.contains("a.yaml: document 2, line 5: `nam`: unknown field; did you mean `name`?"), "{error}");
         let error = stack(&format!("{NAME}kind: projct\nname: vision\n")).unwrap_err();
-        assert!(error.contains("document 2, line 4: `kind`: `projct`: no such kind; `project` was meant?"), "{error}");
+        assert!(
+            error.contains("document 2, line 4: `kind`: `projct`: unknown kind; did you mean `project`?"),
+            "{error}"
+        );
         let error = stack(&format!("{NAME}- kind: 7\n- just text\n")).unwrap_err();
-        assert!(error.contains("`kind`: expected text") && error.contains("this is text"), "{error}");
+        assert!(error.contains("`kind`: expected text") && error.contains("found text"), "{error}");
         let error = stack(&format!("{NAME}kind: project\nname: <b>x</b>\n")).unwrap_err();
         assert!(error.contains("`name`: a name has 1 to 64 letters"), "{error}");
     }
 
     #[test]
-    fn nothing_is_declared_twice_whatever_the_capitals() {
+    fn a_resource_is_declared_once_whatever_the_case() {
         let error =
             stack(&format!("{NAME}kind: project\nname: Vision\n---\nkind: project\nname: vision\n")).unwrap_err();
-        assert!(error.contains("document 3, line 7: the project vision is declared already, in a.yaml: document 2"));
+        assert!(error.contains("document 3, line 7: the project vision is already declared in a.yaml: document 2"));
     }
 
     #[test]
     fn a_stack_has_one_name() {
         assert!(stack("kind: project\nname: a\n").unwrap_err().contains("the stack has no name"));
-        assert!(stack(&format!("{NAME}{NAME}")).unwrap_err().contains("one document of `kind: stack`"));
+        assert!(stack(&format!("{NAME}{NAME}")).unwrap_err().contains("one document with `kind: stack`"));
         assert!(stack("").unwrap_err().contains("the stack has no name"));
-        assert!(stack("a: [").unwrap_err().contains("a.yaml: line 2: not YAML: "));
+        assert!(stack("a: [").unwrap_err().contains("a.yaml: line 2: invalid YAML: "));
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub fn read(text: &str) -> Result<Vec<Node>, Mistake> {
                 }
             }
             Event::StreamStart | Event::DocumentEnd | Event::Nothing => (),
-            _ => return Err(Mistake::new(line, "a document was expected here")),
+            _ => return Err(Mistake::new(line, "expected a document")),
         }
     }
 }
@@ -84,7 +84,7 @@ impl Node {
             Value::Map(_) => "a map of fields",
             Value::Scalar { .. } if self.is_nothing() => "nothing",
             Value::Scalar { is_plain: false, .. } => "text",
-            Value::Scalar { text, .. } if as_flag(text).is_some() => "a truth value",
+            Value::Scalar { text, .. } if as_flag(text).is_some() => "a boolean",
             Value::Scalar { text, .. } if is_number(text) => "a number",
             Value::Scalar { .. } => "text",
         }
@@ -113,8 +113,10 @@ impl<'a> Events<'a> {
     fn next(&mut self) -> Result<(Event<'a>, usize), Mistake> {
         match self.parser.next_event() {
             Some(Ok((event, Span { start, .. }))) => Ok((event, start.line().max(1))),
-            Some(Err(error)) => Err(Mistake::new(error.marker().line().max(1), format!("not YAML: {}", error.info()))),
-            None => Err(Mistake::new(1, "the text ends in the middle of a document")),
+            Some(Err(error)) => {
+                Err(Mistake::new(error.marker().line().max(1), format!("invalid YAML: {}", error.info())))
+            }
+            None => Err(Mistake::new(1, "unexpected end of the document")),
         }
     }
 
@@ -129,10 +131,10 @@ impl<'a> Events<'a> {
             _ => (false, false),
         };
         if anchor {
-            return Err(Mistake::new(line, "anchors and aliases (`&`, `*`) are not read; write it out"));
+            return Err(Mistake::new(line, "anchors and aliases (`&`, `*`) are not supported; repeat the value"));
         }
         if tag {
-            return Err(Mistake::new(line, "tags (`!`) are not read; leave it out, or put the text in quotes"));
+            return Err(Mistake::new(line, "tags (`!`) are not supported; remove the tag, or quote the text"));
         }
         let value = match event {
             Event::Scalar(text, style, _, _) => {
@@ -140,7 +142,7 @@ impl<'a> Events<'a> {
             }
             Event::SequenceStart(..) => self.list(depth)?,
             Event::MappingStart(..) => self.map(depth)?,
-            _ => return Err(Mistake::new(line, "a value was expected here")),
+            _ => return Err(Mistake::new(line, "expected a value")),
         };
         Ok(Node { line, value })
     }
@@ -163,10 +165,10 @@ impl<'a> Events<'a> {
                 return Ok(Value::Map(entries));
             }
             let Value::Scalar { text: name, .. } = self.node(event, line, depth + 1)?.value else {
-                return Err(Mistake::new(line, "the name of a field is text"));
+                return Err(Mistake::new(line, "field names must be text"));
             };
             if let Some(before) = entries.iter().find(|it| it.name == name) {
-                let what = format!("`{name}` is given twice, in line {} already", before.line);
+                let what = format!("duplicate field `{name}`, first set on line {}", before.line);
                 return Err(Mistake::new(line, what));
             }
             let (event, at) = self.next()?;
@@ -204,14 +206,14 @@ mod tests {
         assert_eq!(entries[0].node.value, Value::Scalar { text: "a\u{e9}\n".into(), is_plain: false });
         let Value::List(items) = &entries[1].node.value else { panic!("{read:?}") };
         let called: Vec<_> = items.iter().map(Node::called).collect();
-        assert_eq!(called, ["a number", "a truth value", "nothing", "a map of fields"]);
+        assert_eq!(called, ["a number", "a boolean", "nothing", "a map of fields"]);
     }
 
     #[test]
-    fn what_is_not_a_list_of_settings_is_refused_with_its_line() {
+    fn yaml_features_that_are_not_settings_are_refused_with_their_line() {
         assert_eq!(mistake("a: 1\nb: [1,\n"), (3, mistake("a: 1\nb: [1,\n").1));
-        assert!(mistake("a: 1\n  b: 2\n").1.starts_with("not YAML: "));
-        assert_eq!(mistake("a: 1\nb: 2\na: 3\n"), (3, "`a` is given twice, in line 1 already".into()));
+        assert!(mistake("a: 1\n  b: 2\n").1.starts_with("invalid YAML: "));
+        assert_eq!(mistake("a: 1\nb: 2\na: 3\n"), (3, "duplicate field `a`, first set on line 1".into()));
         for (text, says) in [("a: &x 1\nb: *x\n", "anchors"), ("a: !!str 1\n", "tags"), ("[a]: 1\n", "text")] {
             assert!(mistake(text).1.contains(says), "{text}: {:?}", mistake(text));
         }

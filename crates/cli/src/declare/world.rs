@@ -113,8 +113,8 @@ const MOST_REFUSALS: usize = 32;
 
 /// What a document names and is neither in the stack nor on the server.
 pub fn missing(kind: &str, name: &str) -> Failure {
-    let detail = format!("there is no {kind} `{name}`, neither in the stack nor for you on the server");
-    Failure::new(Class::NotFound, detail, "Declare it in the stack, or check its name and --organization.")
+    let detail = format!("{kind} `{name}` not found in the stack or on the server");
+    Failure::new(Class::NotFound, detail, "Declare it in the stack, or check its name and the organization.")
 }
 
 fn key<E: Endpoint>(stack: &Label, path: &E::Path, body: &E::Body, salt: &str) -> String {

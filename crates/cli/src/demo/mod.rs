@@ -35,7 +35,7 @@ const INTERRUPTED: i32 = 130;
 pub struct Wishes {
     pub sku: Option<Label>,
     /// For one step.
-    pub patience: Duration,
+    pub timeout: Duration,
     pub yes: bool,
 }
 
@@ -66,7 +66,7 @@ struct Tour<'a> {
 
 pub async fn run(context: &Context, wishes: Wishes) -> Done {
     if !context.output.is_for_people() || context.output.quiet {
-        return Err(Failure::usage("the tour prints text for people", "Leave out -o and --quiet."));
+        return Err(Failure::usage("the tour only supports table output", "Run it without -o and --quiet."));
     }
     let mut signals = Signals::listen()?;
     let tour = tokio::select! {
@@ -101,37 +101,40 @@ impl<'a> Tour<'a> {
     async fn walk(&self) -> Done {
         self.introduce()?;
         if !self.is_demo {
-            let what = format!("takes GPUs at {}, for at most {}", self.url, self.offer.at_most());
+            let what = format!("allocates GPUs at {}, for at most {}", self.url, self.offer.at_most());
             prompt::confirm(Consent { yes: self.wishes.yes }, &what, "yes").await?;
         }
-        self.say("1 of 6: what is there", "SKUs are what can be taken; this is how much of each is free.")?;
+        self.say("1 of 6: capacity", "A SKU is a type of GPU capacity. This shows how much of each is free.")?;
         self.show(&self.line("capacity list")).await?;
 
         self.say(
             "2 of 6: launch",
-            "The planner finds a host. The host prepares the GPUs and proves that they are there and\n\
-             work; only then the allocation is active, and only from then on it costs something.",
+            "The planner picks a host. The host prepares the GPUs and verifies that they are present\n\
+             and working. Then the allocation becomes active, and billing starts.",
         )?;
         self.launch().await?;
 
         self.say(
             "3 of 6: a terminal",
-            "A command on the host, as the allocation's own user. Without a command it is a shell.",
+            "Runs a command on the host as the allocation's user. Without a command, it opens a shell.",
         )?;
         self.show(&self.in_project(&format!("terminal {} -- nvidia-smi -L", self.name))).await?;
 
-        self.say("4 of 6: release", "The host removes everything. Nobody else gets the GPUs before that is proved.")?;
+        self.say(
+            "4 of 6: release",
+            "The host deletes everything. The GPUs are not reassigned until this is verified.",
+        )?;
         self.show(&self.release_line()).await?;
         self.taken.set(Taken::Released);
 
         self.say(
             "5 of 6: the bill",
-            "Usage is the time in which it was active, at the price of that moment. The launch gave it\n\
-             a tag; what other tags or none used is on lines of its own.",
+            "Usage is the time the allocation was active, at the price in force. Usage is grouped by\n\
+             the tag set at launch; other and untagged usage is listed separately.",
         )?;
         self.show(&self.line("usage --by tag --tag tour --since 1h")).await?;
 
-        self.say("6 of 6: the balance", "What was used is gone from it, and nothing is held any more.")?;
+        self.say("6 of 6: the balance", "The usage was deducted, and the hold was released.")?;
         self.show(&self.line("ledger balance")).await?;
         self.part()
     }
@@ -140,9 +143,9 @@ impl<'a> Tour<'a> {
         let Offer { sku, gpus, .. } = &self.offer;
         let plural = if *gpus == 1 { "" } else { "s" };
         self.context.output.line(format!(
-            "A tour of {}: every step is a command, shown and then run.\n\n\
-             It takes  {gpus} GPU{plural} of {sku}, called {}, for {LEASE_MINUTES} minutes at most\n\
-             Price     {}\nHold      {}\nBalance   {}",
+            "A tour of {}. Each step shows a command and runs it.\n\n\
+             Allocates  {gpus} GPU{plural} of {sku}, named {}, for up to {LEASE_MINUTES} minutes\n\
+             Price      {}\nHold       {}\nBalance    {}",
             self.url,
             self.name,
             self.offer.price_text(),
@@ -154,11 +157,11 @@ impl<'a> Tour<'a> {
     /// Where to go on from here.
     fn part(&self) -> Done {
         self.context.output.line(format!(
-            "\nThat was all of it, and nothing of it is left running. To go on:\n\
-             \n  {}/\n      the console, in a browser\
-             \n  gpuaas allocations --help\n      everything about taking GPUs\
-             \n  gpuaas ssh-config --help\n      for ssh, scp and editors\
-             \n  gpuaas apply --help\n      the same from a file",
+            "\nThe tour is complete, and nothing is left running. Next steps:\n\
+             \n  {}/\n      open the console in a browser\
+             \n  gpuaas allocations --help\n      allocate GPUs\
+             \n  gpuaas ssh-config --help\n      set up ssh, scp and editors\
+             \n  gpuaas apply --help\n      declare resources in a file",
             self.url.trim_end_matches('/'),
         ))
     }
@@ -171,13 +174,13 @@ impl<'a> Tour<'a> {
         ));
         self.ask(&line).await?;
         self.taken.set(Taken::Perhaps);
-        let ended = line.run(self.wishes.patience).await;
+        let ended = line.run(self.wishes.timeout).await;
         if let Err(failure) = &ended
             && failure.is_late()
         {
-            self.context.output.warn("It takes long; the server says why:");
+            self.context.output.warn("This is taking long. The server reports:");
             // What it says helps; that it could not be asked changes nothing.
-            let _ = self.in_project(&format!("why {name}")).run(self.wishes.patience).await;
+            let _ = self.in_project(&format!("why {name}")).run(self.wishes.timeout).await;
         }
         if ended.as_ref().map_or_else(|it| it.is_answer(), |_| true) {
             self.taken.set(Taken::Answered);
@@ -195,7 +198,7 @@ impl<'a> Tour<'a> {
 
     async fn show(&self, line: &Line) -> Done {
         self.ask(line).await?;
-        Ok(line.run(self.wishes.patience).await?)
+        Ok(line.run(self.wishes.timeout).await?)
     }
 
     /// Shows a line, and waits for Enter where somebody sits.
@@ -204,7 +207,7 @@ impl<'a> Tour<'a> {
         if self.wishes.yes || !prompt::is_possible() {
             return Ok(());
         }
-        prompt::enter("Enter runs it, Ctrl-C ends the tour").await
+        prompt::enter("Press Enter to run, Ctrl-C to end the tour").await
     }
 
     /// A command in the place where the tour was started.
@@ -228,13 +231,13 @@ async fn project(context: &Context) -> Result<(ProjectId, Option<String>), Failu
         [only] => Ok((only.id, Some(only.name.to_string()))),
         [] => Err(Failure::usage(
             "there is no project to launch in",
-            "Make one with `gpuaas projects create NAME`, and run the tour again.",
+            "Create one with `gpuaas projects create NAME`, then run the tour again.",
         )),
         several => {
             let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).take(5).collect();
             Err(Failure::usage(
-                format!("it is not known which project is meant: {} …", names.join(", ")),
-                "Choose with --project, or for good with `gpuaas context set --project NAME`.",
+                format!("no project is set, and there are several: {} …", names.join(", ")),
+                "Pass --project, or set a default with `gpuaas context set --project NAME`.",
             ))
         }
     }

@@ -47,22 +47,22 @@ impl Offer {
 
     pub fn price_text(&self) -> String {
         match self.price_micros {
-            0 => "nothing".to_owned(),
-            price => format!("{} for one GPU and hour; only the time it is active is charged", self.money(price)),
+            0 => "free".to_owned(),
+            price => format!("{} per GPU-hour, charged only while active", self.money(price)),
         }
     }
 
     pub fn hold_text(&self) -> String {
         if !self.is_held {
-            return format!("none: this server holds nothing; the whole lease would come to {}", self.at_most());
+            return format!("none required; the full lease would cost {}", self.at_most());
         }
-        format!("{} until it is released: what the whole lease would come to", self.at_most())
+        format!("{} until release, the cost of the full lease", self.at_most())
     }
 
     pub fn balance_text(&self) -> String {
         match self.available_micros {
             Some(available) => format!("{} available", self.money(available)),
-            None => format!("no {} yet", self.currency),
+            None => format!("no {} balance yet", self.currency),
         }
     }
 
@@ -83,8 +83,8 @@ pub async fn find(context: &Context, wanted: Option<&Label>) -> Result<Offer, Fa
     if let (Some(wanted), true) = (wanted, skus.is_empty()) {
         return Err(Failure::new(
             Class::NotFound,
-            format!("there is no SKU `{wanted}` on offer"),
-            "`gpuaas skus list` shows those there are.",
+            format!("SKU `{wanted}` not found, or no longer on offer"),
+            "See `gpuaas skus list`.",
         ));
     }
     let capacity = context.all::<ListCapacity>(Nothing {}, CapacityFilter::default()).await?;
@@ -103,15 +103,18 @@ pub async fn find(context: &Context, wanted: Option<&Label>) -> Result<Offer, Fa
         if !unpriced.is_empty() {
             return Failure::new(
                 Class::Conflict,
-                format!("what is free has no price in {currency}, so that it is not sold: {}", unpriced.join(", ")),
-                "Ask an operator to set one: `gpuaas prices set`.",
+                format!(
+                    "the available SKUs have no price in {currency} and cannot be allocated: {}",
+                    unpriced.join(", ")
+                ),
+                "Ask an operator to set a price with `gpuaas prices set`.",
             );
         }
-        let what = wanted.map_or_else(|| "no SKU".to_owned(), |it| format!("nothing of `{it}`"));
+        let what = wanted.map_or_else(|| "no capacity".to_owned(), |it| format!("no capacity of `{it}`"));
         Failure::new(
             Class::Conflict,
-            format!("{what} is free at the moment, and the tour does not wait in line"),
-            "`gpuaas capacity list` shows what there is; try again when something is free.",
+            format!("{what} is free right now, and the tour does not wait in the queue"),
+            "Check `gpuaas capacity list` and try again later.",
         )
     })
 }

@@ -29,13 +29,13 @@ pub async fn clean_up(tour: &Tour<'_>, signals: &mut Signals) {
         return;
     }
     let output = tour.context.output;
-    output.warn(format!("\nThe tour ends here. Releasing {}, if it is there …", tour.name));
+    output.warn(format!("\nThe tour was interrupted. Releasing {} if it exists …", tour.name));
     let is_clean = tokio::select! {
         is_clean = release(tour) => is_clean,
         () = signals.next() => Ok(false),
     };
     match is_clean {
-        Ok(true) => output.warn("Nothing is left."),
+        Ok(true) => output.warn("Nothing is left running."),
         Ok(false) => output.warn(left(tour)),
         Err(failure) => {
             output.failure(&failure);
@@ -52,12 +52,12 @@ async fn release(tour: &Tour<'_>) -> Result<bool, Failure> {
         let found: Allocation = exact::read(&tour.context.ask::<GetAllocation>(path.clone()).await?)?;
         if found.state == AllocationState::Releasing {
             // A second release would be refused; what is left to do is to wait.
-            let over = timeout(tour.wishes.patience, progress::until_over(tour.context, path)).await;
+            let over = timeout(tour.wishes.timeout, progress::until_over(tour.context, path)).await;
             return over.map_or(Ok(false), |it| it.map(|_| true));
         }
         let line = tour.in_project(&format!("allocations release {id} --wait --yes"));
         tour.context.output.warn(format!("$ {line}"));
-        match line.run_apart(tour.wishes.patience).await {
+        match line.run_apart(tour.wishes.timeout).await {
             Ok(()) => return Ok(true),
             Err(ended) if ended.is_late() => return Err(ended.into()),
             // Somebody else may have been faster.
@@ -93,8 +93,8 @@ fn passes(class: Class) -> bool {
 
 fn left(tour: &Tour<'_>) -> String {
     format!(
-        "The allocation {} at {} may be left. Release it with\n  {}\n\
-         It ends by itself {LEASE_MINUTES} minutes after it began.",
+        "The allocation {} at {} may still exist. Release it with\n  {}\n\
+         It ends automatically {LEASE_MINUTES} minutes after it started.",
         tour.name,
         tour.url,
         tour.release_line(),

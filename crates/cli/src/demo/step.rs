@@ -92,10 +92,10 @@ impl From<Ended> for Failure {
             Ended::Code(code) => Failure::exited(code),
             Ended::Late(line, patience) => Failure::new(
                 Class::Unavailable,
-                format!("`{line}` did not end within {} seconds", patience.as_secs()),
-                "Try again later, or give it more time with --patience.",
+                format!("`{line}` timed out after {} seconds", patience.as_secs()),
+                "Try again later, or allow more time with --timeout.",
             ),
-            Ended::NotRun(error) => Failure::usage(format!("cannot run gpuaas again: {error}"), ""),
+            Ended::NotRun(error) => Failure::usage(format!("cannot run gpuaas: {error}"), ""),
         }
     }
 }

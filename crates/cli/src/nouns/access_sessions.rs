@@ -27,42 +27,42 @@ Examples:
   gpuaas access-sessions list --all
   gpuaas access-sessions end access-01k9z8y7x6w5v4t3s2r1q0p9n8 --yes";
 
-/// Sessions: terminals, forwards and apps that people have open in allocations
+/// Manage access sessions: open terminals, port forwards and apps
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum AccessSessions {
-    /// List sessions; those that are open or wait when no state is given
+    /// List access sessions; without --state, only open and waiting ones
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<AccessSessionState>())]
         state: Option<AccessSessionState>,
-        /// Only those of this allocation
+        /// Filter by allocation
         #[arg(long, value_name = "ID")]
         allocation: Option<AllocationId>,
-        /// Only those of this person
+        /// Filter by user
         #[arg(long, value_name = "ID")]
         user: Option<UserId>,
-        /// Only those that began at this time or later
+        /// Only sessions started since this time: a timestamp, or an age such as 7d
         #[arg(long, value_parser = arguments::past)]
         since: Option<Timestamp>,
-        /// Those of every organization (platform staff)
+        /// Include every organization (platform staff)
         #[arg(long)]
         all: bool,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one session
+    /// Show an access session
     Get {
-        /// Its id
+        /// ID of the session
         #[arg(value_name = "SESSION")]
         id: AccessSessionId,
     },
-    /// End a session, and its shell
+    /// End an access session and its shell
     End {
-        /// Its id
+        /// ID of the session
         #[arg(value_name = "SESSION")]
         id: AccessSessionId,
-        /// Why, for sessions of any organization (platform staff); kept in the audit log
+        /// End a session of any organization and record this reason in the audit log (platform staff)
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Option<Reason>,
         #[command(flatten)]
@@ -104,7 +104,8 @@ impl AccessSessions {
                 context.ask::<GetAccessSession>(AccessSessionPath { organization_id, access_session_id: id }).await?
             }
             AccessSessions::End { id, reason, consent } => {
-                prompt::confirm(consent, "ends the session and what runs in its shell", &id.to_string()).await?;
+                prompt::confirm(consent, "ends the session and everything running in its shell", &id.to_string())
+                    .await?;
                 match reason {
                     Some(reason) => {
                         let path = AnyAccessSessionPath { access_session_id: id };

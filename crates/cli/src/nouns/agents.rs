@@ -14,17 +14,17 @@ use crate::{
 };
 
 const EXAMPLES: &str = "\
-Examples, all for platform staff:
+Examples (platform staff):
   gpuaas agents list
   gpuaas agents list -o json
 
-`nodes update` and `pools update` give one of them to nodes.";
+Roll out a version with `gpuaas nodes update` or `gpuaas pools update`.";
 
-/// Agents: which versions nodes can be given (platform staff)
+/// Show the agent versions available to nodes (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Agents {
-    /// List the agents that are served, newest version first
+    /// List available agent versions, newest first
     List,
 }
 

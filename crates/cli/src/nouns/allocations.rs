@@ -39,100 +39,100 @@ Examples:
   gpuaas allocations start notebook --wait
   gpuaas allocations release notebook --wait --yes
 
-A stopped allocation keeps its files and holds its GPUs: nobody else gets them,
-and they count against quotas, for as long as the policy
-allocations.stopped_hours says. Release it to let them go.";
+A stopped allocation keeps its files and its GPUs, and still counts against
+quotas. It is released after the number of hours set by the policy
+allocations.stopped_hours. Release it earlier to free its GPUs.";
 
-/// Allocations: GPUs that a project holds for a while
+/// Manage allocations: GPUs assigned to a project
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Allocations {
-    /// Ask for GPUs
+    /// Request GPUs
     Create(Box<Create>),
-    /// List the allocations of the project
+    /// List the project's allocations
     List {
-        /// Only those in this state; those that hold or want something when absent
+        /// Filter by state; by default, finished allocations are omitted
         #[arg(long, value_parser = arguments::word::<AllocationState>())]
         state: Option<AllocationState>,
-        /// Only those of this SKU
+        /// Filter by SKU
         #[arg(long, value_parser = arguments::text::<Label>)]
         sku: Option<Label>,
-        /// Those of every organization (platform staff)
+        /// Include every organization (platform staff)
         #[arg(long)]
         all: bool,
-        /// Only those on this node, by id or name; with --all
+        /// Filter by node (ID or name); requires --all
         #[arg(long, requires = "all")]
         node: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one allocation
+    /// Show an allocation
     Get {
-        /// Id or name
+        /// ID or name of the allocation
         #[arg(value_name = "ALLOCATION")]
         wanted: String,
     },
-    /// Show what an allocation has cost so far, to the millionth
+    /// Show the accrued cost of an allocation
     Cost {
-        /// Id or name
+        /// ID or name of the allocation
         #[arg(value_name = "ALLOCATION")]
         wanted: String,
     },
-    /// Show what was measured of an allocation's GPUs
+    /// Show GPU metrics of an allocation
     Telemetry {
-        /// Id or name
+        /// ID or name of the allocation
         #[arg(value_name = "ALLOCATION")]
         wanted: String,
         #[command(flatten)]
         range: Range,
-        /// Only the GPUs on this node
+        /// Only GPUs on this node
         #[arg(long, value_name = "ID")]
         node: Option<NodeId>,
     },
-    /// Give an allocation back
+    /// Release an allocation and delete its data
     Release {
-        /// Id or name
+        /// ID or name of the allocation
         #[arg(value_name = "ALLOCATION")]
         wanted: String,
-        /// Wait until its GPUs are clean and free
+        /// Wait until its GPUs are sanitized and free
         #[arg(long)]
         wait: bool,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Stop what runs on an allocation; its files stay, and its GPUs stay held for it
+    /// Stop an allocation, keeping its files and its GPUs
     Stop {
-        /// Id or name
+        /// ID or name of the allocation
         #[arg(value_name = "ALLOCATION")]
         wanted: String,
-        /// Wait until nothing of it runs
+        /// Wait until it is stopped
         #[arg(long)]
         wait: bool,
     },
-    /// Start a stopped allocation again, once its hosts proved its GPUs anew
+    /// Start a stopped allocation
     Start {
-        /// Id or name
+        /// ID or name of the allocation
         #[arg(value_name = "ALLOCATION")]
         wanted: String,
-        /// Wait until it is active, and show how it gets there
+        /// Wait until it is active, showing progress
         #[arg(long)]
         wait: bool,
     },
-    /// Choose anew which of your public keys an allocation lets in; a stopped one does when it is started
+    /// Replace the SSH keys that an allocation accepts; a stopped one is updated at its next start
     SetSshKeys {
-        /// Id or name
+        /// ID or name of the allocation
         #[arg(value_name = "ALLOCATION")]
         wanted: String,
-        /// Your public keys, by id or name; none locks everybody out
+        /// Your SSH keys, by ID or name; pass none to block SSH access
         #[arg(value_name = "SSH_KEY")]
         ssh_keys: Vec<String>,
     },
-    /// Take an allocation back, whatever its project wants (platform staff)
+    /// Release an allocation of any organization (platform staff)
     ForceRelease {
-        /// Its id
+        /// ID of the allocation
         #[arg(value_name = "ALLOCATION")]
         id: AllocationId,
-        /// Why; kept in the audit log
+        /// Reason, recorded in the audit log
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
         #[command(flatten)]
@@ -142,37 +142,37 @@ pub enum Allocations {
 
 #[derive(Debug, clap::Args)]
 pub struct Create {
-    /// What kind of capacity, as `gpuaas skus list` names it
+    /// SKU to allocate; see `gpuaas skus list`
     #[arg(long, value_parser = arguments::text::<Label>)]
     sku: Label,
-    /// GPUs per node
+    /// Number of GPUs per node
     #[arg(long, default_value = "1", allow_negative_numbers = true)]
     gpus: Within<1, 64>,
-    /// Nodes, all or none
+    /// Number of nodes, allocated all or none
     #[arg(long, default_value = "1", allow_negative_numbers = true)]
     nodes: Within<1, 256>,
-    /// What to call it
+    /// Name of the allocation
     #[arg(long, value_parser = arguments::text::<Name>)]
     name: Option<Name>,
-    /// Where; anywhere when absent
+    /// Region [default: any]
     #[arg(long, value_parser = arguments::text::<Label>)]
     region: Option<Label>,
-    /// Only nodes that share one fast network
+    /// Place all nodes on one high-speed network fabric
     #[arg(long)]
     same_fabric: bool,
-    /// Keep away from nodes of your other allocations with the same word
-    #[arg(long, value_parser = arguments::text::<Label>)]
-    apart: Option<Label>,
-    /// End by itself after so many minutes
+    /// Never share a node with your other allocations in this group (anti-affinity)
+    #[arg(long, value_parser = arguments::text::<Label>, value_name = "NAME")]
+    spread_group: Option<Label>,
+    /// Release automatically after this many minutes
     #[arg(long, allow_negative_numbers = true)]
     lease_minutes: Option<Within<1, 525_600>>,
-    /// A tag, as NAME=VALUE; may be repeated
+    /// Tag to attach; repeatable
     #[arg(long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
     tags: Vec<(Label, TagValue)>,
-    /// One of your public keys to let in, by id or name; all of them when absent; may be repeated
+    /// SSH key to authorize, by ID or name; repeatable [default: all of your keys]
     #[arg(long = "ssh-key", value_name = "SSH_KEY")]
     ssh_keys: Vec<String>,
-    /// Wait until it is active, and show how it gets there
+    /// Wait until it is active, showing progress
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -210,7 +210,7 @@ impl Allocations {
             Allocations::Telemetry { wanted, range, node } => return telemetry(context, &wanted, range, node).await,
             Allocations::Release { wanted, wait, consent } => {
                 let path = context.allocation_named(&wanted).await?;
-                let what = format!("releases the allocation `{wanted}` and everything on it");
+                let what = format!("releases the allocation `{wanted}` and deletes everything on it");
                 prompt::confirm(consent, &what, &wanted).await?;
                 let answer = context.ask::<ReleaseAllocation>(path.clone()).await?;
                 if wait { progress::until_over(context, path).await? } else { answer }
@@ -231,7 +231,7 @@ impl Allocations {
                 context.send::<SetAllocationSshKeys>(path, AllocationSshKeys { ssh_keys }).await?
             }
             Allocations::ForceRelease { id, reason, consent } => {
-                prompt::confirm(consent, "takes the allocation back at once", &id.to_string()).await?;
+                prompt::confirm(consent, "releases the allocation immediately", &id.to_string()).await?;
                 let path = AnyAllocationPath { allocation_id: id };
                 context.send::<ForceReleaseAllocation>(path, Because { reason }).await?
             }
@@ -251,7 +251,7 @@ impl Create {
             nodes: self.nodes,
             region: self.region,
             same_fabric: self.same_fabric,
-            apart: self.apart,
+            apart: self.spread_group,
             lease_minutes: self.lease_minutes,
             tags: tags(self.tags)?,
             ssh_keys: if self.ssh_keys.is_empty() { None } else { Some(context.ssh_keys_named(&self.ssh_keys).await?) },
@@ -279,7 +279,7 @@ async fn telemetry(context: &Context, wanted: &str, range: Range, node_id: Optio
 }
 
 fn tag(text: &str) -> Result<(Label, TagValue), String> {
-    let (name, value) = text.split_once('=').ok_or("a tag is NAME=VALUE")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     let name = name.parse::<Label>().map_err(|error| error.to_string())?;
     Ok((name, value.parse::<TagValue>().map_err(|error| error.to_string())?))
 }
@@ -289,7 +289,7 @@ fn tags(given: Vec<(Label, TagValue)>) -> Result<BTreeMap<String, TagValue>, Fai
     let mut tags = BTreeMap::new();
     for (name, value) in given {
         if tags.insert(name.to_string(), value).is_some() {
-            return Err(Failure::usage(format!("the tag `{name}` is given twice"), "Leave one of them out."));
+            return Err(Failure::usage(format!("the tag `{name}` was passed twice"), "Pass each tag once."));
         }
     }
     Ok(tags)
@@ -324,7 +324,7 @@ mod tests {
     fn a_tag_is_a_name_and_a_value_and_is_given_once() {
         let given = |texts: &[&str]| tags(texts.iter().map(|it| tag(it).unwrap()).collect());
         assert_eq!(given(&["team=vision", "run=a=b"]).unwrap()["run"].as_str(), "a=b");
-        assert!(given(&["team=vision", "team=speech"]).unwrap_err().for_people().contains("`team` is given twice"));
+        assert!(given(&["team=vision", "team=speech"]).unwrap_err().for_people().contains("`team` was passed twice"));
         assert!(tag("team").is_err() && tag("Team=x").is_err() && tag(&format!("a={}", "x".repeat(129))).is_err());
     }
 }

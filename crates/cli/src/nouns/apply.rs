@@ -18,20 +18,20 @@ Examples:
   gpuaas apply -f stack.yaml --prune --yes
   gpuaas apply -f - --yes < stack.yaml
 
-The plan is shown first: + is created, ~ is changed, -+ is removed and made
-anew, - is deleted, ! cannot be done. docs/guides/declare.md lists the kinds.";
+The plan is shown first: + create, ~ update, -+ replace, - delete, ! not possible.
+See docs/guides/declare.md for the supported kinds.";
 
-/// Make projects, keys, policies, webhooks, SKUs, prices, budgets and allocations as files say
+/// Create or update resources from declarative YAML or JSON files
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Apply {
-    /// A file of YAML or JSON documents; - for standard input; may be repeated
+    /// YAML or JSON file, or - for standard input; repeatable
     #[arg(short, long = "file", value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Remove and make anew what cannot be changed in place
+    /// Delete and recreate resources that cannot be updated in place
     #[arg(long)]
     replace: bool,
-    /// Release allocations of the stack that are not in the files any more
+    /// Release the stack's allocations that are no longer in the files
     #[arg(long)]
     prune: bool,
     #[command(flatten)]

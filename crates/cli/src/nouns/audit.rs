@@ -29,56 +29,56 @@ For platform staff:
   gpuaas audit seals --limit 5
   gpuaas audit seals --export roots.txt
   gpuaas audit verify
-  gpuaas audit verify --roots roots.txt
+  gpuaas audit verify --roots-file roots.txt
 
-Keep exported roots where the platform's operators cannot change them: a root
-that is missing later shows that the log was cut.";
+Store exported roots where the platform's operators cannot change them: a root
+that later goes missing proves that the log was truncated or rewritten.";
 
-/// Audit log: who did what, sealed against tampering
+/// Inspect and verify the tamper-evident audit log
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Audit {
     /// List audit entries, newest first
     List(ListArguments),
-    /// List the seals over the log, oldest first (platform staff)
+    /// List audit log seals, oldest first (platform staff)
     Seals {
-        /// Only seals after this number
+        /// Only seals after this sequence number
         #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
         after: i64,
-        /// Write every root to a new file instead, a line each: number, root, time
+        /// Write every root to a new file, one per line: number, root, time
         #[arg(long, value_name = "FILE")]
         export: Option<PathBuf>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Recompute every seal and report what was removed, edited or inserted (platform staff)
+    /// Verify the audit log: recompute every seal and report tampering (platform staff)
     ///
-    /// Exit code 1 when anything is wrong.
+    /// Exits with code 1 if verification fails.
     Verify {
-        /// A root kept elsewhere, which must be in the log; repeat it for more
+        /// Root from an independent copy that must be in the log; repeatable
         #[arg(long = "root", value_name = "ROOT")]
         roots: Vec<String>,
-        /// A file that `seals --export` wrote, whose roots must be in the log
-        #[arg(long = "roots", value_name = "FILE")]
+        /// File written by `audit seals --export` whose roots must be in the log
+        #[arg(long = "roots-file", value_name = "FILE")]
         file: Option<PathBuf>,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct ListArguments {
-    /// Entries of the whole platform (platform staff)
+    /// Include the whole platform (platform staff)
     #[arg(long, conflicts_with = "organization")]
     platform: bool,
-    /// Only this action, like project.create
+    /// Filter by action, such as project.create
     #[arg(long)]
     action: Option<String>,
-    /// Only entries about this resource, by id
+    /// Filter by resource ID
     #[arg(long)]
     resource: Option<String>,
-    /// Only entries by this actor, as printed in an entry
+    /// Filter by actor, as shown in an entry
     #[arg(long)]
     actor: Option<String>,
-    /// Only entries of one request
+    /// Filter by correlation ID
     #[arg(long)]
     correlation_id: Option<String>,
     #[command(flatten)]
@@ -96,10 +96,9 @@ impl Audit {
                 let mut shown = seals(context, after, paging.rows() + 1).await?;
                 if shown.len() > paging.rows() {
                     shown.truncate(paging.rows());
-                    context.output.warn(format!(
-                        "Only the first {} are shown; ask for more with --limit or --after.",
-                        paging.rows()
-                    ));
+                    context
+                        .output
+                        .warn(format!("Showing the first {}. Use --limit or --after to see more.", paging.rows()));
                 }
                 context.output.list(shown, SEAL_COLUMNS)
             }
@@ -107,7 +106,8 @@ impl Audit {
                 let all = seals(context, after, usize::MAX).await?;
                 write_roots(&file, &all)?;
                 let answer = json!({ "file": file, "roots": all.len() });
-                let text = format!("{} roots are in {}. Keep it away from the platform.", all.len(), file.display());
+                let text =
+                    format!("Wrote {} roots to {}. Store the file outside the platform.", all.len(), file.display());
                 context.output.done(&answer, text)
             }
             Audit::Verify { roots, file } => {
@@ -165,6 +165,6 @@ fn write_roots(path: &PathBuf, seals: &[Value]) -> Done {
     let lines: String = seals.iter().map(line).collect();
     let write = || OpenOptions::new().create_new(true).write(true).open(path)?.write_all(lines.as_bytes());
     write().map_err(|error: std::io::Error| {
-        Failure::usage(format!("cannot write {}: {error}", path.display()), "Name a file that does not exist yet.")
+        Failure::usage(format!("cannot write {}: {error}", path.display()), "Choose a file that does not exist.")
     })
 }

@@ -22,32 +22,32 @@ Examples:
 
 For platform staff:
   gpuaas billing-profile set --platform --name \"GPU Cloud Ltd\" --address \"1 Main St\" --tax-name VAT --tax-percent 19
-  gpuaas billing-profile set --of acme --name \"Acme AG\" --tax-name VAT --tax-percent 0 --tax-note \"Reverse charge\"
+  gpuaas billing-profile set --for-organization acme --name \"Acme AG\" --tax-name VAT --tax-percent 0 --tax-note \"Reverse charge\"
 
-Invoices are issued once the platform's profile is set. Each keeps what it was
-issued with; setting a profile changes later ones only.";
+Invoices are issued once the platform's profile is set. An invoice keeps the
+details it was issued with; changes apply to later invoices only.";
 
-/// Billing profile: what is printed about who sells and who buys
+/// Manage the seller and buyer details printed on invoices
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum BillingProfile {
-    /// Show it
+    /// Show the billing profile
     Get {
         #[command(flatten)]
         whose: Whose,
     },
-    /// Set all of it
+    /// Set the billing profile, replacing all fields
     Set {
-        /// The legal name
+        /// Legal name
         #[arg(long, value_parser = arguments::text::<PrintedLine>)]
         name: PrintedLine,
-        /// A line of the postal address; say it again for the next line
+        /// Line of the postal address; repeat for each line
         #[arg(long, value_parser = arguments::text::<PrintedLine>)]
         address: Vec<PrintedLine>,
-        /// A tax or VAT number
+        /// Tax or VAT number
         #[arg(long, value_parser = arguments::text::<PrintedLine>)]
         tax_id: Option<PrintedLine>,
-        /// Whom to ask about invoices
+        /// Billing contact email address
         #[arg(long, value_parser = arguments::text::<Email>)]
         email: Option<Email>,
         #[command(flatten)]
@@ -60,32 +60,34 @@ pub enum BillingProfile {
 /// How it is taxed, which staff say.
 #[derive(Debug, Args)]
 pub struct Tax {
-    /// What the tax is called, like VAT (platform staff)
+    /// Name of the tax, such as VAT (platform staff)
     #[arg(long, requires = "tax_percent", value_parser = arguments::text::<PrintedLine>)]
     tax_name: Option<PrintedLine>,
-    /// With at most two decimals (platform staff)
+    /// Tax rate in percent, with at most two decimals (platform staff)
     #[arg(long, requires = "tax_name", value_parser = percent)]
     tax_percent: Option<Within<0, 10_000>>,
-    /// A sentence for the invoice (platform staff)
+    /// Tax note printed on invoices (platform staff)
     #[arg(long, requires = "tax_name", value_parser = arguments::text::<PrintedLine>)]
     tax_note: Option<PrintedLine>,
 }
 
 #[derive(Debug, Args)]
 pub struct Whose {
-    /// The platform's own: who sells (platform staff)
-    #[arg(long, conflicts_with = "of")]
+    /// Use the platform's own profile, the seller (platform staff)
+    #[arg(long, conflicts_with = "for_organization")]
     platform: bool,
-    /// Another organization, by id or name (platform staff)
+    /// Act on another organization, by ID or name (platform staff)
     #[arg(long, value_name = "ORGANIZATION")]
-    of: Option<String>,
+    for_organization: Option<String>,
 }
 
 impl BillingProfile {
     pub async fn run(self, context: &Context) -> Done {
         let answer = match self {
-            BillingProfile::Get { whose } => match whose.of {
-                Some(of) => context.ask::<GetAnyBillingProfile>(context.any_organization_named(&of).await?).await?,
+            BillingProfile::Get { whose } => match whose.for_organization {
+                Some(buyer) => {
+                    context.ask::<GetAnyBillingProfile>(context.any_organization_named(&buyer).await?).await?
+                }
                 None if whose.platform => context.ask::<GetSellerProfile>(Nothing {}).await?,
                 None => context.ask::<GetBillingProfile>(context.organization().await?).await?,
             },
@@ -93,16 +95,16 @@ impl BillingProfile {
                 let party = PartySpec { legal_name: name, address, tax_id, email };
                 let tax = tax.spec();
                 let spec = BillingProfileSpec { tax: tax.clone(), ..party.clone().into() };
-                match whose.of {
-                    Some(of) => {
-                        let path = context.any_organization_named(&of).await?;
+                match whose.for_organization {
+                    Some(buyer) => {
+                        let path = context.any_organization_named(&buyer).await?;
                         context.send::<SetAnyBillingProfile>(path, spec).await?
                     }
                     None if whose.platform => context.send::<SetSellerProfile>(Nothing {}, spec).await?,
                     None if tax.is_some() => {
                         return Err(Failure::usage(
-                            "staff say how an organization is taxed",
-                            "Leave the tax out, or name the organization with --of.",
+                            "only platform staff can set an organization's taxes",
+                            "Remove the tax flags, or name the organization with --for-organization.",
                         ));
                     }
                     None => context.send::<SetBillingProfile>(context.organization().await?, party).await?,
@@ -122,7 +124,7 @@ impl Tax {
 
 /// A percentage as hundredths of one.
 fn percent(text: &str) -> Result<Within<0, 10_000>, String> {
-    let refused = || "a percentage from 0 to 100 with at most two decimals, like 19 or 7.7".to_owned();
+    let refused = || "expected a percentage from 0 to 100 with at most two decimals, such as 19 or 7.7".to_owned();
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let digits = |it: &str| it.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || whole.len() > 3 || decimals.len() > 2 || !digits(whole) || !digits(decimals) {

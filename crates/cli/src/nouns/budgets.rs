@@ -25,66 +25,66 @@ Examples:
   gpuaas budgets list
   gpuaas budgets change budget-01k9z8y7x6w5v4t3s2r1q0p9n8 --amount 750
 
-Under a hard budget an allocation is refused that may take the project above it
-before the period ends; what runs is not ended. `gpuaas why BUDGET` shows how
-much of it is used, and by what. Months, quarters and years are those of UTC.";
+A hard budget refuses an allocation that could exceed it before the period ends;
+running allocations continue. `gpuaas why BUDGET` shows what uses it. Periods
+follow the UTC calendar.";
 
-/// Budgets: what projects may use in a period
+/// Manage spending budgets of projects
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Budgets {
-    /// Set a budget for the project
+    /// Create a budget for the project
     Create {
-        /// How much, like 500 or 12.50
+        /// Budget amount, such as 500 or 12.50
         #[arg(long, value_parser = arguments::micros)]
         amount: i64,
-        /// In which currency; only what is charged in it counts
+        /// Currency; only charges in this currency count
         #[arg(long, default_value = "USD", value_parser = arguments::text::<CurrencyCode>)]
         currency: CurrencyCode,
-        /// After how long it begins anew
+        /// Budget period
         #[arg(long, default_value = "month", value_parser = arguments::word::<BudgetPeriod>())]
         period: BudgetPeriod,
-        /// Whether it refuses what may go beyond it
+        /// Whether to refuse or only notify when the budget would be exceeded
         #[arg(long, default_value = "hard", value_parser = arguments::word::<BudgetMode>())]
         mode: BudgetMode,
-        /// A percentage to tell of; may be repeated; 50, 80 and 100 when absent
+        /// Percentage at which to notify; repeatable [default: 50, 80, 100]
         #[arg(long = "threshold", value_name = "PERCENT")]
         thresholds: Vec<u16>,
         #[command(flatten)]
         once: Once,
     },
-    /// List the budgets of the organization and where its projects stand
+    /// List budgets with their current spend
     List {
-        /// Only those of this project, by id or name
+        /// Filter by project, by ID or name
         #[arg(long, value_name = "PROJECT")]
-        of: Option<String>,
+        for_project: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one budget and where its project stands
+    /// Show a budget with its current spend
     Get {
-        /// Id of the budget
+        /// ID of the budget
         #[arg(value_name = "ID")]
         budget: BudgetId,
     },
-    /// Change the amount, the mode or the thresholds of a budget
+    /// Update the amount, mode or thresholds of a budget
     Change {
-        /// Id of the budget
+        /// ID of the budget
         #[arg(value_name = "ID")]
         budget: BudgetId,
-        /// How much from now on
+        /// New budget amount
         #[arg(long, value_parser = arguments::micros)]
         amount: Option<i64>,
-        /// Whether it refuses what may go beyond it
+        /// Whether to refuse or only notify when the budget would be exceeded
         #[arg(long, value_parser = arguments::word::<BudgetMode>())]
         mode: Option<BudgetMode>,
-        /// A percentage to tell of from now on; may be repeated
+        /// New percentage at which to notify; repeatable
         #[arg(long = "threshold", value_name = "PERCENT")]
         thresholds: Vec<u16>,
     },
     /// Delete a budget
     Delete {
-        /// Id of the budget
+        /// ID of the budget
         #[arg(value_name = "ID")]
         budget: BudgetId,
         #[command(flatten)]
@@ -105,9 +105,9 @@ impl Budgets {
                 let spec = BudgetSpec { project_id, amount_micros: amount, currency, period, mode, thresholds };
                 context.create::<CreateBudget>(&once, context.organization().await?, spec).await?
             }
-            Budgets::List { of, paging } => {
-                let project_id = match of {
-                    Some(of) => Some(context.project_named(&of).await?.project_id),
+            Budgets::List { for_project, paging } => {
+                let project_id = match for_project {
+                    Some(name) => Some(context.project_named(&name).await?.project_id),
                     None => None,
                 };
                 let query = BudgetFilter { project_id, limit: paging.page(), ..BudgetFilter::default() };
@@ -122,7 +122,7 @@ impl Budgets {
             }
             Budgets::Delete { budget, consent } => {
                 let id = budget.to_string();
-                prompt::confirm(consent, &format!("deletes {id}: nothing is held to it any more"), &id).await?;
+                prompt::confirm(consent, &format!("deletes the budget {id}"), &id).await?;
                 context.ask::<DeleteBudget>(at(context, budget).await?).await?
             }
         };

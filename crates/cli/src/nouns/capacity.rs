@@ -19,22 +19,22 @@ Examples:
   gpuaas capacity list --sku h200-slice --region eu-north
   gpuaas capacity list -o json
 
-Each line counts what its SKU sells: whole nodes for bare metal, GPUs or MIG
-slices otherwise. They are free to be taken, held while they are prepared or
-cleaned, used by somebody, or broken: quarantined, gone, or out of service. What
-suits several SKUs counts for each of them; a node of which a part is in use
-counts as used.";
+Each row counts units of a SKU: whole nodes for bare metal, GPUs or MIG slices
+otherwise. FREE units can be allocated, HELD ones are being provisioned or
+sanitized, USED ones are allocated, and BROKEN ones are quarantined, lost or out
+of service. A unit that fits several SKUs counts for each of them; a partly used
+node counts as used.";
 
-/// Capacity: how much of each SKU there is in each region
+/// Show available capacity by SKU and region
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Capacity {
-    /// Show how much of each SKU there is in each region
+    /// List capacity by SKU and region
     List {
-        /// Only this SKU
+        /// Filter by SKU
         #[arg(long, value_parser = arguments::text::<Label>)]
         sku: Option<Label>,
-        /// Only this region
+        /// Filter by region
         #[arg(long, value_parser = arguments::text::<Label>)]
         region: Option<Label>,
         #[command(flatten)]

@@ -14,11 +14,11 @@ Examples:
   gpuaas completion zsh > ~/.zfunc/_gpuaas
   gpuaas completion fish > ~/.config/fish/completions/gpuaas.fish";
 
-/// Print a completion script for a shell
+/// Generate a shell completion script
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Completion {
-    /// Which shell
+    /// Shell to generate the script for
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -39,7 +39,8 @@ impl Completion {
         };
         let mut script = Vec::new();
         aot::generate(shell, &mut crate::command(), "gpuaas", &mut script);
-        let script = String::from_utf8(script).map_err(|_| Failure::usage("the script is not text", ""))?;
+        let script =
+            String::from_utf8(script).map_err(|_| Failure::usage("the completion script is not valid UTF-8", ""))?;
         context.output.line(script.trim_end())
     }
 }

@@ -23,27 +23,27 @@ Examples:
   gpuaas context set --project \"\"
   gpuaas context remove staging --yes";
 
-/// Choose which server, organization and project commands act on
+/// Manage contexts: saved servers, organizations and projects
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Contexts {
-    /// List the contexts in the configuration file
+    /// List contexts
     List,
-    /// Make a context the current one
+    /// Switch to a context
     Use {
-        /// As `context list` prints it
+        /// Name of the context; see `context list`
         name: String,
     },
-    /// Show what commands would use now, and where each value comes from
+    /// Show the active settings and where each one comes from
     Show,
-    /// Set the server, organization or project of a context; an empty value unsets it
+    /// Set the server, organization or project of a context; pass an empty value to unset it
     Set {
-        /// The context; the current one when absent
+        /// Name of the context [default: the current context]
         name: Option<String>,
     },
-    /// Forget a context and its session
+    /// Remove a context and its stored session
     Remove {
-        /// As `context list` prints it
+        /// Name of the context; see `context list`
         name: String,
         #[command(flatten)]
         consent: Consent,
@@ -63,7 +63,7 @@ impl Contexts {
                     Ok(())
                 };
                 context.config_file()?.change(choose).await?;
-                context.output.done(&json!({ "context": name }), format!("`{name}` is the current context now."))
+                context.output.done(&json!({ "context": name }), format!("Switched to context `{name}`."))
             }
             Contexts::Show => show(context),
             Contexts::Set { name } => set(context, name).await,
@@ -71,15 +71,15 @@ impl Contexts {
                 let file = context.config_file()?;
                 let config = file.read()?;
                 let stored = config.contexts.get(&name).ok_or_else(|| no_such_context(&name, &config))?;
-                let session = if stored.session.is_some() { ", without signing out of its session" } else { "" };
-                prompt::confirm(consent, &format!("forgets the context `{name}`{session}"), &name).await?;
+                let session = if stored.session.is_some() { " without signing out of its session" } else { "" };
+                prompt::confirm(consent, &format!("removes the context `{name}`{session}"), &name).await?;
                 let forget = |config: &mut Config| {
                     config.contexts.remove(&name);
                     config.current.take_if(|it| *it == name);
                     Ok(())
                 };
                 file.change(forget).await?;
-                context.output.done(&json!({}), format!("The context `{name}` is forgotten."))
+                context.output.done(&json!({}), format!("Removed context `{name}`."))
             }
         }
     }
@@ -141,7 +141,7 @@ fn show(context: &Context) -> Done {
 async fn set(context: &Context, name: Option<String>) -> Done {
     let flags = &context.flags;
     if flags.url.is_none() && flags.organization.is_none() && flags.project.is_none() {
-        return Err(Failure::usage("nothing to set", "Add --url, --organization or --project."));
+        return Err(Failure::usage("nothing to set", "Pass --url, --organization or --project."));
     }
     let file = context.config_file()?;
     let config = file.read()?;
@@ -175,7 +175,7 @@ async fn set(context: &Context, name: Option<String>) -> Done {
         Ok(())
     };
     file.change(change).await?;
-    context.output.done(&json!({ "context": name }), format!("The context `{name}` is saved."))
+    context.output.done(&json!({ "context": name }), format!("Saved context `{name}`."))
 }
 
 /// The ids of what the flags name, where somebody is signed in who can look;

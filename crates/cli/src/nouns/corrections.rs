@@ -22,45 +22,45 @@ const EXAMPLES: &str = "\
 Examples:
   gpuaas corrections list --state proposed
   gpuaas corrections approve correction-01k9z8y7x6w5v4t3s2r1q0p9n8
-  gpuaas corrections reject correction-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"that was another customer\"
+  gpuaas corrections reject correction-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"wrong customer\"
 
-`gpuaas ledger credit`, `adjust` and `reverse` make them. With the policy
-billing.four_eyes each one waits for somebody else than who proposed it, and so
-do `gpuaas payments refund`, `gpuaas prices set` and switching that policy off.";
+`gpuaas ledger credit`, `adjust` and `reverse` create corrections. While the policy
+billing.four_eyes is on, each one needs approval by a second person, as do
+`gpuaas payments refund`, `gpuaas prices set` and turning that policy off.";
 
-/// Corrections, and what else waits for a second person (platform staff)
+/// Review ledger corrections and other changes that need a second person (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Corrections {
     /// List corrections, newest first
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<CorrectionState>())]
         state: Option<CorrectionState>,
-        /// Only those of this organization, by id or name
+        /// Filter by organization, by ID or name
         #[arg(long, value_name = "ORGANIZATION")]
-        of: Option<String>,
+        for_organization: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show a correction and what it came to
+    /// Show a correction and its result
     Get {
-        /// Id of the correction
+        /// ID of the correction
         #[arg(value_name = "ID")]
         correction: CorrectionId,
     },
-    /// Agree to what somebody else proposed: it is posted, or done
+    /// Approve a correction proposed by someone else
     Approve {
-        /// Id of the correction
+        /// ID of the correction
         #[arg(value_name = "ID")]
         correction: CorrectionId,
     },
-    /// Turn a correction down, or take back your own
+    /// Reject a correction, or withdraw your own
     Reject {
-        /// Id of the correction
+        /// ID of the correction
         #[arg(value_name = "ID")]
         correction: CorrectionId,
-        /// Why; it is kept with the correction
+        /// Reason, stored with the correction
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
     },
@@ -71,9 +71,9 @@ const COLUMNS: Columns = columns!(Correction: id, organization_id, kind, state, 
 impl Corrections {
     pub async fn run(self, context: &Context) -> Done {
         match self {
-            Corrections::List { state, of, paging } => {
-                let organization_id = match of {
-                    Some(of) => Some(context.any_organization_named(&of).await?.organization_id),
+            Corrections::List { state, for_organization, paging } => {
+                let organization_id = match for_organization {
+                    Some(name) => Some(context.any_organization_named(&name).await?.organization_id),
                     None => None,
                 };
                 let query = CorrectionFilter { state, organization_id, cursor: None, limit: paging.page() };

@@ -26,39 +26,39 @@ Examples:
   gpuaas dead-letters replay dead-01k9z8y7x6w5v4t3s2r1q0p9n8
   gpuaas dead-letters discard dead-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"superseded\" --yes";
 
-/// Dead letters: events that a consumer kept failing on (platform staff)
+/// Manage dead letters: events that a consumer repeatedly failed to process (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum DeadLetters {
     /// List dead letters
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<DeadLetterState>())]
         state: Option<DeadLetterState>,
-        /// Only those of this consumer
+        /// Filter by consumer
         #[arg(long)]
         consumer: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one with its message
+    /// Show a dead letter and its message
     Show {
-        /// Id of the dead letter
+        /// ID of the dead letter
         #[arg(value_name = "ID")]
         letter: DeadLetterId,
     },
-    /// Deliver one again
+    /// Deliver a dead letter again
     Replay {
-        /// Id of the dead letter
+        /// ID of the dead letter
         #[arg(value_name = "ID")]
         letter: DeadLetterId,
     },
-    /// Give one up
+    /// Discard a dead letter
     Discard {
-        /// Id of the dead letter
+        /// ID of the dead letter
         #[arg(value_name = "ID")]
         letter: DeadLetterId,
-        /// Why; kept in the audit log
+        /// Reason, recorded in the audit log
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
         #[command(flatten)]
@@ -79,7 +79,8 @@ impl DeadLetters {
             DeadLetters::Replay { letter } => context.ask::<ReplayDeadLetter>(path(letter)).await?,
             DeadLetters::Discard { letter, reason, consent } => {
                 let id = letter.to_string();
-                prompt::confirm(consent, &format!("gives up {id}: its consumer never sees the event"), &id).await?;
+                prompt::confirm(consent, &format!("discards {id}: its consumer will never process the event"), &id)
+                    .await?;
                 context.send::<DiscardDeadLetter>(path(letter), Because { reason }).await?
             }
         };

@@ -11,14 +11,14 @@ Examples:
   gpuaas delete -f stack.yaml
   gpuaas delete -f stack.yaml --yes
 
-A project goes with everything in it. Prices stay, and SKUs are taken off offer
-for good.";
+Deleting a project deletes everything in it. Prices are kept. SKUs are retired
+permanently.";
 
-/// Remove what files declare, in the order in which nothing is in the way
+/// Delete the resources declared in files, in dependency order
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Delete {
-    /// A file of YAML or JSON documents; - for standard input; may be repeated
+    /// YAML or JSON file, or - for standard input; repeatable
     #[arg(short, long = "file", value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]

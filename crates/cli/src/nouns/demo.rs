@@ -14,31 +14,31 @@ const EXAMPLES: &str = "\
 Examples:
   gpuaas demo
   gpuaas demo --yes
-  gpuaas demo --sku h200-slice --project first-project
+  gpuaas demo --sku h200-slice --project first-project --timeout 600
 
-Each step is a command that you could have typed: the tour shows the line and
-runs it, when you press Enter. What it takes it gives back, also when a step
-fails or Ctrl-C ends it. On the server of `make dev` it costs nothing; on any
-other it shows price and hold, and asks first.";
+Each step shows a command and runs it when you press Enter. The tour releases
+what it allocates, even if a step fails or you press Ctrl-C. On a `make dev`
+server it is free; on any other server it shows the price and asks for
+confirmation first.";
 
-/// Take a tour: launch a GPU, run something on it, release it, read the bill
+/// Take a guided tour: launch a GPU, run a command, release it, read the bill
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
-    /// What to take; the cheapest that is free when absent
+    /// SKU to use [default: the cheapest one available]
     #[arg(long, value_parser = arguments::text::<Label>)]
     sku: Option<Label>,
-    /// How long a step may take, in seconds
+    /// Maximum time per step, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    patience: u64,
-    /// Do not wait for Enter, and do not ask whether it may cost something
+    timeout: u64,
+    /// Run every step without asking for confirmation
     #[arg(short, long)]
     yes: bool,
 }
 
 impl Demo {
     pub async fn run(self, context: &Context) -> Done {
-        let patience = std::time::Duration::from_secs(self.patience);
-        demo::run(context, Wishes { sku: self.sku, patience, yes: self.yes }).await
+        let timeout = std::time::Duration::from_secs(self.timeout);
+        demo::run(context, Wishes { sku: self.sku, timeout, yes: self.yes }).await
     }
 }

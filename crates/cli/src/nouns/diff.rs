@@ -15,19 +15,19 @@ Examples:
   gpuaas diff -f stack.yaml
   gpuaas diff -f stack.yaml --prune -o json
 
-Ends with code 0 when everything is as the files say, and with 1 when not.";
+Exits with code 0 if everything matches the files, and with 1 if not.";
 
-/// Show what `apply` would do, and end with code 1 if that is anything
+/// Preview what `apply` would change; exits with code 1 if there are changes
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Diff {
-    /// A file of YAML or JSON documents; - for standard input; may be repeated
+    /// YAML or JSON file, or - for standard input; repeatable
     #[arg(short, long = "file", value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// As if what cannot be changed in place were made anew
+    /// Plan to delete and recreate resources that cannot be updated in place
     #[arg(long)]
     replace: bool,
-    /// Also allocations of the stack that are not in the files any more
+    /// Include the stack's allocations that are no longer in the files
     #[arg(long)]
     prune: bool,
 }

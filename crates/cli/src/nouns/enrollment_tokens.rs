@@ -25,16 +25,16 @@ Examples:
   gpuaas enrollment-tokens list --status unused
   gpuaas enrollment-tokens revoke enroll-01k9z8y7x6w5v4t3s2r1q0p9n8 --yes";
 
-/// Enrollment tokens: what new hosts show once to become nodes (platform staff)
+/// Manage enrollment tokens: one-time secrets that turn hosts into nodes (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum EnrollmentTokens {
-    /// Make a token that enrolls one host into a pool; prints its secret once
+    /// Create a token that enrolls one host into a pool; its secret is printed once
     Create {
-        /// Id or name of the pool
+        /// ID or name of the pool
         #[arg(long)]
         pool: String,
-        /// For how many minutes it can be used; a policy says when not given
+        /// Minutes until the token expires [default: set by policy]
         #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
         lifetime: Option<contract::Within<1, 10080>>,
         #[command(flatten)]
@@ -42,18 +42,18 @@ pub enum EnrollmentTokens {
     },
     /// List enrollment tokens
     List {
-        /// Only those in this condition
+        /// Filter by status
         #[arg(long, value_parser = arguments::word::<EnrollmentTokenStatus>())]
         status: Option<EnrollmentTokenStatus>,
-        /// Only those for this pool, by id or name
+        /// Filter by pool, by ID or name
         #[arg(long)]
         pool: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Revoke a token that was not used
+    /// Revoke an unused token
     Revoke {
-        /// Id of the token
+        /// ID of the token
         #[arg(value_name = "ID")]
         id: EnrollmentTokenId,
         #[command(flatten)]
@@ -73,7 +73,7 @@ impl EnrollmentTokens {
                 context.output.item_with_secret(&answer, "token", "secret")?;
                 let text = |name: &str| answer.get(name).and_then(|it| it.as_str()).unwrap_or_default().to_owned();
                 context.output.hint(format!(
-                    "\nThe secret is shown this once. On the host, as root, with the secret in GPUAAS_NODE_TOKEN:\n  gpuaas-node enroll --url {} --ca-fingerprint {}",
+                    "\nSave the secret now; it is not shown again. On the host, set GPUAAS_NODE_TOKEN to it and run as root:\n  gpuaas-node enroll --url {} --ca-fingerprint {}",
                     text("node_url"),
                     text("ca_fingerprint")
                 ));
@@ -89,10 +89,10 @@ impl EnrollmentTokens {
             }
             EnrollmentTokens::Revoke { id, consent } => {
                 let text = id.to_string();
-                prompt::confirm(consent, &format!("revokes {text} for good"), &text).await?;
+                prompt::confirm(consent, &format!("permanently revokes {text}"), &text).await?;
                 let path = EnrollmentTokenPath { enrollment_token_id: id };
                 let answer = context.ask::<RevokeEnrollmentToken>(path).await?;
-                context.output.done(&answer, format!("{text} is revoked."))
+                context.output.done(&answer, format!("Revoked {text}."))
             }
         }
     }

@@ -26,35 +26,35 @@ For platform staff:
   gpuaas events list --platform --resource node-01k9z8y7x6w5v4t3s2r1q0p9n8
   gpuaas events watch --platform --subject node.";
 
-/// Events: what happened in an organization
+/// List and watch events
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Events {
     /// List events, newest first
     List {
-        /// Only subjects that start so, like project.
+        /// Filter by subject prefix, such as project.
         #[arg(long)]
         subject: Option<String>,
-        /// Only events of this resource, by id
+        /// Filter by resource ID
         #[arg(long)]
         resource: Option<String>,
-        /// Those of the whole platform (platform staff)
+        /// Include the whole platform (platform staff)
         #[arg(long)]
         platform: bool,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Print events as they happen, until Ctrl-C; with -o json one object per line
+    /// Stream events until Ctrl-C; -o json prints one object per line
     ///
-    /// A lost connection is made again, and what was missed meanwhile is read back.
+    /// After a lost connection, it reconnects and prints the events that were missed.
     Watch {
-        /// Only subjects that start so, like project.
+        /// Filter by subject prefix, such as project.
         #[arg(long)]
         subject: Option<String>,
-        /// Stop after so many events
+        /// Exit after this many events
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
         count: Option<u64>,
-        /// Those of the whole platform (platform staff)
+        /// Include the whole platform (platform staff)
         #[arg(long)]
         platform: bool,
     },

@@ -18,26 +18,26 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   gpuaas forward notebook 8888
-  gpuaas forward notebook 8888 --local 0
+  gpuaas forward notebook 8888 --local-port 0
 
-The first makes http://127.0.0.1:8888 the allocation's port 8888; the second takes any free port here and prints it.
+The first command makes port 8888 of the allocation available at http://127.0.0.1:8888.
+The second picks any free local port and prints it.
+Only ports opened by the allocation's own user are reachable. Press Ctrl-C to stop.";
 
-Only ports on which the allocation's own user listens can be reached. Ctrl-C ends it.";
-
-/// Reach a port of an allocation as if it were on this machine
+/// Forward a local port to a port of an allocation
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Forward {
-    /// Id or name
+    /// ID or name of the allocation
     #[arg(value_name = "ALLOCATION")]
     wanted: String,
-    /// The port there
+    /// Remote port on the allocation
     #[arg(value_name = "PORT")]
     port: Within<1, 65535>,
-    /// The port here; the same when absent, any free one when nought
+    /// Local port, or 0 for any free port [default: same as PORT]
     #[arg(long, value_name = "PORT")]
-    local: Option<u16>,
-    /// Which of its nodes; the first when absent
+    local_port: Option<u16>,
+    /// Node to connect to [default: the first]
     #[arg(long, value_name = "ID")]
     node: Option<NodeId>,
 }
@@ -45,9 +45,12 @@ pub struct Forward {
 impl Forward {
     pub async fn run(self, context: &Context) -> Done {
         let path = context.allocation_named(&self.wanted).await?;
-        let here = self.local.unwrap_or(u16::try_from(self.port.get()).unwrap_or(0));
+        let here = self.local_port.unwrap_or(u16::try_from(self.port.get()).unwrap_or(0));
         let cannot = |error: std::io::Error| {
-            Failure::usage(format!("cannot listen on 127.0.0.1:{here}: {error}"), "Choose another port with --local.")
+            Failure::usage(
+                format!("cannot listen on 127.0.0.1:{here}: {error}"),
+                "Choose another port with --local-port.",
+            )
         };
         let listener = TcpListener::bind(("127.0.0.1", here)).await.map_err(cannot)?;
         let local = listener.local_addr().map_err(cannot)?;
@@ -62,7 +65,7 @@ impl Forward {
             share: false,
         };
         let answer = context.send::<CreateAccessTicket>(path, spec).await?;
-        context.output.line(format!("{local} is port {} of {}", self.port, self.wanted))?;
+        context.output.line(format!("Forwarding {local} to port {} of {}", self.port, self.wanted))?;
         forward::run(context.output, listener, &ticket(&answer)?).await
     }
 }

@@ -24,28 +24,28 @@ Examples:
   gpuaas gateways list
   gpuaas gateways remove gateway-01k9z8y7x6w5v4t3s2r1q0p9n8 --yes";
 
-/// Gateways: the doors through which people reach allocations (platform staff)
+/// Manage gateways, the entry points to allocations (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Gateways {
-    /// Add a gateway; prints the token with which its process joins, once
+    /// Register a gateway; its join token is printed once
     Create {
-        /// What to call it
+        /// Name of the gateway
         #[arg(long, value_parser = arguments::text::<Label>)]
         name: Label,
-        /// Id or name of the region whose hosts it serves
+        /// Region whose hosts it serves, by ID or name
         #[arg(long)]
         region: String,
-        /// Where hosts reach it
+        /// URL that hosts connect to
         #[arg(long, value_parser = arguments::text::<GatewayAgentUrl>)]
         agent_url: GatewayAgentUrl,
-        /// Where people's programs reach it
+        /// URL that clients connect to
         #[arg(long, value_parser = arguments::text::<GatewayPublicUrl>)]
         public_url: GatewayPublicUrl,
-        /// Where SSH clients reach it
+        /// Address that SSH clients connect to
         #[arg(long, value_parser = arguments::text::<HostAndPort>)]
         ssh_address: Option<HostAndPort>,
-        /// Below which every app has a name of its own
+        /// Parent domain under which each app gets a hostname
         #[arg(long, value_parser = arguments::text::<Domain>)]
         app_domain: Domain,
         #[command(flatten)]
@@ -53,21 +53,21 @@ pub enum Gateways {
     },
     /// List gateways
     List {
-        /// Only those in this condition
+        /// Filter by status
         #[arg(long, value_parser = arguments::word::<GatewayStatus>())]
         status: Option<GatewayStatus>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one gateway
+    /// Show a gateway
     Get {
-        /// Its id
+        /// ID of the gateway
         #[arg(value_name = "GATEWAY")]
         id: GatewayId,
     },
-    /// Remove a gateway: its certificate stops working, and hosts leave it
+    /// Remove a gateway: revoke its certificate and disconnect its hosts
     Remove {
-        /// Its id
+        /// ID of the gateway
         #[arg(value_name = "GATEWAY")]
         id: GatewayId,
         #[command(flatten)]
@@ -87,7 +87,7 @@ impl Gateways {
                 context.output.item_with_secret(&answer, "gateway", "secret")?;
                 let text = |name: &str| answer.get(name).and_then(|it| it.as_str()).unwrap_or_default().to_owned();
                 context.output.hint(format!(
-                    "\nThe secret is shown this once. Where the gateway runs, with the secret in GPUAAS_GATEWAY_JOIN_TOKEN\nand control_url = \"{}\", ca_fingerprint = \"{}\" under [gateway]:\n  gpuaasd serve --roles gateway",
+                    "\nSave the secret now; it is not shown again. On the gateway's machine, set GPUAAS_GATEWAY_JOIN_TOKEN to it,\nset control_url = \"{}\", ca_fingerprint = \"{}\" under [gateway], and run:\n  gpuaasd serve --roles gateway",
                     text("control_url"),
                     text("ca_fingerprint")
                 ));
@@ -101,10 +101,14 @@ impl Gateways {
                 context.output.item(&context.ask::<GetGateway>(GatewayPath { gateway_id: id }).await?)
             }
             Gateways::Remove { id, consent } => {
-                prompt::confirm(consent, "cuts the gateway off; its sessions go on through others", &id.to_string())
-                    .await?;
+                prompt::confirm(
+                    consent,
+                    "disconnects the gateway; its sessions continue through other gateways",
+                    &id.to_string(),
+                )
+                .await?;
                 let answer = context.ask::<RemoveGateway>(GatewayPath { gateway_id: id }).await?;
-                context.output.done(&answer, "Removed.")
+                context.output.done(&answer, "Removed the gateway.")
             }
         }
     }

@@ -26,16 +26,16 @@ Examples:
   gpuaas invitations accept
   gpuaas invitations accept --token-stdin < token.txt";
 
-/// Invitations: how people join an organization
+/// Invite people to an organization
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Invitations {
-    /// Invite somebody; prints a token for those who have an account, and mails one to those who have none
+    /// Invite a person; prints a token for existing users and emails one to new users
     Create {
-        /// Address of the person, who must sign in with it
+        /// Email address of the person, who must sign in with it
         #[arg(value_parser = arguments::text::<Email>)]
         email: Email,
-        /// What they will be in the organization
+        /// Role in the organization
         #[arg(long, value_parser = arguments::word::<Role>())]
         role: Role,
         #[command(flatten)]
@@ -43,21 +43,21 @@ pub enum Invitations {
     },
     /// List invitations
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<InvitationState>())]
         state: Option<InvitationState>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Take an invitation back
+    /// Revoke an invitation
     Revoke {
-        /// Id of the invitation
+        /// ID of the invitation
         #[arg(value_name = "ID")]
         invitation: InvitationId,
     },
-    /// Accept an invitation that was made for your email address
+    /// Accept an invitation sent to your email address
     Accept {
-        /// Read the token from standard input instead of asking
+        /// Read the token from standard input instead of prompting
         #[arg(long)]
         token_stdin: bool,
     },
@@ -74,7 +74,7 @@ impl Invitations {
                 let answer = context.create::<CreateInvitation>(&once, path, spec).await?;
                 context.output.item_with_secret(&answer, "invitation", "token")?;
                 context.output.hint(format!(
-                    "The token is shown this once. If {email} has an account, hand it to them: `gpuaas invitations accept` asks for it.\nWithout an account they get a mail with a token of their own, which creates one."
+                    "Save the token now; it is not shown again. If {email} has an account, send it to them to use with `gpuaas invitations accept`.\nOtherwise they receive an email with their own token, which creates an account."
                 ));
                 Ok(())
             }
@@ -89,7 +89,7 @@ impl Invitations {
                 context.output.item(&context.ask::<RevokeInvitation>(path).await?)
             }
             Invitations::Accept { token_stdin } => {
-                let token = prompt::token(token_stdin, "Token of the invitation").await?;
+                let token = prompt::token(token_stdin, "Invitation token").await?;
                 let answer = context.send::<AcceptInvitation>(Nothing {}, InvitationToken { token }).await?;
                 context.output.item(&answer)?;
                 context.output.hint(ACT_IN_IT);

@@ -27,65 +27,65 @@ Examples:
   gpuaas invoices list --month 2026-11 -o json
   gpuaas invoices get invoice-01k9z8y7x6w5v4t3s2r1q0p9n8
   gpuaas invoices download invoice-01k9z8y7x6w5v4t3s2r1q0p9n8
-  gpuaas invoices download invoice-01k9z8y7x6w5v4t3s2r1q0p9n8 --format csv --to - | column -s, -t
+  gpuaas invoices download invoice-01k9z8y7x6w5v4t3s2r1q0p9n8 --format csv --output-file - | column -s, -t
 
 For platform staff:
   gpuaas invoices list --platform
-  gpuaas invoices list --of acme
+  gpuaas invoices list --for-organization acme
   gpuaas invoices download --platform invoice-01k9z8y7x6w5v4t3s2r1q0p9n8
 
-A month is invoiced once it is over (in UTC) and all of its usage is posted.";
+A month is invoiced after it ends (UTC) and all of its usage has been posted.";
 
-/// Invoices: what months came to, as issued
+/// List, show and download invoices
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Invoices {
     /// List invoices and credit notes, newest first
     List {
-        /// Only those about this month, like 2026-11
+        /// Filter by month, such as 2026-11
         #[arg(long, value_parser = arguments::text::<Month>)]
         month: Option<Month>,
-        /// Another organization, by id or name (platform staff)
+        /// Act on another organization, by ID or name (platform staff)
         #[arg(long, value_name = "ORGANIZATION", conflicts_with = "platform")]
-        of: Option<String>,
-        /// Everybody's (platform staff)
+        for_organization: Option<String>,
+        /// Include every organization (platform staff)
         #[arg(long)]
         platform: bool,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one with its lines
+    /// Show an invoice and its lines
     Get {
         #[command(flatten)]
         which: Which,
     },
-    /// Save one as a file
+    /// Download an invoice as a file
     Download {
         #[command(flatten)]
         which: Which,
-        /// As what
+        /// File format
         #[arg(long, default_value = "pdf")]
         format: FileFormat,
-        /// Where to save it, `-` for standard output; named as the invoice is when absent
+        /// File to write, or - for standard output [default: named after the invoice]
         #[arg(long, value_name = "FILE")]
-        to: Option<PathBuf>,
+        output_file: Option<PathBuf>,
     },
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum FileFormat {
-    /// As it was issued, for people
+    /// The invoice as issued
     Pdf,
-    /// Its lines, for spreadsheets
+    /// Invoice lines, for spreadsheets
     Csv,
 }
 
 #[derive(Debug, Args)]
 pub struct Which {
-    /// Id of the invoice
+    /// ID of the invoice
     #[arg(value_name = "INVOICE", value_parser = arguments::text::<InvoiceId>)]
     invoice_id: InvoiceId,
-    /// Of any organization (platform staff)
+    /// Access an invoice of any organization (platform staff)
     #[arg(long)]
     platform: bool,
 }
@@ -96,13 +96,13 @@ const COLUMNS: Columns =
 impl Invoices {
     pub async fn run(self, context: &Context) -> Done {
         match self {
-            Invoices::List { month, of: None, platform: false, paging } => {
+            Invoices::List { month, for_organization: None, platform: false, paging } => {
                 let query = InvoiceFilter { month, cursor: None, limit: paging.page() };
                 context.list::<ListInvoices>(context.organization().await?, query, paging, COLUMNS).await
             }
-            Invoices::List { month, of, paging, .. } => {
-                let organization_id = match of {
-                    Some(of) => Some(context.any_organization_named(&of).await?.organization_id),
+            Invoices::List { month, for_organization, paging, .. } => {
+                let organization_id = match for_organization {
+                    Some(name) => Some(context.any_organization_named(&name).await?.organization_id),
                     None => None,
                 };
                 let query = AllInvoicesFilter { organization_id, month, cursor: None, limit: paging.page() };
@@ -116,9 +116,9 @@ impl Invoices {
                 };
                 context.output.item(&answer)
             }
-            Invoices::Download { which, format, to } => {
+            Invoices::Download { which, format, output_file } => {
                 let document = which.download(context, format).await?;
-                save(context, document, to)
+                save(context, document, output_file)
             }
         }
     }
@@ -149,14 +149,14 @@ fn save(context: &Context, document: Raw, to: Option<PathBuf>) -> Done {
         Some(path) if path.as_os_str() == "-" => return context.output.bytes(&document.bytes),
         Some(path) => path,
         None if document.file_name.is_empty() => {
-            return Err(Failure::usage("the server does not say what to call it", "Name a file with --to."));
+            return Err(Failure::usage("the server did not send a file name", "Choose one with --output-file."));
         }
         None => PathBuf::from(&document.file_name),
     };
     let written =
         OpenOptions::new().write(true).create_new(true).open(&path).and_then(|mut it| it.write_all(&document.bytes));
     if let Err(error) = written {
-        let advice = "Name another file with --to.";
+        let advice = "Choose another file with --output-file.";
         return Err(Failure::usage(format!("cannot write {}: {error}", path.display()), advice));
     }
     context.output.line(path.display().to_string())

@@ -24,37 +24,37 @@ Examples:
   gpuaas keys list
   gpuaas keys revoke key-01k9z8y7x6w5v4t3s2r1q0p9n8 --yes
 
-Programs send a key as GPUAAS_TOKEN. For programs that should outlive your
-account, make a service account: `gpuaas service-accounts --help`.";
+Programs pass a key in GPUAAS_TOKEN. For programs that should outlive your
+account, create a service account; see `gpuaas service-accounts --help`.";
 
-/// Keys: credentials for programs that act as you
+/// Manage API keys that act on your behalf
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Keys {
-    /// Create a key; prints its secret once
+    /// Create an API key; its secret is printed once
     Create(NewKeyArguments),
-    /// List your keys
+    /// List your API keys
     List {
-        /// Only those with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<Name>)]
         name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Revoke a key; it stops working within a second
+    /// Revoke an API key, effective within a second
     Revoke(RevokedKey),
 }
 
 /// What makes a key, whoever it acts as.
 #[derive(Debug, Args)]
 pub struct NewKeyArguments {
-    /// What to call it
+    /// Name of the key
     #[arg(value_parser = arguments::text::<Name>)]
     name: Name,
-    /// What the key may do, at most; repeat it, or separate with commas
+    /// Permission granted to the key; repeatable or comma-separated
     #[arg(long = "scope", required = true, value_delimiter = ',', value_parser = arguments::word::<Permission>())]
     scopes: Vec<Permission>,
-    /// When it stops working: a time, or a distance like 30d; policy sets the longest and the usual
+    /// Expiration: a timestamp, or a duration such as 30d [default and maximum: set by policy]
     #[arg(long, value_name = "WHEN", value_parser = arguments::moment)]
     expires: Option<Timestamp>,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub struct NewKeyArguments {
 
 #[derive(Debug, Args)]
 pub struct RevokedKey {
-    /// Id of the key
+    /// ID of the key
     #[arg(value_name = "ID")]
     pub key: KeyId,
     #[command(flatten)]
@@ -101,17 +101,17 @@ impl NewKeyArguments {
 impl RevokedKey {
     pub async fn confirm(&self) -> Done {
         let id = self.key.to_string();
-        prompt::confirm(self.consent, &format!("revokes the key {id} for good"), &id).await
+        prompt::confirm(self.consent, &format!("permanently revokes the key {id}"), &id).await
     }
 
     pub fn report(&self, context: &Context, answer: &Value) -> Done {
-        context.output.done(answer, format!("{} is revoked.", self.key))
+        context.output.done(answer, format!("Revoked {}.", self.key))
     }
 }
 
 /// Prints a new key with its secret, which nobody can read again.
 pub fn show_once(context: &Context, answer: &Value) -> Done {
     context.output.item_with_secret(answer, "key", "secret")?;
-    context.output.hint("The secret is shown this once: store it now. Programs send it as GPUAAS_TOKEN.");
+    context.output.hint("Save the secret now; it is not shown again. Programs pass it in GPUAAS_TOKEN.");
     Ok(())
 }

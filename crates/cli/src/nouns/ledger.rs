@@ -27,35 +27,35 @@ Examples:
   gpuaas ledger prove --month 2026-11
 
 For platform staff:
-  gpuaas ledger balance --of acme
-  gpuaas ledger statement --of acme
+  gpuaas ledger balance --for-organization acme
+  gpuaas ledger statement --for-organization acme
   gpuaas ledger credit acme 100 --currency USD --reason welcome
   gpuaas ledger adjust acme -12.50 --currency USD --reason \"charged to the wrong account\"
   gpuaas ledger reverse acme journal-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"entered twice\"
-  gpuaas ledger prove --of acme --month 2026-11
+  gpuaas ledger prove --for-organization acme --month 2026-11
   gpuaas ledger prove --platform
 
-A proof folds usage and price versions again and compares them with every line
-that was posted, to the millionth. Exit code 1 at the first difference.";
+`prove` recomputes every posted line from usage and price versions and compares
+them to the millionth. It exits with code 1 at the first difference.";
 
-/// Ledger: what the organization has, what it was charged, and the proof of it
+/// Show balances and statements, and verify the books
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Ledger {
-    /// Show what the organization has, what runs now costs, and until when it lasts
+    /// Show the balance, the current spend rate and when funds run out
     Balance {
         #[command(flatten)]
         whose: Whose,
     },
-    /// List journals and what each did to the wallets, newest first
+    /// List journals and their effect on the wallets, newest first
     Statement {
-        /// Only journals of this kind, like usage
+        /// Filter by journal kind, such as usage
         #[arg(long, value_parser = arguments::text::<Label>)]
         kind: Option<Label>,
-        /// From when on: a time, or how long ago like 30d
+        /// Start of the time range: a timestamp, or an age such as 30d
         #[arg(long, value_parser = arguments::past)]
         since: Option<Timestamp>,
-        /// Until when: a time, or how long ago
+        /// End of the time range: a timestamp, or an age
         #[arg(long, value_parser = arguments::past)]
         until: Option<Timestamp>,
         #[command(flatten)]
@@ -63,33 +63,33 @@ pub enum Ledger {
         #[command(flatten)]
         paging: Paging,
     },
-    /// Give an organization promotional credit (platform staff)
+    /// Grant promotional credit to an organization (platform staff)
     Credit(Correction),
-    /// Correct what an organization has, up or down (platform staff)
+    /// Adjust the balance of an organization up or down (platform staff)
     Adjust(Correction),
-    /// Take a journal back by its opposite (platform staff)
+    /// Reverse a journal (platform staff)
     Reverse {
-        /// Id or name of the organization
+        /// ID or name of the organization
         #[arg(value_name = "ORGANIZATION")]
         holder: String,
-        /// Id of the journal, as `statement` shows it
+        /// ID of the journal; see `ledger statement`
         #[arg(value_name = "JOURNAL", value_parser = arguments::text::<JournalId>)]
         journal_id: JournalId,
-        /// Why; it is part of the journal
+        /// Reason, stored in the journal
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
         #[command(flatten)]
         once: Once,
     },
-    /// Prove the books from usage and prices
+    /// Verify the books against usage and prices
     ///
-    /// Exit code 1 at the first difference.
+    /// Exits with code 1 at the first difference.
     Prove {
-        /// Only journals of this month, like 2026-11
+        /// Only journals of this month, such as 2026-11
         #[arg(long, value_parser = arguments::text::<Month>)]
         month: Option<Month>,
-        /// Everybody's books (platform staff)
-        #[arg(long, conflicts_with = "of")]
+        /// Verify the books of every organization (platform staff)
+        #[arg(long, conflicts_with = "for_organization")]
         platform: bool,
         #[command(flatten)]
         whose: Whose,
@@ -98,16 +98,16 @@ pub enum Ledger {
 
 #[derive(Debug, Args)]
 pub struct Correction {
-    /// Id or name of the organization
+    /// ID or name of the organization
     #[arg(value_name = "ORGANIZATION")]
     holder: String,
-    /// With at most six decimals
+    /// Amount, with at most six decimals
     #[arg(value_name = "AMOUNT", allow_hyphen_values = true, value_parser = arguments::signed_micros)]
     amount: i64,
-    /// Three capital letters, like USD
+    /// ISO 4217 currency code, such as USD
     #[arg(long, value_parser = arguments::text::<CurrencyCode>)]
     currency: CurrencyCode,
-    /// Why; it is part of the journal
+    /// Reason, stored in the journal
     #[arg(long, value_parser = arguments::text::<Reason>)]
     reason: Reason,
     #[command(flatten)]
@@ -116,9 +116,9 @@ pub struct Correction {
 
 #[derive(Debug, Args)]
 pub struct Whose {
-    /// Another organization, by id or name (platform staff)
+    /// Act on another organization, by ID or name (platform staff)
     #[arg(long, value_name = "ORGANIZATION")]
-    of: Option<String>,
+    for_organization: Option<String>,
 }
 
 const BALANCES: Columns = columns!(Balance: currency, state, available_micros, posted_micros, accrued_micros, held_micros, burn_micros_per_hour, lasts_until);
@@ -128,9 +128,9 @@ impl Ledger {
     pub async fn run(self, context: &Context) -> Done {
         match self {
             Ledger::Balance { whose } => {
-                let answer = match whose.of {
+                let answer = match whose.for_organization {
                     None => context.ask::<GetBalance>(context.organization().await?).await?,
-                    Some(of) => context.ask::<GetAnyBalance>(context.any_organization_named(&of).await?).await?,
+                    Some(name) => context.ask::<GetAnyBalance>(context.any_organization_named(&name).await?).await?,
                 };
                 if !context.output.is_for_people() {
                     return context.output.document(&answer);
@@ -139,10 +139,10 @@ impl Ledger {
             }
             Ledger::Statement { kind, since, until, whose, paging } => {
                 let query = JournalFilter { kind, since, until, cursor: None, limit: paging.page() };
-                match whose.of {
+                match whose.for_organization {
                     None => context.list::<ListJournals>(context.organization().await?, query, paging, JOURNALS).await,
-                    Some(of) => {
-                        let path = context.any_organization_named(&of).await?;
+                    Some(name) => {
+                        let path = context.any_organization_named(&name).await?;
                         context.list::<ListAnyJournals>(path, query, paging, JOURNALS).await
                     }
                 }
@@ -161,8 +161,8 @@ impl Ledger {
                 corrected(context, &context.create::<ReverseJournal>(&once, path, Because { reason }).await?)
             }
             Ledger::Prove { month, platform, whose } => {
-                let books = match whose.of {
-                    Some(of) => Books::Any(Some(context.any_organization_named(&of).await?.organization_id)),
+                let books = match whose.for_organization {
+                    Some(name) => Books::Any(Some(context.any_organization_named(&name).await?.organization_id)),
                     None if platform => Books::Any(None),
                     None => Books::Own(context.organization().await?),
                 };
@@ -177,7 +177,7 @@ fn corrected(context: &Context, answer: &serde_json::Value) -> Done {
     context.output.item(answer)?;
     if answer["state"] == "proposed" {
         let id = answer["id"].as_str().unwrap_or_default();
-        context.output.hint(format!("Not posted yet: another member of staff runs `gpuaas corrections approve {id}`."));
+        context.output.hint(format!("Not posted yet. A second person must run `gpuaas corrections approve {id}`."));
     }
     Ok(())
 }

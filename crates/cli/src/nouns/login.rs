@@ -26,29 +26,29 @@ Examples:
   gpuaas login --email you@example.com --password-stdin < password.txt
   gpuaas login --oidc";
 
-/// Sign in and remember the session in a context
+/// Sign in and save the session in a context
 ///
-/// The context that `--context` names, or the current one, is made or replaced
-/// and becomes the current one.
+/// Creates or replaces the context named by --context, or the current one, and
+/// switches to it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Login {
-    /// Email address; asked for when absent
+    /// Email address; prompted for if not set
     #[arg(long, value_parser = arguments::text::<Email>, conflicts_with_all = ["oidc", "id_token_stdin"])]
     email: Option<Email>,
-    /// Read the password from standard input instead of asking
+    /// Read the password from standard input instead of prompting
     #[arg(long, conflicts_with_all = ["oidc", "id_token_stdin"])]
     password_stdin: bool,
-    /// Sign in through the external issuer, in a browser on this machine
+    /// Sign in through the external identity provider, in a browser on this machine
     #[arg(long, conflicts_with = "id_token_stdin")]
     oidc: bool,
-    /// Port that the browser comes back to; the server's configuration must allow it
+    /// Local port for the browser's redirect; the server's configuration must allow it
     #[arg(long, requires = "oidc", default_value_t = oidc::USUAL_PORT)]
     oidc_port: u16,
-    /// Read an identity token of the external issuer from standard input
+    /// Read an ID token of the external identity provider from standard input
     #[arg(long)]
     id_token_stdin: bool,
-    /// Code of your authenticator app, or a recovery code; asked for when absent and needed
+    /// Authenticator or recovery code; prompted for if needed
     #[arg(long, value_parser = secret)]
     code: Option<SecretText>,
 }
@@ -97,7 +97,7 @@ impl Login {
         });
         context.output.done(&answer, greeting(&who, &url, &name, organization.as_deref(), &mine))?;
         if std::env::var_os("GPUAAS_TOKEN").is_some_and(|it| !it.is_empty()) {
-            context.output.warn("GPUAAS_TOKEN is set and wins over this session; unset it to use the session.");
+            context.output.warn("GPUAAS_TOKEN is set and overrides this session. Unset it to use the session.");
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl Login {
         let email = match &self.email {
             Some(email) => email.clone(),
             None if self.password_stdin => {
-                return Err(Failure::usage("--password-stdin needs --email", "Add --email you@example.com."));
+                return Err(Failure::usage("--password-stdin needs --email", "Pass --email you@example.com."));
             }
             None => {
                 let typed = prompt::line("Email", before.email.as_deref()).await?;
@@ -131,8 +131,8 @@ impl Login {
         if let Err(error) = &signed_in
             && error.is(Code::Unauthenticated)
         {
-            let failure = signed_in.map(drop).map_err(Failure::from).expect_err("it was just looked at");
-            return Err(failure.with_advice("Check the address and the password, and try again."));
+            let failure = signed_in.map(drop).map_err(Failure::from).expect_err("the error was matched above");
+            return Err(failure.with_advice("Check the email address and the password, and try again."));
         }
         second_factor::finish(client, signed_in, self.code.as_ref()).await
     }
@@ -145,9 +145,9 @@ fn secret(text: &str) -> Result<SecretText, String> {
 
 async fn ask_for_url() -> Result<String, Failure> {
     if !prompt::is_possible() {
-        return Err(Failure::usage("it is not known which server to sign in to", "Add --url https://gpu.example.com."));
+        return Err(Failure::usage("no server is set", "Pass --url https://gpu.example.com."));
     }
-    prompt::line("Address of the server, like https://gpu.example.com", None).await
+    prompt::line("Server URL, such as https://gpu.example.com", None).await
 }
 
 /// The one asked for, the one used before, or the only one; by id, which no renaming breaks.
@@ -161,8 +161,8 @@ fn choose_organization(
         let found = find(wanted).ok_or_else(|| {
             Failure::new(
                 Class::NotFound,
-                format!("you do not belong to an organization `{wanted}`"),
-                "Sign in without --organization; `gpuaas organizations list` then shows yours.",
+                format!("you are not a member of the organization `{wanted}`"),
+                "Sign in without --organization, then run `gpuaas organizations list` to see yours.",
             )
         })?;
         return Ok(Some(found.id.to_string()));
@@ -173,18 +173,19 @@ fn choose_organization(
 }
 
 fn greeting(who: &Whoami, url: &str, name: &str, organization: Option<&str>, mine: &[Organization]) -> String {
-    let person = who.user.as_ref().map_or_else(|| "somebody".to_owned(), |it| format!("{} <{}>", it.name, it.email));
-    let mut text = format!("Signed in to {url} as {person}; saved as context `{name}`.");
+    let person =
+        who.user.as_ref().map_or_else(|| "a service account".to_owned(), |it| format!("{} <{}>", it.name, it.email));
+    let mut text = format!("Signed in to {url} as {person}. Saved as context `{name}`.");
     let chosen = mine.iter().find(|it| Some(it.id.to_string().as_str()) == organization);
     match (chosen, mine) {
-        (Some(chosen), _) => text.push_str(&format!("\nYou act in the organization {}.", chosen.name)),
-        (None, []) => {
-            text.push_str("\nYou belong to no organization yet: `gpuaas organizations create NAME` makes one.")
-        }
+        (Some(chosen), _) => text.push_str(&format!("\nUsing organization {}.", chosen.name)),
+        (None, []) => text.push_str(
+            "\nYou are not a member of any organization yet. Create one with `gpuaas organizations create NAME`.",
+        ),
         (None, several) => {
             let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
             text.push_str(&format!(
-                "\nYou belong to {}: choose with `gpuaas context set --organization NAME`.",
+                "\nYou are a member of {}. Choose one with `gpuaas context set --organization NAME`.",
                 names.join(", ")
             ));
         }

@@ -22,11 +22,11 @@ Examples:
   gpuaas logout --everywhere
   gpuaas logout --context staging";
 
-/// Sign out of the context's session
+/// Sign out of the current session
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Logout {
-    /// End all of your sessions, on every machine
+    /// End all of your sessions on every machine
     #[arg(long)]
     everywhere: bool,
 }
@@ -67,7 +67,9 @@ impl Logout {
             // It had ended already, which is what was wanted.
             Err(failure) if failure.class == Class::SignedOut => (),
             Err(failure) => {
-                context.output.warn("The session is forgotten here, but may live on at the server until it expires.");
+                context.output.warn(
+                    "Removed the session from this machine, but it may stay valid on the server until it expires.",
+                );
                 return Err(failure);
             }
             Ok(()) => (),

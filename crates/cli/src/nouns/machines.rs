@@ -24,7 +24,7 @@ use crate::{
 };
 
 const EXAMPLES: &str = "\
-Examples, all for platform staff:
+Examples (platform staff):
   gpuaas machines list --provider hall-a
   gpuaas machines list --state failed
   gpuaas machines show machine-01k9z8y7x6w5v4t3s2r1q0p9n8
@@ -32,70 +32,70 @@ Examples, all for platform staff:
   gpuaas machines power machine-01k9z8y7x6w5v4t3s2r1q0p9n8 off --reason \"new memory\"
   gpuaas machines retry machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"disk replaced\"
   gpuaas machines retire machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"end of lease\" --yes
-  gpuaas machines abandon machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"it is scrap\" --yes";
+  gpuaas machines abandon machine-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"hardware is gone\" --yes";
 
-/// Machines: bare hosts of MAAS servers on their way to being nodes and back (platform staff)
+/// Manage MAAS bare-metal machines from commissioning to retirement (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Machines {
-    /// List the machines
+    /// List machines
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<MachineState>())]
         state: Option<MachineState>,
-        /// Only those of this provider, by id or name
+        /// Filter by provider, by ID or name
         #[arg(long)]
         provider: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one machine
+    /// Show a machine
     Show {
-        /// Id of the machine
+        /// ID of the machine
         #[arg(value_name = "ID")]
         id: MachineId,
     },
-    /// Switch a machine on or off, or ask its controller how it stands
+    /// Power a machine on or off, or query its power state
     Power {
-        /// Id of the machine
+        /// ID of the machine
         #[arg(value_name = "ID")]
         id: MachineId,
-        /// What to do
+        /// Power action
         #[arg(value_parser = arguments::word::<MachinePowerAction>())]
         action: MachinePowerAction,
-        /// Switch off although somebody is on its node, or may come
+        /// Power off even if the node is in use or can accept allocations
         #[arg(long)]
         force: bool,
-        /// Why; kept in the audit log
+        /// Reason, recorded in the audit log
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Option<Reason>,
     },
-    /// Try a failed machine again from the start, or take a retired one back
+    /// Retry a failed machine from the start, or bring back a retired one
     Retry {
-        /// Id of the machine
+        /// ID of the machine
         #[arg(value_name = "ID")]
         id: MachineId,
-        /// Why; kept in the audit log
+        /// Reason, recorded in the audit log
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
     },
-    /// Erase a machine and give it back to MAAS for good
+    /// Erase a machine and release it to MAAS permanently
     Retire {
-        /// Id of the machine
+        /// ID of the machine
         #[arg(value_name = "ID")]
         id: MachineId,
-        /// Why; kept in the audit log
+        /// Reason, recorded in the audit log
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Forget a failed machine without asking MAAS anything
+    /// Remove a failed machine without contacting MAAS
     Abandon {
-        /// Id of the machine
+        /// ID of the machine
         #[arg(value_name = "ID")]
         id: MachineId,
-        /// Why; kept in the audit log
+        /// Reason, recorded in the audit log
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
         #[command(flatten)]
@@ -126,12 +126,12 @@ impl Machines {
             }
             Machines::Retire { id, reason, consent } => {
                 let text = id.to_string();
-                prompt::confirm(consent, &format!("erases {text} and gives it back"), &text).await?;
+                prompt::confirm(consent, &format!("erases {text} and releases it to MAAS"), &text).await?;
                 context.send::<RetireMachine>(MachinePath { machine_id: id }, Because { reason }).await?
             }
             Machines::Abandon { id, reason, consent } => {
                 let text = id.to_string();
-                prompt::confirm(consent, &format!("forgets {text}, whatever MAAS holds"), &text).await?;
+                prompt::confirm(consent, &format!("removes {text} without contacting MAAS"), &text).await?;
                 context.send::<AbandonMachine>(MachinePath { machine_id: id }, Because { reason }).await?
             }
         };
@@ -152,6 +152,6 @@ async fn power(context: &Context, path: MachinePath, spec: MachinePowerSpec) -> 
         tokio::time::sleep(PAUSE).await;
         answer = context.ask::<GetMachine>(path.clone()).await?;
     }
-    context.output.hint("MAAS has not answered yet; `gpuaas machines show` shows what it says.");
+    context.output.hint("MAAS has not responded yet. Check with `gpuaas machines show`.");
     Ok(answer)
 }

@@ -19,16 +19,16 @@ Examples:
   gpuaas mails list --state refused
   gpuaas mails list --state pending -o json";
 
-/// Mails: what became of what was sent to people (operators)
+/// Show the delivery status of emails (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Mails {
-    /// List mails, newest first, without their addresses and texts
+    /// List emails, newest first, without addresses or contents
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<MailState>())]
         state: Option<MailState>,
-        /// Only those to this person
+        /// Filter by recipient (user ID)
         #[arg(long)]
         user: Option<UserId>,
         #[command(flatten)]

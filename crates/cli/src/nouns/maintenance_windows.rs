@@ -29,47 +29,47 @@ For platform staff:
   gpuaas maintenance-windows create --pool hosts --starts 2026-12-24T08:00:00Z --ends 2026-12-24T12:00:00Z --reason \"power\"
   gpuaas maintenance-windows cancel maint-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"not needed\"";
 
-/// Maintenance windows: when nodes are out of service by plan
+/// Manage maintenance windows: planned downtime of nodes
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum MaintenanceWindows {
-    /// List those that affect the organization
+    /// List maintenance windows that affect the organization
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<MaintenanceWindowState>())]
         state: Option<MaintenanceWindowState>,
-        /// Those of the whole platform (platform staff)
+        /// Include the whole platform (platform staff)
         #[arg(long)]
         all: bool,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Plan one for a node or a pool (platform staff)
+    /// Schedule a maintenance window for a node or a pool (platform staff)
     Create {
-        /// Only this node, by id or name
+        /// Node to take out of service, by ID or name
         #[arg(long, required_unless_present = "pool", conflicts_with = "pool")]
         node: Option<String>,
-        /// Every node of this pool, by id or name
+        /// Pool to take out of service, by ID or name
         #[arg(long)]
         pool: Option<String>,
-        /// When it starts: a time, or in how long like 2d; what runs there then is released
+        /// Start: a timestamp, or a duration from now such as 2d; allocations there are released at this time
         #[arg(long, value_parser = arguments::moment)]
         starts: Timestamp,
-        /// When it ends: a time, or in how long
+        /// End: a timestamp, or a duration from now
         #[arg(long, value_parser = arguments::moment)]
         ends: Timestamp,
-        /// Why; told to the projects that it affects
+        /// Reason, sent to the affected projects
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
         #[command(flatten)]
         once: Once,
     },
-    /// Call one off; nodes that it emptied go back into service (platform staff)
+    /// Cancel a maintenance window and return drained nodes to service (platform staff)
     Cancel {
-        /// Its id
+        /// ID of the maintenance window
         #[arg(value_name = "WINDOW")]
         id: MaintenanceWindowId,
-        /// Why; kept in the audit log
+        /// Reason, recorded in the audit log
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
     },

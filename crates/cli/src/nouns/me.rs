@@ -39,22 +39,22 @@ Examples:
   gpuaas me address change new@example.com
   gpuaas me address confirm";
 
-/// Your own account
+/// Manage your account
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Me {
-    /// Change your name
+    /// Change your display name
     Rename {
-        /// How others see you
+        /// New display name
         #[arg(value_parser = arguments::text::<PersonName>)]
         name: PersonName,
     },
-    /// Change your password, so that every other session ends; or reset one that you forgot
+    /// Change your password and end your other sessions, or reset a forgotten one
     Password(ChangedPassword),
-    /// Change the address that you sign in with
+    /// Change your sign-in email address
     #[command(subcommand)]
     Address(Address),
-    /// Your second factors: authenticator apps, passkeys and recovery codes
+    /// Manage two-factor authentication: authenticator apps, passkeys and recovery codes
     #[command(subcommand)]
     Mfa(Mfa),
 }
@@ -64,22 +64,22 @@ pub enum Me {
 pub struct ChangedPassword {
     #[command(subcommand)]
     reset: Option<Reset>,
-    /// Read the current password and the new one from standard input, a line each
+    /// Read the current and the new password from standard input, one per line
     #[arg(long)]
     password_stdin: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Reset {
-    /// Set a new password with a token that is mailed to you; every session ends
+    /// Reset your password with an emailed token; ends every session
     Reset {
-        /// Have a token mailed to this address
+        /// Email a reset token to this address
         #[arg(long, value_parser = arguments::text::<Email>, required_unless_present = "confirm")]
         email: Option<Email>,
-        /// Ask for the token of the mail, and for a new password
+        /// Prompt for the emailed token and a new password
         #[arg(long, conflicts_with = "email")]
         confirm: bool,
-        /// Read the token and the new password from standard input, a line each
+        /// Read the token and the new password from standard input, one per line
         #[arg(long, requires = "confirm")]
         password_stdin: bool,
     },
@@ -88,21 +88,21 @@ pub enum Reset {
 /// Your address: proven before it replaces the old one
 #[derive(Debug, Subcommand)]
 pub enum Address {
-    /// Have a token mailed to a new address
+    /// Email a confirmation token to a new address
     Change {
-        /// The new address
+        /// New email address
         #[arg(value_parser = arguments::text::<Email>)]
         email: Email,
-        /// Read the current password from standard input instead of asking
+        /// Read the current password from standard input instead of prompting
         #[arg(long)]
         password_stdin: bool,
-        /// You have no password: you sign in through an external issuer
+        /// Skip the password: you sign in through an external identity provider
         #[arg(long, conflicts_with = "password_stdin")]
         no_password: bool,
     },
-    /// Change your address with the token that was mailed to the new one; every session ends
+    /// Confirm the new address with the emailed token; ends every session
     Confirm {
-        /// Read the token from standard input instead of asking
+        /// Read the token from standard input instead of prompting
         #[arg(long)]
         token_stdin: bool,
     },
@@ -111,42 +111,42 @@ pub enum Address {
 /// Multi-factor authentication of your account
 #[derive(Debug, Subcommand)]
 pub enum Mfa {
-    /// Show your second factors, and whether policy requires one
+    /// Show your second factors and whether one is required
     Status,
-    /// Add an authenticator app: shows its secret, and asks for a code
+    /// Add an authenticator app: shows its secret and prompts for a code
     Enroll {
-        /// What you call the device
+        /// Name of the device
         #[arg(default_value = "authenticator", value_parser = arguments::text::<Name>)]
         name: Name,
     },
-    /// Start adding an authenticator app from a script; `confirm` finishes it
+    /// Start adding an authenticator app from a script; finish with `confirm`
     Start,
-    /// Finish what `start` began, with a code that the app shows
+    /// Finish adding an authenticator app with a code from the app
     Confirm {
-        /// The challenge that `start` printed
+        /// Challenge printed by `start`
         #[arg(long, value_parser = secret)]
         challenge: SecretText,
-        /// The six digits that the app shows now
+        /// Current six-digit code from the app
         #[arg(long, value_parser = secret)]
         code: SecretText,
-        /// What you call the device
+        /// Name of the device
         #[arg(default_value = "authenticator", value_parser = arguments::text::<Name>)]
         name: Name,
     },
-    /// Confirm your second factor in this session, for what asks for a recent one
+    /// Confirm your second factor in this session, for actions that require a recent confirmation
     Verify {
-        /// Code of your authenticator app, or a recovery code; asked for when absent
+        /// Authenticator or recovery code; prompted for if not set
         #[arg(long, value_parser = secret)]
         code: Option<SecretText>,
     },
-    /// Replace your recovery codes; prints the new ones once
+    /// Replace your recovery codes; the new ones are printed once
     RecoveryCodes {
         #[command(flatten)]
         consent: Consent,
     },
     /// Remove a second factor
     Remove {
-        /// Id of the factor, as `status` prints it
+        /// ID of the factor; see `me mfa status`
         #[arg(value_name = "ID")]
         factor: FactorId,
         #[command(flatten)]
@@ -171,7 +171,7 @@ impl Me {
                     [prompt::secret("Current password").await?, prompt::new_password().await?]
                 };
                 let answer = context.send::<ChangePassword>(Nothing {}, NewPassword { current, new }).await?;
-                context.output.done(&answer, "The password is changed; your other sessions have ended.")
+                context.output.done(&answer, "Changed your password and ended your other sessions.")
             }
             Me::Mfa(mfa) => mfa.run(context).await,
             Me::Address(address) => address.run(context).await,
@@ -187,19 +187,17 @@ impl Reset {
             let spec = PasswordResetSpec { email: email.clone() };
             client.call::<RequestPasswordReset>(Nothing {}, Nothing {}, spec).await?;
             let next = format!(
-                "If {email} has an account, a mail with a token is on its way; `gpuaas me password reset --confirm` asks for it."
+                "If {email} has an account, a token was emailed to it. Enter it with `gpuaas me password reset --confirm`."
             );
             return context.output.done(&json!({}), next);
         }
         let [token, password] = if password_stdin {
             prompt::piped_secrets()?
         } else {
-            [prompt::secret("Token of the mail").await?, prompt::new_password().await?]
+            [prompt::secret("Token from the email").await?, prompt::new_password().await?]
         };
         client.call::<ConfirmPasswordReset>(Nothing {}, Nothing {}, PasswordReset { token, password }).await?;
-        context
-            .output
-            .done(&json!({}), "The password is set, and every session has ended. Sign in with `gpuaas login`.")
+        context.output.done(&json!({}), "Set your new password and ended every session. Sign in with `gpuaas login`.")
     }
 }
 
@@ -213,15 +211,14 @@ impl Address {
                 };
                 let spec = AddressChangeSpec { email: email.clone(), password };
                 let answer = context.send::<RequestAddressChange>(Nothing {}, spec).await?;
-                let next =
-                    format!("A mail with a token is on its way to {email}; `gpuaas me address confirm` asks for it.");
+                let next = format!("Emailed a token to {email}. Enter it with `gpuaas me address confirm`.");
                 context.output.done(&answer, next)
             }
             Address::Confirm { token_stdin } => {
-                let token = prompt::token(token_stdin, "Token of the mail").await?;
+                let token = prompt::token(token_stdin, "Token from the email").await?;
                 let answer = context.send::<ConfirmAddressChange>(Nothing {}, AccountToken { token }).await?;
                 context.output.item(&answer)?;
-                context.output.hint("Every session has ended. Sign in with the new address: `gpuaas login`.");
+                context.output.hint("Ended every session. Sign in with the new address: `gpuaas login`.");
                 Ok(())
             }
         }
@@ -239,11 +236,11 @@ impl Mfa {
                 let started = context.ask::<StartTotp>(Nothing {}).await?;
                 let shown = |field: &str| started[field].as_str().unwrap_or_default().to_owned();
                 context.output.warn(format!(
-                    "Add this to your authenticator app:\n\n  secret  {}\n  address {}\n",
+                    "Add this to your authenticator app:\n\n  secret  {}\n  URI     {}\n",
                     shown("secret"),
                     shown("uri")
                 ));
-                let code = prompt::line("Code that the app shows", None).await?;
+                let code = prompt::line("Code from the app", None).await?;
                 let challenge = SecretText::new(shown("challenge"));
                 let body = TotpConfirmation { challenge, code: SecretText::new(code), name };
                 show_added(context, &context.send::<ConfirmTotp>(Nothing {}, body).await?)
@@ -256,10 +253,10 @@ impl Mfa {
             Mfa::Verify { code } => {
                 let answer = context.step_up(code.as_ref()).await?;
                 let until = answer["recent_until"].as_str().unwrap_or_default().to_owned();
-                context.output.done(&answer, format!("Confirmed; it counts as recent until {until}."))
+                context.output.done(&answer, format!("Confirmed. Valid until {until}."))
             }
             Mfa::RecoveryCodes { consent } => {
-                prompt::confirm(consent, "ends the recovery codes that you have", "replace").await?;
+                prompt::confirm(consent, "invalidates your current recovery codes", "replace").await?;
                 let answer = context.ask::<ReplaceRecoveryCodes>(Nothing {}).await?;
                 show_codes(context, &answer)
             }
@@ -267,7 +264,7 @@ impl Mfa {
                 let id = factor.to_string();
                 prompt::confirm(consent, &format!("removes the second factor {id}"), &id).await?;
                 let answer = context.ask::<RemoveFactor>(FactorPath { factor_id: factor }).await?;
-                context.output.done(&answer, format!("{id} is removed."))
+                context.output.done(&answer, format!("Removed {id}."))
             }
         }
     }
@@ -280,7 +277,7 @@ fn show_status(context: &Context, answer: &Value) -> Done {
     context.output.list(answer["factors"].as_array().cloned().unwrap_or_default(), COLUMNS)?;
     let required = if answer["required"] == true { "requires" } else { "does not require" };
     let left = &answer["recovery_codes_left"];
-    context.output.hint(format!("{left} recovery codes are left. Policy {required} a second factor of you."));
+    context.output.hint(format!("{left} recovery codes left. Policy {required} you to have a second factor."));
     Ok(())
 }
 
@@ -290,8 +287,8 @@ fn show_added(context: &Context, answer: &Value) -> Done {
         return context.output.document(answer);
     }
     let added: NewFactor = serde_json::from_value(answer.clone())
-        .map_err(|error| Failure::usage(format!("the answer cannot be read: {error}"), ""))?;
-    context.output.done(answer, format!("{} is added as {}.", added.factor.name, added.factor.id))?;
+        .map_err(|error| Failure::usage(format!("cannot read the server's response: {error}"), ""))?;
+    context.output.done(answer, format!("Added {} as {}.", added.factor.name, added.factor.id))?;
     if added.recovery_codes.is_some() { show_codes(context, answer) } else { Ok(()) }
 }
 
@@ -303,7 +300,7 @@ fn show_codes(context: &Context, answer: &Value) -> Done {
     for code in answer["recovery_codes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         context.output.line(code)?;
     }
-    context.output.hint("Recovery codes are shown this once, and each works once: store them apart from your device.");
+    context.output.hint("Save the recovery codes now; they are not shown again. Each works once. Store them separately from your device.");
     Ok(())
 }
 

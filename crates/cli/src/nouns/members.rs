@@ -22,34 +22,34 @@ Examples:
   gpuaas members change you@example.com --role admin
   gpuaas members remove you@example.com --yes
 
-New people join by invitation: see `gpuaas invitations create --help`.";
+New members join by invitation; see `gpuaas invitations create --help`.";
 
-/// Members: the people in an organization, each with one role
+/// Manage members of an organization
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Members {
-    /// List the members of the organization
+    /// List members of the organization
     List {
-        /// Only those with this role
+        /// Filter by role
         #[arg(long, value_parser = arguments::word::<Role>())]
         role: Option<Role>,
-        /// Only the one with this email address
+        /// Filter by email address
         #[arg(long, value_parser = arguments::text::<Email>)]
         email: Option<Email>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Give a member another role
+    /// Change a member's role
     Change {
-        /// Id or email address
+        /// ID or email address of the member
         member: String,
-        /// What they will be
+        /// New role
         #[arg(long, value_parser = arguments::word::<Role>())]
         role: Role,
     },
-    /// Remove a member; what they can do in the organization ends within a second
+    /// Remove a member, effective within a second
     Remove {
-        /// Id or email address
+        /// ID or email address of the member
         member: String,
         #[command(flatten)]
         consent: Consent,

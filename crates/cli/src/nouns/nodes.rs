@@ -32,93 +32,93 @@ Examples:
   gpuaas nodes get gpu-01
   gpuaas nodes changes --after 812345
   gpuaas nodes telemetry gpu-01 --resolution raw --since 10m
-  gpuaas nodes cordon gpu-01 --reason \"fans are loud\"
+  gpuaas nodes cordon gpu-01 --reason \"noisy fans\"
   gpuaas nodes drain gpu-01 --deadline 3600 --reason \"new driver\"
   gpuaas nodes update gpu-01 --version 0.2.0 --reason \"ticket 42\"
-  gpuaas nodes restore gpu-01 --reason \"driver is in\"
-  gpuaas nodes attest gpu-01 --reason \"installed anew, ticket 42\"
+  gpuaas nodes restore gpu-01 --reason \"driver installed\"
+  gpuaas nodes attest gpu-01 --reason \"reimaged, ticket 42\"
   gpuaas nodes attest gpu-01 --slot slot-01k9z8y7x6w5v4t3s2r1q0p9n8 --reason \"GPU was replaced\"
   gpuaas nodes retire gpu-01 --reason \"sold\" --yes
-  gpuaas nodes retire gpu-01 --lost --reason \"burned down\" --yes";
+  gpuaas nodes retire gpu-01 --lost --reason \"hardware destroyed\" --yes";
 
-/// Nodes: the hosts of the fleet (platform staff)
+/// Manage the nodes of the fleet (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Nodes {
     /// List nodes
     List {
-        /// Only those in this state; all but retired ones when not said
+        /// Filter by state [default: all except retired]
         #[arg(long, value_parser = arguments::word::<NodeState>())]
         state: Option<NodeState>,
-        /// Only those of this health
+        /// Filter by health
         #[arg(long, value_parser = arguments::word::<NodeHealth>())]
         health: Option<NodeHealth>,
-        /// Only those of this region, by id or name
+        /// Filter by region, by ID or name
         #[arg(long)]
         region: Option<String>,
-        /// Only those of this pool, by id or name
+        /// Filter by pool, by ID or name
         #[arg(long)]
         pool: Option<String>,
-        /// Only the one with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<HostName>)]
         name: Option<HostName>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one node with its slots
+    /// Show a node and its slots
     #[command(visible_alias = "show")]
     Get {
-        /// Id or name
+        /// ID or name of the node
         node: String,
     },
-    /// Print the nodes that changed since a mark, and the next mark
+    /// List the nodes changed since a cursor, and print the next cursor
     Changes {
-        /// The mark of the answer before; without one only a mark is answered
+        /// Cursor from the previous response; without one, only a cursor is printed
         #[arg(long, value_parser = arguments::text::<ChangeMark>)]
         after: Option<ChangeMark>,
     },
-    /// Show what a node measured of itself and its GPUs
+    /// Show metrics of a node and its GPUs
     Telemetry {
-        /// Id or name
+        /// ID or name of the node
         node: String,
         #[command(flatten)]
         range: Range,
     },
-    /// Place nothing new on a node; what runs there goes on
+    /// Cordon a node: place no new allocations on it
     Cordon(Why),
-    /// Let a node take new work again; also calls a drain off
+    /// Uncordon a node: accept new allocations again and cancel any drain
     Uncordon(Why),
-    /// Empty a node: it is in maintenance when nothing runs there any more
+    /// Drain a node: put it into maintenance once it is empty
     Drain {
         #[command(flatten)]
         why: Why,
-        /// After so many seconds what still runs is released
+        /// Seconds until allocations that still run are released
         #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
         deadline: contract::Within<0, 2_592_000>,
     },
-    /// Replace the agent of a node; what runs there goes on
+    /// Update the agent on a node without interrupting allocations
     Update {
         #[command(flatten)]
         why: Why,
-        /// The version to give it; the newest that is served when not said
+        /// Agent version to install [default: newest available]
         #[arg(long, value_parser = arguments::text::<AgentVersion>)]
         version: Option<AgentVersion>,
     },
-    /// Put a node that is in maintenance, or failed, back into service
+    /// Return a node to service after maintenance or failure
     Restore(Why),
-    /// Attest that a node was wiped, or that one slot of it was cleaned
+    /// Attest that a node was wiped, or that one of its slots was sanitized
     Attest {
         #[command(flatten)]
         why: Why,
-        /// Only this slot; without it the whole node
+        /// Attest this slot only [default: the whole node]
         #[arg(long, value_name = "ID")]
         slot: Option<SlotId>,
     },
-    /// Take an empty node out of the fleet for good, or one that is lost
+    /// Retire an empty or lost node permanently
     Retire {
         #[command(flatten)]
         why: Why,
-        /// The host will not come back: what is on it ends as of when it was last heard
+        /// Retire a lost host: its allocations end at the time it was last seen
         #[arg(long)]
         lost: bool,
         #[command(flatten)]
@@ -128,9 +128,9 @@ pub enum Nodes {
 
 #[derive(Debug, clap::Args)]
 pub struct Why {
-    /// Id or name
+    /// ID or name of the node
     node: String,
-    /// Why; kept in the audit log
+    /// Reason, recorded in the audit log
     #[arg(long, value_parser = arguments::text::<Reason>)]
     reason: Reason,
 }
@@ -196,8 +196,8 @@ impl Nodes {
                 let path = context.node_named(&node).await?;
                 let id = path.node_id.to_string();
                 let what = match lost {
-                    true => format!("takes {node} out of the fleet for good and ends what is on it"),
-                    false => format!("takes {node} out of the fleet for good"),
+                    true => format!("permanently retires {node} and ends its allocations"),
+                    false => format!("permanently retires {node}"),
                 };
                 prompt::confirm(consent, &what, &id).await?;
                 context.send::<RetireNode>(path, RetireSpec { reason, lost }).await?

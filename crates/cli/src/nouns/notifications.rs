@@ -31,59 +31,59 @@ Examples:
   gpuaas notifications preferences wallet_low --email off
   gpuaas notifications resume-mail
 
-Marking as read and changing preferences needs a session: `gpuaas login`.";
+Marking as read and changing preferences require a session: run `gpuaas login`.";
 
-/// Notifications: what you are told, in the console and by mail
+/// Read notifications and manage how you receive them
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Notifications {
     /// List your notifications, newest first
     List {
-        /// Only those that are not read
+        /// Only unread notifications
         #[arg(long)]
         unread: bool,
-        /// Only those of this kind
+        /// Filter by kind
         #[arg(long, value_parser = arguments::word::<NotificationKind>())]
         kind: Option<NotificationKind>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Say how many are unread
+    /// Print the number of unread notifications
     Unread,
-    /// Mark one as read, or all
+    /// Mark notifications as read
     Read(Read),
-    /// Print notifications as they come, until Ctrl-C; with -o json one object per line
+    /// Stream notifications until Ctrl-C; -o json prints one object per line
     Watch {
-        /// Stop after so many
+        /// Exit after this many notifications
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
         count: Option<u64>,
     },
-    /// Show what you are told and where, or change it for one kind
+    /// Show notification preferences, or change them for one kind
     Preferences {
-        /// Only this kind
+        /// Notification kind
         #[arg(value_parser = arguments::word::<NotificationKind>())]
         kind: Option<NotificationKind>,
-        /// Whether it is shown in the console
+        /// Show in the console
         #[arg(long, requires = "kind")]
         in_app: Option<Switch>,
-        /// Whether it is sent by mail
+        /// Send by email
         #[arg(long, requires = "kind")]
         email: Option<Switch>,
     },
-    /// Send mail to your address again, after a mail server refused it
+    /// Resume email to your address after a mail server rejected it
     ResumeMail,
 }
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Read {
-    /// Id of the notification
+    /// ID of the notification
     #[arg(value_name = "ID")]
     notification: Option<NotificationId>,
-    /// All of them
+    /// Mark every notification as read
     #[arg(long)]
     all: bool,
-    /// This one and all that are older
+    /// Mark this notification and all older ones as read
     #[arg(long, value_name = "ID")]
     up_to: Option<NotificationId>,
 }
@@ -127,7 +127,7 @@ impl Notifications {
             }
             Notifications::ResumeMail => {
                 let answer = context.ask::<ForgetMailRefusal>(Nothing {}).await?;
-                context.output.done(&answer, "Mail is sent to your address again.")
+                context.output.done(&answer, "Resumed email to your address.")
             }
         }
     }
@@ -140,7 +140,7 @@ impl Read {
             return show(context, &answer);
         }
         let answer = context.send::<ReadNotifications>(Nothing {}, ReadMark { up_to: self.up_to }).await?;
-        let sentence = format!("Marked as read; {} unread.", answer["unread"]);
+        let sentence = format!("Marked as read. {} unread.", answer["unread"]);
         context.output.done(&answer, sentence)
     }
 }
@@ -176,11 +176,11 @@ async fn preferences(context: &Context, kind: Option<NotificationKind>) -> Resul
         kinds.into_iter().filter(|it| kind.is_none_or(|kind| it["kind"] == kind.to_string().as_str())).collect();
     context.output.list(kinds, KINDS)?;
     if mail["is_configured"] == false {
-        context.output.hint("This installation sends no mail: you are told in the console only.");
+        context.output.hint("Email is not configured on this server. You are notified in the console only.");
     }
     if let Some(reason) = mail["refusal"]["reason"].as_str() {
         context.output.warn(format!(
-            "Nothing is sent to {} any more: its mail server said {} {reason}. When that is mended: `gpuaas notifications resume-mail`.",
+            "Email to {} is paused: its mail server answered {} {reason}. Once that is fixed, run `gpuaas notifications resume-mail`.",
             mail["email"].as_str().unwrap_or("your address"),
             mail["refusal"]["code"],
         ));

@@ -25,20 +25,20 @@ const PATIENCE: Duration = Duration::from_secs(120); // bound: a ticket lives fi
 const MOST_TRIES: usize = 32; // bound: whoever else knocks on the port
 const HEAD_BYTES: usize = 8 * 1024; // bound: a browser's request for one page
 
-/// Open an app that runs on an allocation in the browser
+/// Open an app running on an allocation in the browser
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gpuaas open notebook 8888\n  gpuaas open notebook 8888 --no-browser")]
 pub struct Open {
-    /// Id or name
+    /// ID or name of the allocation
     #[arg(value_name = "ALLOCATION")]
     wanted: String,
-    /// The port on which the app listens
+    /// Port of the app
     #[arg(value_name = "PORT")]
     port: Within<1, 65535>,
-    /// Which of its nodes; the first when absent
+    /// Node to connect to [default: the first]
     #[arg(long, value_name = "ID")]
     node: Option<NodeId>,
-    /// Only print where to go
+    /// Print the URL instead of opening the browser
     #[arg(long)]
     no_browser: bool,
 }
@@ -57,8 +57,13 @@ impl Open {
             share: false,
         };
         let ticket = ticket(&context.send::<CreateAccessTicket>(path, spec).await?)?;
-        let none =
-            || Failure::new(Class::Unavailable, "no gateway serves apps here", "Ask an operator to set `app_domain`.");
+        let none = || {
+            Failure::new(
+                Class::Unavailable,
+                "no gateway serves apps in this region",
+                "Ask an operator to set `app_domain`.",
+            )
+        };
         let app = ticket.app_url.clone().ok_or_else(none)?;
         let cannot = |error: std::io::Error| Failure::usage(format!("cannot listen on 127.0.0.1: {error}"), "");
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(cannot)?;
@@ -66,9 +71,9 @@ impl Open {
         let word = ticket.ticket.chars().rev().take(16).collect::<String>();
         let page = format!("http://127.0.0.1:{}/{word}", listener.local_addr().map_err(cannot)?.port());
         if self.no_browser || !browse(&page) {
-            context.output.line(format!("Open {page} within two minutes; it leads to {app}"))?;
+            context.output.line(format!("Open {page} within two minutes to reach {app}"))?;
         } else {
-            context.output.hint(format!("The browser opens {app}"));
+            context.output.hint(format!("Opening {app} in your browser."));
         }
         hand_over(&listener, &format!("/{word}"), &form(&app, &ticket.ticket)).await
     }
@@ -77,7 +82,7 @@ impl Open {
 /// Gives the page to the one who asks for it, once.
 async fn hand_over(listener: &TcpListener, path: &str, page: &str) -> Done {
     let until = Instant::now() + PATIENCE;
-    let late = |_| Failure::new(Class::Unavailable, "nobody opened the page", "Run the command again.");
+    let late = |_| Failure::new(Class::Unavailable, "the page was not opened in time", "Run the command again.");
     for _ in 0..MOST_TRIES {
         let (mut stream, _) = timeout_at(until, listener.accept()).await.map_err(late)??;
         let mut head = vec![0; HEAD_BYTES];
@@ -94,7 +99,7 @@ async fn hand_over(listener: &TcpListener, path: &str, page: &str) -> Done {
             return Ok(());
         }
     }
-    Err(Failure::new(Class::Unavailable, "others keep asking for the page", "Run the command again."))
+    Err(Failure::new(Class::Unavailable, "too many unrelated requests reached the page", "Run the command again."))
 }
 
 fn form(app: &str, ticket: &str) -> String {

@@ -37,87 +37,87 @@ For platform staff:
   gpuaas organizations suspend acme --reason \"invoice overdue\"
   gpuaas organizations resume acme --reason \"invoice paid\"";
 
-/// Organizations: the tenants, which own everything
+/// Manage organizations
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Organizations {
     /// Create an organization and become its owner
     Create {
-        /// What to call it
+        /// Name of the organization
         #[arg(value_parser = arguments::text::<Name>)]
         name: Name,
         #[command(flatten)]
         once: Once,
     },
-    /// List the organizations that you belong to
+    /// List the organizations you are a member of
     List {
-        /// Every organization of the platform, for its staff
+        /// Include every organization (platform staff)
         #[arg(long)]
         all: bool,
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<OrganizationState>())]
         state: Option<OrganizationState>,
-        /// Only those with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<Name>)]
         name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one organization
+    /// Show an organization
     Get {
-        /// Id or name; the one you act in when absent
+        /// ID or name of the organization [default: the active one]
         #[arg(value_name = "ORGANIZATION")]
         wanted: Option<String>,
     },
-    /// Give an organization another name
+    /// Rename an organization
     Rename {
-        /// Id or name
+        /// ID or name of the organization
         #[arg(value_name = "ORGANIZATION")]
         wanted: String,
-        /// The new name
+        /// New name
         #[arg(value_parser = arguments::text::<Name>)]
         name: Name,
     },
-    /// Close an organization for good; its projects are deleted, and what runs in them ends
+    /// Close an organization permanently, deleting its projects and ending their allocations
     Close {
-        /// Id or name; the one you act in when absent
+        /// ID or name of the organization [default: the active one]
         #[arg(value_name = "ORGANIZATION")]
         wanted: Option<String>,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Leave an organization; the last owner stays
+    /// Leave an organization; its last owner cannot leave
     Leave {
-        /// Id or name
+        /// ID or name of the organization
         #[arg(value_name = "ORGANIZATION")]
         wanted: String,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Suspend an organization: what runs is stopped, and members can read, stop and release (platform staff)
+    /// Suspend an organization: stop its allocations and block new ones (platform staff)
     Suspend {
         #[command(flatten)]
         decision: Decision,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Lift a suspension (platform staff)
+    /// Lift the suspension of an organization (platform staff)
     Resume(Decision),
 }
 
 #[derive(Debug, clap::Args)]
 pub struct Decision {
-    /// Id or name
+    /// ID or name of the organization
     #[arg(value_name = "ORGANIZATION")]
     wanted: String,
-    /// Why; kept in the audit log
+    /// Reason, recorded in the audit log
     #[arg(long, value_parser = arguments::text::<Reason>)]
     reason: Reason,
 }
 
 /// Said when somebody has a new organization.
 pub const ACT_IN_IT: &str =
-    "\nAct in it with --organization, or for good with `gpuaas context set --organization NAME`.";
+    "\nUse it with --organization NAME, or make it the default with `gpuaas context set --organization NAME`.";
 
 const COLUMNS: Columns = columns!(Organization: id, name, state, role, created_at);
 
@@ -158,7 +158,8 @@ impl Organizations {
                 let ends: EndingPreview = exact::read(&context.ask::<PreviewOrganizationClosing>(path.clone()).await?)?;
                 endings::show(context, &ends);
                 let ending = endings::summary(&ends);
-                let what = format!("closes the organization `{name}` for good, deletes its projects and ends {ending}");
+                let what =
+                    format!("permanently closes the organization `{name}`, deletes its projects and ends {ending}");
                 prompt::confirm(consent, &what, name.as_str()).await?;
                 context.ask::<CloseOrganization>(path).await?
             }
@@ -167,7 +168,7 @@ impl Organizations {
                 let name = name_of(context, &path).await?;
                 prompt::confirm(consent, &format!("ends your membership in `{name}`"), name.as_str()).await?;
                 let answer = context.ask::<LeaveOrganization>(path).await?;
-                return context.output.done(&answer, format!("You are no longer a member of {name}."));
+                return context.output.done(&answer, format!("Left the organization {name}."));
             }
             Organizations::Suspend { decision: Decision { wanted, reason }, consent } => {
                 let path = context.any_organization_named(&wanted).await?;
@@ -179,7 +180,7 @@ impl Organizations {
                 let stops = endings::stopped(&live);
                 endings::show_stops(context, &stops);
                 let ending = endings::count(&stops);
-                let what = format!("suspends the organization `{wanted}`, stops {ending} and lets nothing start");
+                let what = format!("suspends the organization `{wanted}`, stops {ending} and blocks new allocations");
                 prompt::confirm(consent, &what, &wanted).await?;
                 context.send::<SuspendOrganization>(path, Because { reason }).await?
             }

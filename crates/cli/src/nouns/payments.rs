@@ -33,50 +33,50 @@ Examples:
   gpuaas payments get payment-01k9z8y7x6w5v4t3s2r1q0p9n8
 
 For platform staff:
-  gpuaas payments list --all --of acme
-  gpuaas payments refund payment-01k9z8y7x6w5v4t3s2r1q0p9n8 --amount 12.50 --reason \"ended early\"
+  gpuaas payments list --all --for-organization acme
+  gpuaas payments refund payment-01k9z8y7x6w5v4t3s2r1q0p9n8 --amount 12.50 --reason \"service ended early\"
   gpuaas payments refunds payment-01k9z8y7x6w5v4t3s2r1q0p9n8
   gpuaas payments events --outcome unknown
   gpuaas payments drift
 
-A wallet has the money once the provider confirmed it, and loses what is given
-back once the provider confirmed that.";
+A wallet is credited when the provider confirms the payment, and debited when
+the provider confirms a refund.";
 
-/// Payments: money into the wallet through a provider, and back
+/// Make payments and refunds through the payment provider
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Payments {
-    /// Start a payment and print where to pay
+    /// Start a payment and print its checkout URL
     Create(Create),
     /// List payments, newest first
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<PaymentState>())]
         state: Option<PaymentState>,
-        /// Everybody's (platform staff)
+        /// Include every organization (platform staff)
         #[arg(long)]
         all: bool,
-        /// Only those of this organization, by id or name (platform staff)
+        /// Filter by organization, by ID or name (platform staff)
         #[arg(long, value_name = "ORGANIZATION", requires = "all")]
-        of: Option<String>,
+        for_organization: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one payment
+    /// Show a payment
     Get {
-        /// Id of the payment
+        /// ID of the payment
         #[arg(value_name = "ID")]
         payment: PaymentId,
     },
-    /// Give a payment back, wholly or in part (platform staff)
+    /// Refund a payment, fully or partially (platform staff)
     Refund {
-        /// Id of the payment
+        /// ID of the payment
         #[arg(value_name = "ID")]
         payment: PaymentId,
-        /// How much, with at most six decimals; all that is left when not said
+        /// Amount, with at most six decimals [default: everything not yet refunded]
         #[arg(long, value_parser = arguments::micros)]
         amount: Option<i64>,
-        /// Why; it is part of the journal
+        /// Reason, stored in the journal
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
         #[command(flatten)]
@@ -84,23 +84,23 @@ pub enum Payments {
     },
     /// List the refunds of a payment, newest first (platform staff)
     Refunds {
-        /// Id of the payment
+        /// ID of the payment
         #[arg(value_name = "ID")]
         payment: PaymentId,
         #[command(flatten)]
         paging: Paging,
     },
-    /// List what the provider told, newest first (platform staff)
+    /// List events received from the provider, newest first (platform staff)
     Events {
-        /// Only those that came to this
+        /// Filter by outcome
         #[arg(long, value_parser = arguments::word::<PaymentEventOutcome>())]
         outcome: Option<PaymentEventOutcome>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// List where the provider and the ledger differ, newest first (platform staff)
+    /// List discrepancies between the provider and the ledger, newest first (platform staff)
     Drift {
-        /// Also what was resolved
+        /// Include resolved discrepancies
         #[arg(long)]
         resolved: bool,
         #[command(flatten)]
@@ -110,13 +110,13 @@ pub enum Payments {
 
 #[derive(Debug, Args)]
 pub struct Create {
-    /// How much, in whole smallest units of the currency
+    /// Amount, in whole minor units of the currency (such as cents)
     #[arg(long, value_parser = arguments::micros)]
     amount: i64,
-    /// Three capital letters, like USD
+    /// ISO 4217 currency code, such as USD
     #[arg(long, value_parser = arguments::text::<CurrencyCode>)]
     currency: CurrencyCode,
-    /// Wait until it is paid, refused or given up
+    /// Wait until the payment is completed, declined or expired
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -147,10 +147,10 @@ impl Payments {
                 let query = PaymentFilter { state, cursor: None, limit: paging.page() };
                 context.list::<ListPayments>(context.organization().await?, query, paging, COLUMNS).await
             }
-            Payments::List { state, of, paging, .. } => {
-                let organization_id = match of {
+            Payments::List { state, for_organization, paging, .. } => {
+                let organization_id = match for_organization {
                     None => None,
-                    Some(of) => Some(context.any_organization_named(&of).await?.organization_id),
+                    Some(name) => Some(context.any_organization_named(&name).await?.organization_id),
                 };
                 let query = AnyPaymentFilter { state, organization_id, cursor: None, limit: paging.page() };
                 context.list::<ListAllPayments>(Nothing {}, query, paging, ALL_COLUMNS).await
@@ -203,7 +203,7 @@ impl Create {
             _ => Err(Failure::new(
                 Class::Conflict,
                 "the payment did not succeed",
-                format!("`gpuaas payments get {}` says more.", path.payment_id),
+                format!("See `gpuaas payments get {}` for details.", path.payment_id),
             )),
         }
     }

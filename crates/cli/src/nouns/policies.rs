@@ -26,56 +26,56 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   gpuaas policies list
-  gpuaas policies list --set-here --project training
+  gpuaas policies list --explicit --project training
   gpuaas policies explain projects.max --organization acme
   gpuaas policies set projects.max 20
   gpuaas policies unset projects.max
   gpuaas policies set projects.max 50 --platform
 
-The level is the organization you act in, the project that --project names, or
-the whole platform with --platform.";
+A policy applies at a level: the current organization, the project given with
+--project, or the whole platform with --platform.";
 
-/// Policies: settings of the platform, an organization or a project
+/// Manage policies of the platform, an organization or a project
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Policies {
-    /// List every policy as it applies at a level
+    /// List every policy and its effective value at a level
     List {
-        /// Only those set at this very level
+        /// Only policies set explicitly at this level
         #[arg(long)]
-        set_here: bool,
+        explicit: bool,
         #[command(flatten)]
         level: LevelArguments,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one policy; with --quiet only its value
+    /// Show a policy; --quiet prints only its value
     Get {
-        /// As `policies list` prints it
+        /// Policy key; see `policies list`
         key: String,
         #[command(flatten)]
         level: LevelArguments,
     },
-    /// Show which level sets a policy, and why that one wins
+    /// Explain which level sets a policy and why it applies
     Explain {
-        /// As `policies list` prints it
+        /// Policy key; see `policies list`
         key: String,
         #[command(flatten)]
         level: LevelArguments,
     },
     /// Set a policy at a level
     Set {
-        /// As `policies list` prints it
+        /// Policy key; see `policies list`
         key: String,
-        /// A number, true or false, or a word; `explain` says what is accepted
+        /// Value: a number, true or false, or a word; see `policies explain`
         #[arg(allow_hyphen_values = true)]
         value: String,
         #[command(flatten)]
         level: LevelArguments,
     },
-    /// Unset a policy at a level, so that the level above applies
+    /// Unset a policy at a level, so that the parent level applies
     Unset {
-        /// As `policies list` prints it
+        /// Policy key; see `policies list`
         key: String,
         #[command(flatten)]
         level: LevelArguments,
@@ -84,7 +84,7 @@ pub enum Policies {
 
 #[derive(Debug, Args)]
 pub struct LevelArguments {
-    /// The whole platform (platform staff)
+    /// Use the platform level (platform staff)
     #[arg(long, conflicts_with_all = ["organization", "project"])]
     platform: bool,
 }
@@ -100,9 +100,9 @@ const COLUMNS: Columns = columns!(Policy: key, value, unit, source, guardrail, a
 impl Policies {
     pub async fn run(self, context: &Context) -> Done {
         match self {
-            Policies::List { set_here, level, paging } => {
+            Policies::List { explicit, level, paging } => {
                 let query = PolicyFilter {
-                    set_here: set_here.then_some(true),
+                    set_here: explicit.then_some(true),
                     limit: paging.page(),
                     ..PolicyFilter::default()
                 };

@@ -16,7 +16,7 @@ use crate::{
 };
 
 const EXAMPLES: &str = "\
-Examples, all for platform staff:
+Examples (platform staff):
   gpuaas pools create hosts --region eu-north --provider enrolled --isolation full_reimage
   gpuaas pools list --region eu-north
   gpuaas pools change hosts --isolation user_revoke
@@ -24,60 +24,60 @@ Examples, all for platform staff:
   gpuaas pools stop-update hosts --reason \"ticket 43\"
 
 An update replaces the agent on every node of the pool, `nodes.update_at_once`
-at a time, and stops when one of them fails. `gpuaas nodes list --pool hosts`
-shows how far it is.";
+nodes at a time, and stops when one of them fails. Track its progress with
+`gpuaas nodes list --pool hosts`.";
 
-/// Pools: nodes of one region and provider that are cleaned in one way (platform staff)
+/// Manage pools: nodes of one region and provider with the same isolation (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Pools {
-    /// Add a pool to a region
+    /// Create a pool in a region
     Create {
-        /// What to call it
+        /// Name of the pool
         #[arg(value_parser = arguments::text::<Label>)]
         name: Label,
-        /// Where its nodes are, by id or name
+        /// Region of the nodes, by ID or name
         #[arg(long)]
         region: String,
-        /// Who supplies its nodes
+        /// Provider of the nodes
         #[arg(long, value_parser = arguments::word::<Provider>())]
         provider: Provider,
-        /// What happens to a node between two tenants
+        /// How a node is sanitized between tenants
         #[arg(long, value_parser = arguments::word::<Isolation>())]
         isolation: Isolation,
-        /// Workloads run in virtual machines, so that one node may serve several organizations
+        /// Run workloads in virtual machines, so that several organizations can share a node
         #[arg(long)]
-        isolates_vms: bool,
+        vm_isolation: bool,
         #[command(flatten)]
         once: Once,
     },
-    /// List the pools
+    /// List pools
     List {
-        /// Only those of this region, by id or name
+        /// Filter by region, by ID or name
         #[arg(long)]
         region: Option<String>,
-        /// Only the one with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<Label>)]
         name: Option<Label>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Change how the nodes of a pool are cleaned
+    /// Change how the nodes of a pool are sanitized
     Change {
-        /// Id or name
+        /// ID or name of the pool
         pool: String,
-        /// What happens to a node between two tenants
+        /// How a node is sanitized between tenants
         #[arg(long, value_parser = arguments::word::<Isolation>())]
         isolation: Isolation,
     },
-    /// Replace the agent on every node of a pool, a few nodes at a time
+    /// Update the agent on every node of a pool, a few nodes at a time
     Update {
-        /// Id or name
+        /// ID or name of the pool
         pool: String,
-        /// The version to give them; the newest that is served when not said
+        /// Agent version to install [default: newest available]
         #[arg(long, value_parser = arguments::text::<AgentVersion>)]
         version: Option<AgentVersion>,
-        /// Why; kept in the audit log
+        /// Reason, recorded in the audit log
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
     },
@@ -85,7 +85,7 @@ pub enum Pools {
     StopUpdate {
         /// Id or name
         pool: String,
-        /// Why; kept in the audit log
+        /// Reason, recorded in the audit log
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
     },
@@ -96,9 +96,9 @@ const COLUMNS: Columns = columns!(Pool: id, name, region_id, provider, isolation
 impl Pools {
     pub async fn run(self, context: &Context) -> Done {
         let answer = match self {
-            Pools::Create { name, region, provider, isolation, isolates_vms, once } => {
+            Pools::Create { name, region, provider, isolation, vm_isolation, once } => {
                 let region_id = context.region_named(&region).await?;
-                let spec = PoolSpec { name, region_id, provider, isolation, isolates_vms };
+                let spec = PoolSpec { name, region_id, provider, isolation, isolates_vms: vm_isolation };
                 context.create::<CreatePool>(&once, Nothing {}, spec).await?
             }
             Pools::List { region, name, paging } => {
@@ -120,7 +120,7 @@ impl Pools {
             Pools::StopUpdate { pool, reason } => {
                 let path = context.pool_named(&pool).await?;
                 let answer = context.send::<StopPoolUpdate>(path, Because { reason }).await?;
-                return context.output.done(&answer, "what had not begun is called off");
+                return context.output.done(&answer, "Canceled the updates that had not started.");
             }
         };
         context.output.item(&answer)

@@ -20,33 +20,33 @@ Examples:
 
 For platform staff:
   gpuaas prices set h200-slice 2.50 --currency USD
-  gpuaas prices set h200-slice 2.75 --currency USD --from 2027-01-01T00:00:00Z";
+  gpuaas prices set h200-slice 2.75 --currency USD --effective-at 2027-01-01T00:00:00Z";
 
-/// Prices: what a GPU of a SKU costs per hour
+/// Manage the hourly GPU prices of SKUs
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Prices {
-    /// Set what a GPU of a SKU costs from a time on (platform staff)
+    /// Set the price of a SKU (platform staff)
     Set {
-        /// Id or name of the SKU
+        /// ID or name of the SKU
         sku: String,
-        /// For one GPU and hour, with at most six decimals
+        /// Price per GPU-hour, with at most six decimals
         #[arg(value_name = "AMOUNT", value_parser = arguments::micros)]
         price: i64,
-        /// Three capital letters, like USD
+        /// ISO 4217 currency code, such as USD
         #[arg(long, value_parser = arguments::text::<CurrencyCode>)]
         currency: CurrencyCode,
-        /// From when on: a time, or a distance like 30d; now when absent
-        #[arg(long = "from", value_name = "WHEN", value_parser = arguments::moment)]
+        /// Effective date: a timestamp, or a duration from now such as 30d [default: now]
+        #[arg(long, value_name = "WHEN", value_parser = arguments::moment)]
         effective_at: Option<Timestamp>,
         #[command(flatten)]
         once: Once,
     },
-    /// List every version of the prices of a SKU, newest first
+    /// List all price versions of a SKU, newest first
     List {
-        /// Id or name of the SKU
+        /// ID or name of the SKU
         sku: String,
-        /// Only prices in this currency
+        /// Filter by currency
         #[arg(long, value_parser = arguments::text::<CurrencyCode>)]
         currency: Option<CurrencyCode>,
         #[command(flatten)]

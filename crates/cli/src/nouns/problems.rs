@@ -18,15 +18,15 @@ Examples:
   gpuaas problems get forbidden
   gpuaas problems get idempotency_key_reused -o json
 
-A refusal prints its code below its detail.";
+Every API error prints its code below the message.";
 
-/// Problems: what the codes of refusals mean
+/// Look up error codes of the API
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Problems {
-    /// Say what a code means and what to do about it
+    /// Explain an error code and how to resolve it
     Get {
-        /// The code, like `forbidden`
+        /// Error code, such as `forbidden`
         code: String,
     },
 }
@@ -46,5 +46,5 @@ fn unknown(failure: Failure) -> Failure {
     if failure.class != Class::NotFound {
         return failure;
     }
-    failure.with_advice("Give a code as a refusal prints it; docs/generated/errors.md lists them all.")
+    failure.with_advice("Pass a code printed by an error. docs/generated/errors.md lists all of them.")
 }

@@ -27,13 +27,13 @@ Examples:
   gpuaas projects delete training --yes
   gpuaas projects create nightly --idempotency-key run-42 --quiet";
 
-/// Projects: what an organization groups its work under
+/// Manage projects of an organization
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Projects {
     /// Create a project
     Create {
-        /// What to call it
+        /// Name of the project
         #[arg(value_parser = arguments::text::<Name>)]
         name: Name,
         #[command(flatten)]
@@ -41,33 +41,33 @@ pub enum Projects {
     },
     /// List the projects of the organization
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<ProjectState>())]
         state: Option<ProjectState>,
-        /// Only the one with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<Name>)]
         name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one project
+    /// Show a project
     Get {
-        /// Id or name; the one you act in when absent
+        /// ID or name of the project [default: the active one]
         #[arg(value_name = "PROJECT")]
         wanted: Option<String>,
     },
-    /// Give a project another name
+    /// Rename a project
     Rename {
-        /// Id or name
+        /// ID or name of the project
         #[arg(value_name = "PROJECT")]
         wanted: String,
-        /// The new name
+        /// New name
         #[arg(value_parser = arguments::text::<Name>)]
         name: Name,
     },
-    /// Delete a project and end everything in it; what that is comes first
+    /// Delete a project and end everything in it, after listing what that affects
     Delete {
-        /// Id or name
+        /// ID or name of the project
         #[arg(value_name = "PROJECT")]
         wanted: String,
         #[command(flatten)]

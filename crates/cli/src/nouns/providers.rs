@@ -18,7 +18,7 @@ use crate::{
 };
 
 const EXAMPLES: &str = "\
-Examples, all for platform staff:
+Examples (platform staff):
   gpuaas providers create hall-a --pool metal --maas-url https://maas.example.com/MAAS --series noble --max-machines 40 --key-stdin < key.txt
   gpuaas providers list
   gpuaas providers show hall-a
@@ -27,30 +27,30 @@ Examples, all for platform staff:
   gpuaas providers change hall-a --maas-url https://new.example.com/MAAS --key-stdin < key.txt
   gpuaas providers remove hall-a --yes";
 
-/// Providers: MAAS servers that supply bare machines to pools (platform staff)
+/// Manage the MAAS servers that supply bare-metal machines (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Providers {
-    /// Register a MAAS server; asks for its API key, which is never shown again
+    /// Register a MAAS server; prompts for its API key
     Create(Box<Create>),
-    /// List the MAAS servers
+    /// List MAAS servers
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<ProviderState>())]
         state: Option<ProviderState>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one MAAS server and what was last heard from it
+    /// Show a MAAS server and its last contact
     Show {
-        /// Id or name
+        /// ID or name of the provider
         provider: String,
     },
-    /// Change how a MAAS server is used
+    /// Change the settings of a MAAS server
     Change(Box<Change>),
-    /// Erase its machines, give them back, and forget the server
+    /// Remove a MAAS server, erasing and releasing its machines
     Remove {
-        /// Id or name
+        /// ID or name of the provider
         provider: String,
         #[command(flatten)]
         consent: Consent,
@@ -59,28 +59,28 @@ pub enum Providers {
 
 #[derive(Debug, Args)]
 pub struct Create {
-    /// What to call it
+    /// Name of the provider
     #[arg(value_parser = arguments::text::<Label>)]
     name: Label,
-    /// The pool that its machines become nodes of, by id or name
+    /// Pool that its machines join as nodes, by ID or name
     #[arg(long)]
     pool: String,
-    /// Where MAAS is, up to and including `/MAAS`
+    /// MAAS URL, up to and including `/MAAS`
     #[arg(long, value_parser = arguments::text::<MaasUrl>)]
     maas_url: MaasUrl,
-    /// Only machines of this resource pool of MAAS
+    /// Only machines in this MAAS resource pool
     #[arg(long, value_parser = arguments::text::<MaasName>)]
     maas_pool: Option<MaasName>,
-    /// Only machines with this tag in MAAS; may be repeated
+    /// Only machines with this MAAS tag; repeatable
     #[arg(long, value_parser = arguments::text::<MaasName>)]
     tag: Vec<MaasName>,
-    /// What is installed, such as noble
+    /// OS release to install, such as noble
     #[arg(long, value_parser = arguments::text::<MaasName>)]
     series: MaasName,
-    /// How disks are erased between two tenants
+    /// How disks are erased between tenants
     #[arg(long, value_parser = arguments::word::<Erase>(), default_value = "secure")]
     erase: Erase,
-    /// How many machines it may hold at once
+    /// Maximum number of machines in use
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     max_machines: u32,
     #[command(flatten)]
@@ -94,18 +94,18 @@ pub struct Create {
 
 #[derive(Debug, Args)]
 pub struct Change {
-    /// Id or name
+    /// ID or name of the provider
     provider: String,
-    /// Where MAAS is now; asks for the API key again
+    /// New MAAS URL; requires the API key again
     #[arg(long, value_parser = arguments::text::<MaasUrl>)]
     maas_url: Option<MaasUrl>,
-    /// What is installed from now on
+    /// OS release to install from now on
     #[arg(long, value_parser = arguments::text::<MaasName>)]
     series: Option<MaasName>,
     /// How disks are erased from now on
     #[arg(long, value_parser = arguments::word::<Erase>())]
     erase: Option<Erase>,
-    /// How many machines it may hold at once
+    /// Maximum number of machines in use
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     max_machines: Option<u32>,
     #[command(flatten)]
@@ -117,10 +117,10 @@ pub struct Change {
 
 #[derive(Debug, Args)]
 pub struct Agent {
-    /// Where machines fetch the agent; the image must contain it when not given
+    /// URL that machines download the agent from [default: the image contains it]
     #[arg(long, requires = "agent_sha256", value_parser = arguments::text::<AgentUrl>)]
     agent_url: Option<AgentUrl>,
-    /// SHA-256 of that file, in hex
+    /// SHA-256 checksum of the agent, in hex
     #[arg(long, requires = "agent_url", value_parser = arguments::text::<Sha256Hex>)]
     agent_sha256: Option<Sha256Hex>,
 }
@@ -149,7 +149,7 @@ impl Providers {
             Providers::Change(it) => return change(context, *it).await,
             Providers::Remove { provider, consent } => {
                 let path = context.provider_named(&provider).await?;
-                let what = format!("erases every machine of {provider} and gives them back");
+                let what = format!("erases every machine of {provider} and releases it to MAAS");
                 prompt::confirm(consent, &what, &provider).await?;
                 context.ask::<RemoveProvider>(path).await?
             }
@@ -164,7 +164,7 @@ async fn create(context: &Context, it: Create) -> Done {
         let [key] = prompt::piped_secrets()?;
         key
     } else {
-        prompt::secret("API key of MAAS").await?
+        prompt::secret("MAAS API key").await?
     };
     let spec = ProviderSpec {
         name: it.name,
@@ -189,7 +189,7 @@ async fn change(context: &Context, it: Change) -> Done {
             let [key] = prompt::piped_secrets()?;
             Some(key)
         }
-        (false, Some(_)) if prompt::is_possible() => Some(prompt::secret("API key of MAAS").await?),
+        (false, Some(_)) if prompt::is_possible() => Some(prompt::secret("MAAS API key").await?),
         (false, _) => None,
     };
     let agent = it.agent.source();
@@ -208,7 +208,7 @@ async fn change(context: &Context, it: Change) -> Done {
         && change.max_machines.is_none()
         && change.agent.is_none();
     if is_empty {
-        return Err(Failure::usage("there is nothing to change", "Say what, for instance --max-machines 60."));
+        return Err(Failure::usage("nothing to change", "Pass at least one setting, such as --max-machines 60."));
     }
     let answer = context.send::<ChangeProvider>(path, change).await?;
     context.output.item(&answer)

@@ -19,43 +19,43 @@ Examples:
   gpuaas quotas list --sku h200-slice
 
 For platform staff:
-  gpuaas quotas list --of acme
+  gpuaas quotas list --for-organization acme
   gpuaas quotas set acme h200-slice 64
   gpuaas quotas unset acme h200-slice
 
-Beside quotas, the policy `allocations.max_gpus` bounds what an organization or
-a project holds of all SKUs together: `gpuaas policies explain allocations.max_gpus`.";
+The policy `allocations.max_gpus` also limits the GPUs of all SKUs that an
+organization or project can use: `gpuaas policies explain allocations.max_gpus`.";
 
-/// Quotas: how many GPUs of a SKU an organization may hold at once
+/// Manage quotas: the GPUs of a SKU that an organization can use at once
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Quotas {
     /// Set the quota of an organization for a SKU (platform staff)
     Set {
-        /// Id or name of the organization
+        /// ID or name of the organization
         #[arg(value_name = "ORGANIZATION")]
         holder: String,
-        /// Id or name of the SKU
+        /// ID or name of the SKU
         sku: String,
-        /// How many GPUs at once
+        /// Maximum number of GPUs in use at once
         gpus: u32,
     },
-    /// Remove a quota, so that policy alone applies (platform staff)
+    /// Remove a quota, leaving only policy limits (platform staff)
     Unset {
-        /// Id or name of the organization
+        /// ID or name of the organization
         #[arg(value_name = "ORGANIZATION")]
         holder: String,
-        /// Id or name of the SKU
+        /// ID or name of the SKU
         sku: String,
     },
-    /// List the quotas of the organization and how much of each is taken
+    /// List quotas and how much of each is in use
     List {
-        /// Only the quota for this SKU
+        /// Filter by SKU
         #[arg(long, value_parser = arguments::text::<Label>)]
         sku: Option<Label>,
-        /// Another organization, by id or name (platform staff)
+        /// Act on another organization, by ID or name (platform staff)
         #[arg(long, value_name = "ORGANIZATION")]
-        of: Option<String>,
+        for_organization: Option<String>,
         #[command(flatten)]
         paging: Paging,
     },
@@ -73,14 +73,16 @@ impl Quotas {
             Quotas::Unset { holder, sku } => {
                 let path = named(context, &holder, &sku).await?;
                 let answer = context.ask::<UnsetQuota>(path).await?;
-                context.output.done(&answer, format!("`{holder}` has no quota for `{sku}`; policy alone applies."))
+                context
+                    .output
+                    .done(&answer, format!("Removed the quota of `{holder}` for `{sku}`. Only policy limits apply."))
             }
-            Quotas::List { sku, of, paging } => {
+            Quotas::List { sku, for_organization, paging } => {
                 let query = QuotaFilter { sku, limit: paging.page(), ..QuotaFilter::default() };
-                match of {
+                match for_organization {
                     None => context.list::<ListQuotas>(context.organization().await?, query, paging, COLUMNS).await,
-                    Some(of) => {
-                        let path = context.any_organization_named(&of).await?;
+                    Some(name) => {
+                        let path = context.any_organization_named(&name).await?;
                         context.list::<ListAnyQuotas>(path, query, paging, COLUMNS).await
                     }
                 }

@@ -27,30 +27,30 @@ const EXAMPLES: &str = "\
 Examples:
   gpuaas recordings list --allocation alloc-01k9z8y7x6w5v4t3s2r1q0p9n8
   gpuaas recordings play recording-01k9z8y7x6w5v4t3s2r1q0p9n8 --speed 2
-  gpuaas recordings download recording-01k9z8y7x6w5v4t3s2r1q0p9n8 --to session.cast
+  gpuaas recordings download recording-01k9z8y7x6w5v4t3s2r1q0p9n8 --output-file session.cast
   gpuaas recordings verify recording-01k9z8y7x6w5v4t3s2r1q0p9n8
 
-Whoever looks at a recording leaves an entry in the audit log.";
+Accessing a recording adds an entry to the audit log.";
 
-/// Recordings of terminals
+/// List, play and verify terminal recordings
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Recordings {
     /// List recordings
     List {
-        /// Only those in this state; those that are kept when absent
+        /// Filter by state [default: recordings that are still stored]
         #[arg(long, value_parser = arguments::word::<RecordingState>())]
         state: Option<RecordingState>,
-        /// Only those of this allocation
+        /// Filter by allocation
         #[arg(long, value_name = "ID")]
         allocation: Option<AllocationId>,
-        /// Only those of this person
+        /// Filter by user
         #[arg(long, value_name = "ID")]
         user: Option<UserId>,
-        /// Only those that began at this time or later
+        /// Only recordings started since this time: a timestamp, or an age such as 7d
         #[arg(long, value_parser = arguments::past)]
         since: Option<Timestamp>,
-        /// Those of every organization (platform staff)
+        /// Include every organization (platform staff)
         #[arg(long)]
         all: bool,
         #[command(flatten)]
@@ -58,7 +58,7 @@ pub enum Recordings {
     },
     /// Show a recording: its segments, gaps and seal
     Get {
-        /// Its id
+        /// ID of the recording
         #[arg(value_name = "RECORDING")]
         id: RecordingId,
     },
@@ -66,22 +66,22 @@ pub enum Recordings {
     Play {
         #[command(flatten)]
         which: Which,
-        /// So many times as fast
+        /// Playback speed factor
         #[arg(long, default_value_t = 1.0, value_parser = speed)]
         speed: f64,
-        /// Cut pauses to so many seconds
+        /// Maximum length of a pause, in seconds
         #[arg(long, default_value_t = 2, value_name = "SECONDS")]
-        idle: u64,
+        idle_time_limit: u64,
     },
-    /// Save a recording as an asciicast
+    /// Download a recording as an asciicast
     Download {
         #[command(flatten)]
         which: Which,
-        /// Where to; standard output when absent
+        /// File to write [default: standard output]
         #[arg(long, value_name = "FILE")]
-        to: Option<PathBuf>,
+        output_file: Option<PathBuf>,
     },
-    /// Compare what is stored with the hashes that were registered; exit code 1 when it differs
+    /// Verify a recording against its registered hashes; exits with code 1 if it differs
     Verify {
         #[command(flatten)]
         which: Which,
@@ -90,10 +90,10 @@ pub enum Recordings {
 
 #[derive(Debug, Args)]
 pub struct Which {
-    /// Its id
+    /// ID of the recording
     #[arg(value_name = "RECORDING")]
     id: RecordingId,
-    /// A recording of any organization (platform staff)
+    /// Access a recording of any organization (platform staff)
     #[arg(long)]
     all: bool,
 }
@@ -131,17 +131,17 @@ impl Recordings {
                 let path = RecordingPath { organization_id, recording_id: id };
                 context.output.item_known_by(&context.ask::<GetRecording>(path).await?, "/recording/id")
             }
-            Recordings::Play { which, speed, idle } => {
+            Recordings::Play { which, speed, idle_time_limit } => {
                 let bytes = which.download(context).await?;
                 let text = String::from_utf8_lossy(&bytes);
-                playback::play(&text, Pace { speed, most_idle: Duration::from_secs(idle) }).await
+                playback::play(&text, Pace { speed, most_idle: Duration::from_secs(idle_time_limit) }).await
             }
-            Recordings::Download { which, to } => {
+            Recordings::Download { which, output_file } => {
                 let bytes = which.download(context).await?;
-                let Some(path) = to else { return context.output.bytes(&bytes) };
+                let Some(path) = output_file else { return context.output.bytes(&bytes) };
                 let cannot = |error| Failure::usage(format!("cannot write {}: {error}", path.display()), "");
                 std::fs::write(&path, &bytes).map_err(cannot)?;
-                context.output.hint(format!("{} bytes in {}", bytes.len(), path.display()));
+                context.output.hint(format!("Wrote {} bytes to {}", bytes.len(), path.display()));
                 Ok(())
             }
             Recordings::Verify { which } => which.verify(context).await,
@@ -173,8 +173,8 @@ impl Which {
             None if proof.is_intact => Ok(()),
             first => Err(Failure::new(
                 Class::Negative,
-                format!("the recording is not what was registered: {}", first.map_or("", String::as_str)),
-                "Keep what is there, and ask who could write to the store of recordings.",
+                format!("the recording does not match its registered hashes: {}", first.map_or("", String::as_str)),
+                "Preserve the stored files and find out who can write to the recording storage.",
             )),
         }
     }
@@ -188,6 +188,6 @@ impl Which {
 fn speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(speed) if (0.1..=100.0).contains(&speed) => Ok(speed),
-        _ => Err("a speed is between 0.1 and 100".into()),
+        _ => Err("expected a speed between 0.1 and 100".into()),
     }
 }

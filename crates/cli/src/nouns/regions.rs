@@ -20,21 +20,21 @@ Examples:
 For platform staff:
   gpuaas regions create eu-north";
 
-/// Regions: places that capacity is in
+/// Manage regions
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Regions {
-    /// Add a region (platform staff)
+    /// Create a region (platform staff)
     Create {
-        /// What to call it; it cannot be changed
+        /// Name of the region; cannot be changed later
         #[arg(value_parser = arguments::text::<Label>)]
         name: Label,
         #[command(flatten)]
         once: Once,
     },
-    /// List the regions
+    /// List regions
     List {
-        /// Only the one with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<Label>)]
         name: Option<Label>,
         #[command(flatten)]

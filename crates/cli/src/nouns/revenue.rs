@@ -19,17 +19,17 @@ Examples:
   gpuaas revenue --since 7d
   gpuaas revenue --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z -o json
 
-A day is that of UTC on which usage was posted. What was taken back counts
-against the day on which it was.";
+Days follow UTC and count usage when it was posted. A reversal counts on the day
+it was made.";
 
-/// Revenue: what was earned from usage, by day and SKU (platform staff)
+/// Show revenue by day and SKU (platform staff)
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Revenue {
-    /// From when on: a time, or how long ago like 7d; 30 days ago when absent
+    /// Start of the time range: a timestamp, or an age such as 7d [default: 30d]
     #[arg(long, value_parser = arguments::past)]
     since: Option<Timestamp>,
-    /// Until when: a time, or how long ago; now when absent
+    /// End of the time range: a timestamp, or an age [default: now]
     #[arg(long, value_parser = arguments::past)]
     until: Option<Timestamp>,
 }

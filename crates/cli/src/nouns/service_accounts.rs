@@ -30,73 +30,73 @@ Examples:
   gpuaas service-accounts keys revoke ci key-01k9z8y7x6w5v4t3s2r1q0p9n8 --yes
   gpuaas service-accounts delete ci --yes";
 
-/// Service accounts: programs that act in an organization under a role
+/// Manage service accounts and their API keys
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum ServiceAccounts {
     /// Create a service account
     Create {
-        /// What to call it
+        /// Name of the service account
         #[arg(value_parser = arguments::text::<Name>)]
         name: Name,
-        /// What it is in the organization
+        /// Role in the organization
         #[arg(long, value_parser = arguments::word::<Role>())]
         role: Role,
         #[command(flatten)]
         once: Once,
     },
-    /// List the service accounts of the organization
+    /// List service accounts
     List {
-        /// Only those with this role
+        /// Filter by role
         #[arg(long, value_parser = arguments::word::<Role>())]
         role: Option<Role>,
-        /// Only the one with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<Name>)]
         name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one service account
+    /// Show a service account
     Get {
-        /// Id or name
+        /// ID or name of the service account
         #[arg(value_name = "ACCOUNT")]
         wanted: String,
     },
     /// Delete a service account and revoke its keys
     Delete {
-        /// Id or name
+        /// ID or name of the service account
         #[arg(value_name = "ACCOUNT")]
         wanted: String,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Keys of a service account
+    /// Manage the API keys of a service account
     #[command(subcommand)]
     Keys(AccountKeys),
 }
 
 #[derive(Debug, Subcommand)]
 pub enum AccountKeys {
-    /// Create a key; prints its secret once
+    /// Create an API key; its secret is printed once
     Create {
-        /// Id or name of the service account
+        /// ID or name of the service account
         account: String,
         #[command(flatten)]
         new: NewKeyArguments,
     },
-    /// List the keys of a service account
+    /// List the API keys of a service account
     List {
-        /// Id or name of the service account
+        /// ID or name of the service account
         account: String,
-        /// Only those with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<Name>)]
         name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Revoke a key; it stops working within a second
+    /// Revoke an API key, effective within a second
     Revoke {
-        /// Id or name of the service account
+        /// ID or name of the service account
         account: String,
         #[command(flatten)]
         revoked: RevokedKey,
@@ -113,7 +113,7 @@ impl ServiceAccounts {
                 let spec = ServiceAccountSpec { name, role };
                 let answer = context.create::<CreateServiceAccount>(&once, path, spec).await?;
                 context.output.item(&answer)?;
-                context.output.hint("\nGive it a key with `gpuaas service-accounts keys create`.");
+                context.output.hint("\nCreate a key for it with `gpuaas service-accounts keys create`.");
                 Ok(())
             }
             ServiceAccounts::List { role, name, paging } => {
@@ -132,7 +132,7 @@ impl ServiceAccounts {
                 let what = format!("deletes the service account `{}` and revokes its keys", account.name);
                 prompt::confirm(consent, &what, account.name.as_str()).await?;
                 let answer = context.ask::<DeleteServiceAccount>(path).await?;
-                context.output.done(&answer, format!("`{}` is deleted and its keys are revoked.", account.name))
+                context.output.done(&answer, format!("Deleted `{}` and revoked its keys.", account.name))
             }
             ServiceAccounts::Keys(keys) => keys.run(context).await,
         }

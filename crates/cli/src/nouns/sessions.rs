@@ -24,7 +24,7 @@ Examples:
   gpuaas sessions revoke-all --yes
   gpuaas sessions signing-keys > jwks.json";
 
-/// Sessions: where you are signed in
+/// Manage your sign-in sessions
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Sessions {
@@ -33,18 +33,18 @@ pub enum Sessions {
         #[command(flatten)]
         paging: Paging,
     },
-    /// End one of your sessions; its tokens stop working within a second
+    /// End a session, effective within a second
     Revoke {
-        /// Id of the session
+        /// ID of the session
         #[arg(value_name = "ID")]
         session: SessionId,
     },
-    /// End all of your sessions, this one too
+    /// End all of your sessions, including the current one
     RevokeAll {
         #[command(flatten)]
         consent: Consent,
     },
-    /// Write the public keys that access tokens are signed with, as a JWK set
+    /// Print the public keys that sign access tokens, as a JWK set
     SigningKeys,
 }
 
@@ -59,12 +59,12 @@ impl Sessions {
             }
             Sessions::Revoke { session } => {
                 let answer = context.ask::<RevokeSession>(SessionPath { session_id: session }).await?;
-                context.output.done(&answer, format!("{session} has ended."))
+                context.output.done(&answer, format!("Ended {session}."))
             }
             Sessions::RevokeAll { consent } => {
-                prompt::confirm(consent, "ends all of your sessions, this one too", "all").await?;
+                prompt::confirm(consent, "ends all of your sessions, including the current one", "all").await?;
                 let answer = context.ask::<SignOutEverywhere>(Nothing {}).await?;
-                context.output.done(&answer, "All of your sessions have ended; sign in again with `gpuaas login`.")
+                context.output.done(&answer, "Ended all of your sessions. Sign in again with `gpuaas login`.")
             }
             Sessions::SigningKeys => {
                 let request = Request::<Exact<GetJwks>>::new(Nothing {}, Nothing {}, Nothing {});

@@ -24,56 +24,56 @@ For platform staff:
   gpuaas skus list --retired
   gpuaas skus retire h200-slice --yes";
 
-/// SKUs: the shapes of capacity on offer
+/// Manage SKUs, the GPU configurations on offer
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Skus {
-    /// Put a SKU on offer (platform staff)
+    /// Create a SKU (platform staff)
     Create {
-        /// What to call it; it cannot be changed
+        /// Name of the SKU; cannot be changed later
         #[arg(value_parser = arguments::text::<Label>)]
         name: Label,
-        /// What an allocation gets of a host
+        /// Shape of an allocation: which part of a host it gets
         #[arg(long, value_parser = arguments::word::<Shape>())]
         shape: Shape,
-        /// How many GPUs per node may be asked for; repeat it, or separate with commas
+        /// Allowed number of GPUs per node; repeatable or comma-separated
         #[arg(long = "gpus", value_name = "COUNT", required = true, value_delimiter = ',')]
         gpu_counts: Vec<u16>,
-        /// The GPU model that it needs, as hosts report it; any when absent
+        /// Required GPU model, as reported by hosts [default: any]
         #[arg(long, value_parser = arguments::text::<GpuModel>)]
         model: Option<GpuModel>,
-        /// The GPUs of one node must hang on one NUMA node
+        /// Require all GPUs of a node's share to be on one NUMA node
         #[arg(long)]
         numa_bound: bool,
-        /// CPUs for each GPU, as a weight where CPUs are short; the part of the host that its GPUs are when absent
+        /// CPU weight per GPU under contention [default: proportional share of the host]
         #[arg(long, value_name = "COUNT")]
         cpus_per_gpu: Option<Within<1, 1024>>,
-        /// GiB of memory for each GPU; the part of the host that its GPUs are when absent
+        /// Memory per GPU, in GiB [default: proportional share of the host]
         #[arg(long, value_name = "GIB")]
         memory_gib_per_gpu: Option<Within<1, 16_384>>,
-        /// Processes and threads for each GPU; the part of the host that its GPUs are when absent
+        /// Process and thread limit per GPU [default: proportional share of the host]
         #[arg(long, value_name = "COUNT")]
         tasks_per_gpu: Option<Within<256, 65_536>>,
-        /// Files that one process may have open; 131072 when absent
+        /// Open file limit per process [default: 131072]
         #[arg(long, value_name = "COUNT")]
         open_files: Option<Within<1024, 1_048_576>>,
         #[command(flatten)]
         once: Once,
     },
-    /// List the SKUs on offer
+    /// List SKUs on offer
     List {
-        /// Also those that were taken off offer
+        /// Include retired SKUs
         #[arg(long)]
         retired: bool,
-        /// Only the one with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<Label>)]
         name: Option<Label>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Take a SKU off offer for good; allocations of it go on (platform staff)
+    /// Retire a SKU permanently; its allocations continue (platform staff)
     Retire {
-        /// Id or name
+        /// ID or name of the SKU
         sku: String,
         #[command(flatten)]
         consent: Consent,
@@ -101,7 +101,7 @@ impl Skus {
                 let spec = SkuSpec { name, shape, gpu_model: model, gpu_counts, numa_bound, limits };
                 let answer = context.create::<CreateSku>(&once, Nothing {}, spec).await?;
                 context.output.item(&answer)?;
-                context.output.hint("\nIt is sold as soon as it has a price: `gpuaas prices set`.");
+                context.output.hint("\nNext, set a price to put it on sale: `gpuaas prices set`.");
                 Ok(())
             }
             Skus::List { retired, name, paging } => {
@@ -111,7 +111,7 @@ impl Skus {
             }
             Skus::Retire { sku, consent } => {
                 let path = context.sku_named(&sku).await?;
-                prompt::confirm(consent, &format!("takes the SKU `{sku}` off offer for good"), &sku).await?;
+                prompt::confirm(consent, &format!("permanently retires the SKU `{sku}`"), &sku).await?;
                 context.output.item(&context.ask::<RetireSku>(path).await?)
             }
         }

@@ -21,25 +21,25 @@ For scp, rsync, sftp and editors, see `gpuaas ssh-config`.";
 // What OpenSSH says of itself when it was ended by a signal.
 const ENDED: i32 = 255;
 
-/// Log in to an allocation with OpenSSH's own ssh, without keys to register
+/// Connect to an allocation with OpenSSH, without registering a key
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Ssh {
-    /// Id or name of the allocation
+    /// ID or name of the allocation
     allocation: String,
-    /// Which of its hosts, counted from 0; the first when absent
+    /// Rank of the node to connect to, starting at 0 [default: the first]
     #[arg(long, value_name = "N")]
     rank: Option<u16>,
-    /// Forward a port, as ssh writes it: 8888:localhost:8888
+    /// Forward a local port, in ssh syntax: 8888:localhost:8888
     #[arg(short = 'L', value_name = "PORT:HOST:PORT")]
     forward: Vec<String>,
-    /// Run nothing, only forward
+    /// Run no command, only forward ports
     #[arg(short = 'N')]
     nothing: bool,
-    /// Give the command a terminal
+    /// Allocate a terminal for the command
     #[arg(short = 't')]
     terminal: bool,
-    /// What to run instead of a shell
+    /// Command to run instead of a shell
     #[arg(last = true)]
     command: Vec<String>,
 }

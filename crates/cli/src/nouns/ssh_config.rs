@@ -22,19 +22,19 @@ Examples:
   gpuaas ssh-config >> ~/.ssh/config
   gpuaas ssh-config --known-hosts
 
-Then: ssh notebook.gpuaas, scp data.tar notebook.gpuaas:, and \"Connect to Host\" in editors.
-An allocation of several hosts has each of them too, by its rank: ssh sweep+3.gpuaas.";
+Then run `ssh notebook.gpuaas` or `scp data.tar notebook.gpuaas:`, or use \"Connect to Host\" in an editor.
+For an allocation with several nodes, select one by its rank: ssh sweep+3.gpuaas.";
 
-/// Print or write allocations as hosts for OpenSSH: scp, sftp, rsync, editors
+/// Configure OpenSSH for allocations (ssh, scp, sftp, rsync, editors)
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SshConfig {
-    /// Id or name of the allocation; all active ones of the project when not said
+    /// ID or name of the allocation [default: all active allocations of the project]
     allocation: Option<String>,
-    /// Write it beside the configuration, and include that in ~/.ssh/config
+    /// Write the configuration file and include it in ~/.ssh/config
     #[arg(long)]
     write: bool,
-    /// Print the keys of the gateways instead, for a `known_hosts` file
+    /// Print gateway host keys in `known_hosts` format instead
     #[arg(long, conflicts_with_all = ["allocation", "write"])]
     known_hosts: bool,
 }
@@ -65,7 +65,7 @@ impl SshConfig {
         for allocation in &allocations {
             context.output.hint(format!("ssh {}", alias(allocation, None)));
         }
-        context.output.line(format!("{} is written and included in ~/.ssh/config.", file.display()))
+        context.output.line(format!("Wrote {} and included it in ~/.ssh/config.", file.display()))
     }
 }
 
@@ -115,7 +115,10 @@ fn alias(allocation: &Allocation, rank: Option<usize>) -> String {
 /// At the top: what stands below a host belongs to that host.
 fn include(file: &Path) -> Done {
     let Some(home) = std::env::home_dir() else {
-        return Err(Failure::usage("there is no home folder", "Include the file in OpenSSH's configuration yourself."));
+        return Err(Failure::usage(
+            "HOME is not set",
+            "Set HOME, or include the printed configuration in OpenSSH's manually.",
+        ));
     };
     let config = home.join(".ssh").join("config");
     let line = format!("Include {}\n", ssh::quoted(file));

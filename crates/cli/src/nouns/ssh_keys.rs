@@ -28,40 +28,40 @@ Examples:
   gpuaas ssh-keys list
   gpuaas ssh-keys remove laptop
 
-You prove that you hold a key: `ssh-keygen` signs for you with the private half
-beside the file, or in the agent. A signature made elsewhere is given as --proof:
+Adding a key requires proof that you hold its private key. `ssh-keygen` signs with
+the private key next to the file or in the SSH agent. To sign elsewhere, pass --proof:
   printf %s \"$(gpuaas whoami -q)\" | ssh-keygen -Y sign -n gpuaas-ssh-key -f token > token.sig
 
-Adding and removing keys needs a session: `gpuaas login`.";
+Adding and removing keys requires a session: run `gpuaas login`.";
 
-/// SSH keys: your public keys, which your allocations let in
+/// Manage the SSH keys that your allocations accept
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum SshKeys {
-    /// Add one of your public keys
+    /// Add an SSH public key
     Add {
-        /// What to call it
+        /// Name of the key
         #[arg(value_parser = arguments::text::<Name>)]
         name: Name,
-        /// The public key's file, often ~/.ssh/id_ed25519.pub; - for standard input
+        /// Public key file, such as ~/.ssh/id_ed25519.pub, or - for standard input
         file: PathBuf,
-        /// A signature of your id that was made elsewhere
+        /// Signature file created elsewhere with `ssh-keygen -Y sign`
         #[arg(long, value_name = "FILE")]
         proof: Option<PathBuf>,
         #[command(flatten)]
         once: Once,
     },
-    /// List your public keys
+    /// List your SSH keys
     List {
-        /// Only the one with this name
+        /// Filter by name
         #[arg(long, value_parser = arguments::text::<Name>)]
         name: Option<Name>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Remove one of your public keys; hosts that let it in stop doing so within seconds
+    /// Remove an SSH key; hosts stop accepting it within seconds
     Remove {
-        /// Id or name
+        /// ID or name of the key
         key: String,
     },
 }
@@ -90,7 +90,7 @@ impl SshKeys {
             SshKeys::Remove { key } => {
                 let path = context.ssh_key_named(&key).await?;
                 let answer = context.ask::<RemoveSshKey>(path).await?;
-                context.output.done(&answer, format!("`{key}` is removed."))
+                context.output.done(&answer, format!("Removed `{key}`."))
             }
         }
     }
@@ -107,8 +107,8 @@ fn read(file: &Path) -> Result<PublicKey, Failure> {
         File::open(file).and_then(|it| it.take(LARGEST_FILE_BYTES).read_to_string(&mut text))
     };
     read.map_err(|error| {
-        let detail = format!("{} cannot be read: {error}", file.display());
-        Failure::usage(detail, "Make a key with `ssh-keygen -t ed25519`, and name its .pub file.")
+        let detail = format!("cannot read {}: {error}", file.display());
+        Failure::usage(detail, "Create a key with `ssh-keygen -t ed25519` and pass its .pub file.")
     })?;
     public_key(&text).map_err(|detail| Failure::usage(format!("{}: {detail}", file.display()), ""))
 }
@@ -116,8 +116,8 @@ fn read(file: &Path) -> Result<PublicKey, Failure> {
 fn signature(file: &Path) -> Result<SshSignature, Failure> {
     let mut text = String::new();
     File::open(file).and_then(|it| it.take(LARGEST_FILE_BYTES).read_to_string(&mut text)).map_err(|error| {
-        let detail = format!("{} cannot be read: {error}", file.display());
-        Failure::usage(detail, "Name the file that `ssh-keygen -Y sign` wrote.")
+        let detail = format!("cannot read {}: {error}", file.display());
+        Failure::usage(detail, "Pass the file written by `ssh-keygen -Y sign`.")
     })?;
     arguments::text(text.trim()).map_err(|detail| Failure::usage(format!("{}: {detail}", file.display()), ""))
 }
@@ -125,7 +125,7 @@ fn signature(file: &Path) -> Result<SshSignature, Failure> {
 /// A private key must not leave the machine, not even to be refused.
 fn public_key(text: &str) -> Result<PublicKey, String> {
     if text.contains("PRIVATE KEY") {
-        return Err("this is a private key, which stays with you; name the file that ends in .pub".into());
+        return Err("this is a private key; pass the public key file, which ends in .pub".into());
     }
     arguments::text(text.trim())
 }

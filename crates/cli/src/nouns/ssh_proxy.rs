@@ -17,15 +17,15 @@ Examples:
   gpuaas ssh-proxy notebook --prepare
   gpuaas ssh-proxy notebook
 
-As in `ssh -o ProxyCommand=\"gpuaas ssh-proxy %h\" …`; `gpuaas ssh-config` writes it for you.";
+Used as `ssh -o ProxyCommand=\"gpuaas ssh-proxy %h\" …`; `gpuaas ssh-config` writes this for you.";
 
-/// Connect standard input and output with an allocation's SSH port, for OpenSSH's ProxyCommand
+/// Connect standard input and output to an allocation's SSH port (OpenSSH ProxyCommand)
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SshProxy {
-    /// Id or name of the allocation
+    /// ID or name of the allocation
     allocation: String,
-    /// Only see to it that key, certificate and known hosts are there and good
+    /// Only prepare the key, certificate and known hosts
     #[arg(long)]
     prepare: bool,
 }
@@ -38,7 +38,7 @@ impl SshProxy {
             return Ok(());
         }
         let stream = TcpStream::connect((way.host.as_str(), way.port)).await.map_err(|error| {
-            let detail = format!("the gateway at {}:{} cannot be reached: {error}", way.host, way.port);
+            let detail = format!("cannot connect to the gateway at {}:{}: {error}", way.host, way.port);
             Failure::new(Class::Unavailable, detail, "Try again in a moment.")
         })?;
         stream.set_nodelay(true)?;

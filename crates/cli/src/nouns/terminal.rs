@@ -28,32 +28,32 @@ Examples:
   gpuaas terminal notebook --resume access-01k9z8y7x6w5v4t3s2r1q0p9n8
   gpuaas terminal notebook --share
 
-The shell's exit code is passed on. After a new line, `~.` leaves and lets the shell
-wait, `~x` ends it, `~?` lists these keys. A connection that breaks is picked up.";
+The shell's exit code is passed on. After a newline, `~.` detaches and keeps the shell
+running, `~x` ends it, `~?` shows help. A lost connection is resumed automatically.";
 
-/// Open a shell on an allocation, or run a command there
+/// Open a shell on an allocation, or run a command
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Terminal {
-    /// Id or name
+    /// ID or name of the allocation
     #[arg(value_name = "ALLOCATION")]
     wanted: String,
-    /// Which of its nodes; the first when absent
+    /// Node to connect to [default: the first]
     #[arg(long, value_name = "ID")]
     node: Option<NodeId>,
-    /// Come back to the shell of this session, or take it over
+    /// Resume the shell of this session
     #[arg(long, value_name = "SESSION")]
     resume: Option<AccessSessionId>,
-    /// Look on at the session of --resume instead, without typing
+    /// Watch the session of --resume without typing
     #[arg(long, requires = "resume")]
     watch: bool,
-    /// Let other members join
+    /// Allow other members to join the session
     #[arg(long)]
     share: bool,
-    /// Enter an allocation of any organization (platform staff); told to its owners
+    /// Access an allocation of any organization (platform staff); its owners are notified
     #[arg(long, value_name = "REASON", value_parser = arguments::text::<Reason>, conflicts_with_all = ["resume", "share", "command"])]
     break_glass: Option<Reason>,
-    /// Run this instead of a prompt
+    /// Command to run instead of a shell
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -62,7 +62,10 @@ impl Terminal {
     pub async fn run(self, context: &Context) -> Done {
         if let Some(reason) = &self.break_glass {
             let allocation_id: AllocationId = self.wanted.parse().map_err(|_| {
-                Failure::usage("an allocation of another organization is named by its id", "List them with --all.")
+                Failure::usage(
+                    "an allocation of another organization must be given by ID",
+                    "Find it with `gpuaas allocations list --all`.",
+                )
             })?;
             let mint = async |_: Option<&str>| {
                 let body = BreakGlassSpec { reason: reason.clone(), node_id: self.node };
@@ -76,7 +79,7 @@ impl Terminal {
     }
 
     async fn mint(&self, context: &Context, path: &AllocationPath, resume: Option<&str>) -> Result<Ticket, Failure> {
-        let again = resume.map(str::parse).transpose().map_err(|_| Failure::usage("the session has no id", ""))?;
+        let again = resume.map(str::parse).transpose().map_err(|_| Failure::usage("the session has no ID", ""))?;
         let command = command(&self.command)?;
         // Nobody types: an echo, and line ends for a screen, would only be in the way.
         let is_plain = !std::io::stdin().is_terminal() && self.resume.is_none() && !self.share;

@@ -17,14 +17,14 @@ Examples:
   gpuaas top --project training
   gpuaas top --once
 
-Platform staff see the fleet; others see the allocations of their project. Both
-see capacity. q ends it.";
+Platform staff see the fleet; other users see their project's allocations. Both
+see capacity. Press q to quit.";
 
-/// Watch nodes, allocations and capacity
+/// Monitor nodes, allocations and capacity
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Top {
-    /// Print it once and end, as without a terminal
+    /// Print once and exit
     #[arg(long)]
     once: bool,
 }
@@ -98,5 +98,5 @@ async fn show<T>(
 }
 
 fn lost(error: &std::io::Error) -> Failure {
-    Failure::usage(format!("the terminal cannot be used: {error}"), "Add --once to print it as text.")
+    Failure::usage(format!("cannot use the terminal: {error}"), "Pass --once to print plain text.")
 }

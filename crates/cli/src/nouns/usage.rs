@@ -29,54 +29,54 @@ Examples:
   gpuaas usage export --month 2026-11 --format focus > focus.csv
 
 For platform staff:
-  gpuaas usage --of acme --by project
-  gpuaas usage export --month 2026-11 --of acme
+  gpuaas usage --for-organization acme --by project
+  gpuaas usage export --month 2026-11 --for-organization acme
 
-Usage is the time in which an allocation is active: preparing, stopped and
-cleaning time costs nothing. Days and months are those of UTC.";
+Usage counts the time that an allocation is active; provisioning, stopped and
+sanitizing time is free. Days and months follow UTC.";
 
-/// Usage: how long GPUs ran, and what that came to
+/// Show GPU usage and its cost
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Usage {
     #[command(subcommand)]
     other: Option<Other>,
-    /// How to cut it
+    /// Dimension to group by
     #[arg(long, default_value = "project", value_parser = arguments::word::<UsageBy>())]
     by: UsageBy,
-    /// By the values of which tag, with `--by tag`
+    /// Tag to group by; requires `--by tag`
     #[arg(long, value_parser = arguments::text::<Label>)]
     tag: Option<Label>,
-    /// From when on: a time, or how long ago like 7d; the beginning of this month when absent
+    /// Start of the time range: a timestamp, or an age such as 7d [default: start of the month]
     #[arg(long, value_parser = arguments::past)]
     since: Option<Timestamp>,
-    /// Until when: a time, or how long ago; now when absent
+    /// End of the time range: a timestamp, or an age [default: now]
     #[arg(long, value_parser = arguments::past)]
     until: Option<Timestamp>,
-    /// Another organization, by id or name (platform staff)
+    /// Act on another organization, by ID or name (platform staff)
     #[arg(long, value_name = "ORGANIZATION")]
-    of: Option<String>,
+    for_organization: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Other {
-    /// Write a month's usage as a table, interval by interval
+    /// Export a month of usage, one row per interval
     Export {
-        /// Which month, like 2026-11
+        /// Month to export, such as 2026-11
         #[arg(long, value_parser = arguments::text::<Month>)]
         month: Month,
-        /// Which columns
+        /// Export format
         #[arg(long, default_value = "focus")]
         format: ExportFormat,
-        /// Another organization, by id or name (platform staff)
+        /// Act on another organization, by ID or name (platform staff)
         #[arg(long, value_name = "ORGANIZATION")]
-        of: Option<String>,
+        for_organization: Option<String>,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// FOCUS 1.0, as CSV
+    /// FOCUS 1.0 CSV
     Focus,
 }
 
@@ -84,14 +84,14 @@ const COLUMNS: Columns = columns!(UsageLine: key, gpu_seconds, amount_micros, cu
 
 impl Usage {
     pub async fn run(self, context: &Context) -> Done {
-        if let Some(Other::Export { month, format: ExportFormat::Focus, of }) = self.other {
-            return export(context, month, of).await;
+        if let Some(Other::Export { month, format: ExportFormat::Focus, for_organization }) = self.other {
+            return export(context, month, for_organization).await;
         }
         let query =
             UsageRange { by: Some(self.by), tag: self.tag, project_id: None, since: self.since, until: self.until };
-        let answer = match self.of {
+        let answer = match self.for_organization {
             None => context.query::<GetUsage>(context.organization().await?, query).await?,
-            Some(of) => context.query::<GetAnyUsage>(context.any_organization_named(&of).await?, query).await?,
+            Some(name) => context.query::<GetAnyUsage>(context.any_organization_named(&name).await?, query).await?,
         };
         if !context.output.is_for_people() {
             return context.output.document(&answer);
@@ -101,16 +101,16 @@ impl Usage {
 }
 
 /// Part by part, so that a month of any size fits.
-async fn export(context: &Context, month: Month, of: Option<String>) -> Done {
-    let path = match &of {
+async fn export(context: &Context, month: Month, for_organization: Option<String>) -> Done {
+    let path = match &for_organization {
         None => context.organization().await?,
-        Some(of) => context.any_organization_named(of).await?,
+        Some(name) => context.any_organization_named(name).await?,
     };
     context.output.bytes(focus::heading().as_bytes())?;
     let mut after: Option<ExportPlace> = None;
     loop {
         let range = ExportRange { month: month.clone(), after: after.clone() };
-        let part = part(context, &path, range, of.is_some()).await?;
+        let part = part(context, &path, range, for_organization.is_some()).await?;
         context.output.bytes(focus::lines(&part).as_bytes())?;
         if part.next_after.is_none() {
             return Ok(());

@@ -28,44 +28,44 @@ For platform staff:
   gpuaas users set-role you@example.com none
   gpuaas users erase you@example.com";
 
-/// Users: everybody on the platform
+/// Sign up, and manage users of the platform
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Users {
-    /// Ask for an account of your own: a token is mailed to you, which `confirm` takes
+    /// Sign up for an account; a token is emailed to you for `confirm`
     SignUp {
-        /// Address to sign in with
+        /// Email address to sign in with
         #[arg(long, value_parser = arguments::text::<Email>)]
         email: Email,
     },
-    /// Create your account with the token that signing up, or an invitation, mailed to you
+    /// Create your account with the token that was emailed to you
     Confirm {
-        /// How others see you; asked for where it is missing
+        /// Display name; prompted for if needed
         #[arg(long, value_parser = arguments::text::<PersonName>)]
         name: Option<PersonName>,
-        /// Read the token, and the password on the next line, from standard input instead of asking
+        /// Read the token and the password from standard input, one per line
         #[arg(long)]
         token_stdin: bool,
     },
-    /// List everybody (platform staff)
+    /// List users (platform staff)
     List {
-        /// Only the one with this address
+        /// Filter by email address
         #[arg(long, value_parser = arguments::text::<Email>)]
         email: Option<Email>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Give somebody a platform role, or take it away (platform staff)
+    /// Set or remove a user's platform role (platform staff)
     SetRole {
-        /// Id or email address
+        /// ID or email address of the user
         user: String,
-        /// operator, support, auditor or none
+        /// Platform role: operator, support, auditor or none
         #[arg(value_parser = platform_role)]
         role: Givenrolle,
     },
-    /// Erase a person's data; their id stays in logs and names nobody (platform staff)
+    /// Erase a user's personal data; only the ID remains in logs (platform staff)
     Erase {
-        /// Id or email address
+        /// ID or email address of the user
         user: String,
         #[command(flatten)]
         consent: Consent,
@@ -91,7 +91,7 @@ impl Users {
             Users::SignUp { email } => {
                 let client = context.stranger()?;
                 client.call::<SignUp>(Nothing {}, Nothing {}, NewUser { email: email.clone() }).await?;
-                let next = format!("A mail with a token is on its way to {email}; `gpuaas users confirm` asks for it.");
+                let next = format!("Emailed a token to {email}. Enter it with `gpuaas users confirm`.");
                 context.output.done(&json!({}), next)
             }
             Users::Confirm { name, token_stdin } => {
@@ -107,11 +107,11 @@ impl Users {
                     let [token, password] = prompt::piped_secrets()?;
                     (token, password)
                 } else {
-                    (prompt::secret("Token of the mail").await?, prompt::new_password().await?)
+                    (prompt::secret("Token from the email").await?, prompt::new_password().await?)
                 };
                 let body = SignUpConfirmation { token, name, password };
                 client.call::<ConfirmSignUp>(Nothing {}, Nothing {}, body).await?;
-                context.output.done(&json!({}), "Your account is there. Sign in with `gpuaas login`.")
+                context.output.done(&json!({}), "Created your account. Sign in with `gpuaas login`.")
             }
             Users::List { email, paging } => {
                 let query = UserFilter { email, limit: paging.page(), ..UserFilter::default() };
@@ -124,9 +124,9 @@ impl Users {
             }
             Users::Erase { user, consent } => {
                 let path = UserPath { user_id: context.user_named(&user).await? };
-                prompt::confirm(consent, &format!("erases the data of {user} for good"), &user).await?;
+                prompt::confirm(consent, &format!("permanently erases the personal data of {user}"), &user).await?;
                 let answer = context.ask::<EraseUser>(path).await?;
-                context.output.done(&answer, format!("The data of {user} is erased."))
+                context.output.done(&answer, format!("Erased the personal data of {user}."))
             }
         }
     }

@@ -19,17 +19,17 @@ Examples:
   gpuaas utilization --since 7d
   gpuaas utilization -o json
 
-A GPU is there from when its node enrolled until it retires, whatever its state.
-Days are those of UTC.";
+A GPU counts as available from its node's enrollment until its retirement,
+whatever its state. Days follow UTC.";
 
-/// Utilization: GPU-hours sold beside GPU-hours there, by day (platform staff)
+/// Show GPU-hours sold and available by day (platform staff)
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Utilization {
-    /// From when on: a time, or how long ago like 7d; 30 days ago when absent
+    /// Start of the time range: a timestamp, or an age such as 7d [default: 30d]
     #[arg(long, value_parser = arguments::past)]
     since: Option<Timestamp>,
-    /// Until when: a time, or how long ago; now when absent
+    /// End of the time range: a timestamp, or an age [default: now]
     #[arg(long, value_parser = arguments::past)]
     until: Option<Timestamp>,
 }

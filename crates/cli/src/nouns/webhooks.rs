@@ -32,89 +32,89 @@ Examples:
   gpuaas webhooks disable webhook-01k9z8y7x6w5v4t3s2r1q0p9n8
   gpuaas webhooks enable webhook-01k9z8y7x6w5v4t3s2r1q0p9n8";
 
-/// Webhooks: where the organization's events are sent
+/// Manage webhooks that receive the organization's events
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Webhooks {
-    /// Register a webhook; prints its secret once
+    /// Create a webhook; its signing secret is printed once
     Create {
-        /// Where to send
-        // Not `url`: that names the flag of every command that says where the server is.
+        /// URL to send events to
+        // Not `url`, which is the flag of every command that says where the server is.
         #[arg(value_name = "URL", value_parser = arguments::text::<WebhookUrl>)]
-        to: WebhookUrl,
-        /// Which events, like `allocation.created`, `allocation.*` or `*`; may be repeated
+        endpoint_url: WebhookUrl,
+        /// Event pattern to send, such as `allocation.created`, `allocation.*` or `*`; repeatable
         #[arg(long = "event", required = true, value_name = "PATTERN", value_parser = arguments::text::<EventPattern>)]
         events: Vec<EventPattern>,
-        /// What it is for
+        /// Description of the webhook
         #[arg(long, value_parser = arguments::text::<WebhookDescription>)]
         description: Option<WebhookDescription>,
         #[command(flatten)]
         once: Once,
     },
-    /// List the webhooks of the organization
+    /// List webhooks
     List {
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<WebhookState>())]
         state: Option<WebhookState>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one webhook
+    /// Show a webhook
     Get {
-        /// Id of the webhook
+        /// ID of the webhook
         #[arg(value_name = "ID")]
         webhook: WebhookId,
     },
-    /// Change where a webhook sends, or which events
+    /// Change the URL, events or description of a webhook
     Change {
-        /// Id of the webhook
+        /// ID of the webhook
         #[arg(value_name = "ID")]
         webhook: WebhookId,
-        /// Where to send from now on
-        #[arg(long = "to", value_name = "URL", value_parser = arguments::text::<WebhookUrl>)]
-        to: Option<WebhookUrl>,
-        /// Which events from now on; may be repeated
+        /// New URL to send events to
+        #[arg(long, value_name = "URL", value_parser = arguments::text::<WebhookUrl>)]
+        endpoint_url: Option<WebhookUrl>,
+        /// New event pattern to send; repeatable
         #[arg(long = "event", value_name = "PATTERN", value_parser = arguments::text::<EventPattern>)]
         events: Vec<EventPattern>,
-        /// What it is for; empty to have none
+        /// New description, or an empty one to remove it
         #[arg(long, value_parser = arguments::text::<WebhookDescription>)]
         description: Option<WebhookDescription>,
     },
     /// Delete a webhook
     Delete {
-        /// Id of the webhook
+        /// ID of the webhook
         #[arg(value_name = "ID")]
         webhook: WebhookId,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Replace the secret; prints the new one once
+    /// Rotate the signing secret; the new one is printed once
     Rotate {
-        /// Id of the webhook
+        /// ID of the webhook
         #[arg(value_name = "ID")]
         webhook: WebhookId,
         #[command(flatten)]
         once: Once,
     },
-    /// Send nothing to a webhook until it is enabled again
+    /// Disable a webhook until it is enabled again
     Disable {
-        /// Id of the webhook
+        /// ID of the webhook
         #[arg(value_name = "ID")]
         webhook: WebhookId,
     },
-    /// Send to a webhook again that was disabled
+    /// Enable a disabled webhook
     Enable {
-        /// Id of the webhook
+        /// ID of the webhook
         #[arg(value_name = "ID")]
         webhook: WebhookId,
     },
-    /// Send an event of no meaning, to see whether it arrives
+    /// Send a test event to a webhook
     Test {
-        /// Id of the webhook
+        /// ID of the webhook
         #[arg(value_name = "ID")]
         webhook: WebhookId,
     },
-    /// What became of each event
+    /// Inspect and resend deliveries of a webhook
     #[command(subcommand)]
     Deliveries(Deliveries),
 }
@@ -123,26 +123,26 @@ pub enum Webhooks {
 pub enum Deliveries {
     /// List the deliveries of a webhook
     List {
-        /// Id of the webhook
+        /// ID of the webhook
         webhook: WebhookId,
-        /// Only those in this state
+        /// Filter by state
         #[arg(long, value_parser = arguments::word::<WebhookDeliveryState>())]
         state: Option<WebhookDeliveryState>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show one delivery
+    /// Show a delivery
     Get {
-        /// Id of the webhook
+        /// ID of the webhook
         webhook: WebhookId,
-        /// Id of the delivery
+        /// ID of the delivery
         delivery: WebhookDeliveryId,
     },
-    /// Send a delivery again now
+    /// Resend a delivery now
     Resend {
-        /// Id of the webhook
+        /// ID of the webhook
         webhook: WebhookId,
-        /// Id of the delivery
+        /// ID of the delivery
         delivery: WebhookDeliveryId,
     },
 }
@@ -155,9 +155,9 @@ const DELIVERY_COLUMNS: Columns = columns!(
 impl Webhooks {
     pub async fn run(self, context: &Context) -> Done {
         let answer = match self {
-            Webhooks::Create { to, events, description, once } => {
+            Webhooks::Create { endpoint_url, events, description, once } => {
                 let path = context.organization().await?;
-                let spec = WebhookSpec { url: to, events, description };
+                let spec = WebhookSpec { url: endpoint_url, events, description };
                 return show_once(context, &context.create::<CreateWebhook>(&once, path, spec).await?);
             }
             Webhooks::List { state, paging } => {
@@ -166,14 +166,14 @@ impl Webhooks {
                 return context.list::<ListWebhooks>(path, query, paging, COLUMNS).await;
             }
             Webhooks::Get { webhook } => context.ask::<GetWebhook>(at(context, webhook).await?).await?,
-            Webhooks::Change { webhook, to, events, description } => {
+            Webhooks::Change { webhook, endpoint_url, events, description } => {
                 let events = (!events.is_empty()).then_some(events);
-                let change = WebhookChange { url: to, events, description };
+                let change = WebhookChange { url: endpoint_url, events, description };
                 context.send::<ChangeWebhook>(at(context, webhook).await?, change).await?
             }
             Webhooks::Delete { webhook, consent } => {
                 let id = webhook.to_string();
-                prompt::confirm(consent, &format!("deletes {id}: nothing is sent to it any more"), &id).await?;
+                prompt::confirm(consent, &format!("deletes the webhook {id}"), &id).await?;
                 context.ask::<DeleteWebhook>(at(context, webhook).await?).await?
             }
             Webhooks::Rotate { webhook, once } => {
@@ -186,7 +186,7 @@ impl Webhooks {
             Webhooks::Test { webhook } => {
                 let answer = context.ask::<TestWebhook>(at(context, webhook).await?).await?;
                 context.output.item(&answer)?;
-                context.output.hint("\nSee whether it arrived with `gpuaas webhooks deliveries list`.");
+                context.output.hint("\nCheck its delivery with `gpuaas webhooks deliveries list`.");
                 return Ok(());
             }
             Webhooks::Deliveries(deliveries) => return deliveries.run(context).await,
@@ -216,7 +216,9 @@ impl Deliveries {
 
 fn show_once(context: &Context, answer: &Value) -> Done {
     context.output.item_with_secret(answer, "webhook", "secret")?;
-    context.output.hint("The secret is shown this once. Receivers check signatures with it: docs/guides/webhooks.md.");
+    context
+        .output
+        .hint("Save the secret now; it is not shown again. Use it to verify signatures: docs/guides/webhooks.md.");
     Ok(())
 }
 

@@ -10,7 +10,7 @@ Examples:
   gpuaas whoami
   gpuaas whoami -o json";
 
-/// Say who you are to the server, and what your credential may do
+/// Show the current user and what the credential permits
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Whoami {}

@@ -5,13 +5,13 @@ use contract::{allocations::ExplainAllocation, budgets::ExplainBudget};
 use super::budgets;
 use crate::{context::Context, failure::Done};
 
-/// Explain why an allocation waits, failed or is where it is, or what a budget refuses
+/// Explain the state of an allocation, or what uses a budget
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  gpuaas why notebook\n  gpuaas why alloc-01k9z8y7x6w5v4t3s2r1q0p9n8 -o json\n  gpuaas why budget-01k9z8y7x6w5v4t3s2r1q0p9n8"
 )]
 pub struct Why {
-    /// An allocation's id or name, or a budget's id
+    /// Allocation, by ID or name, or the ID of a budget
     #[arg(value_name = "ALLOCATION")]
     wanted: String,
 }

@@ -21,26 +21,26 @@ Examples:
   gpuaas work list --stuck --kind project
   gpuaas work retry project proj-01k9z8y7x6w5v4t3s2r1q0p9n8";
 
-/// Work: what the platform is busy with or stuck on (platform staff)
+/// Inspect the work queue of the platform (platform staff)
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Work {
-    /// List the work queue, stuck rows first
+    /// List queued work, stuck items first
     List {
-        /// Only work of this kind
+        /// Filter by kind of work
         #[arg(long)]
         kind: Option<String>,
-        /// Only what needs a person
+        /// Only stuck items, which need an operator
         #[arg(long)]
         stuck: bool,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Try a stuck row again now
+    /// Retry a stuck item now
     Retry {
-        /// Kind of work, as listed
+        /// Kind of work; see `work list`
         kind: String,
-        /// As listed here, or the id of the resource
+        /// ID of the item in `work list`, or of its resource
         #[arg(value_parser = any_id)]
         id: Uuid,
     },
@@ -53,7 +53,7 @@ fn any_id(text: &str) -> Result<Uuid, String> {
     }
     let digits = text.split_once('-').map(|(_, digits)| digits).unwrap_or_default();
     let id: Result<Id<Resource>, _> = format!("{}-{digits}", Resource::PREFIX).parse();
-    id.map(Id::uuid).map_err(|_| "neither an id that `gpuaas work list` prints nor one of a resource".to_owned())
+    id.map(Id::uuid).map_err(|_| "expected an ID from `gpuaas work list` or the ID of a resource".to_owned())
 }
 
 const COLUMNS: Columns = columns!(WorkItem: kind, id, due_at, attempts, needs_attention, last_error);

@@ -13,7 +13,7 @@ pub enum Typed {
     Help,
 }
 
-pub const HELP: &str = "\r\n~.  leave; the shell waits a while and can be joined again\r\n~x  end the shell\r\n~~  a tilde\r\n~?  this help\r\n";
+pub const HELP: &str = "\r\n~.  detach; the shell keeps running for a while and can be resumed\r\n~x  end the shell\r\n~~  send a tilde\r\n~?  show this help\r\n";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {

@@ -69,9 +69,9 @@ pub async fn run(mint: impl AsyncFn(Option<&str>) -> Result<Ticket, Failure>) ->
             Err(_) => Over::Lost,
         };
         let reason = match &over {
-            Over::Lost => "the connection broke",
-            Over::Closed(1001 | BROKEN | 4503, _) => "the gateway went away",
-            Over::Closed(4404, _) if seen.is_none() => "the host is not there yet",
+            Over::Lost => "connection lost",
+            Over::Closed(1001 | BROKEN | 4503, _) => "gateway unavailable",
+            Over::Closed(4404, _) if seen.is_none() => "host not connected yet",
             _ => break over,
         };
         tries = if began.elapsed() < STEADY { tries + 1 } else { 1 };
@@ -80,7 +80,7 @@ pub async fn run(mint: impl AsyncFn(Option<&str>) -> Result<Ticket, Failure>) ->
         }
         // A shell that never began is not come back to: a new one is begun.
         let begun = seen.map(|_| ticket.session.as_str());
-        let doing = if begun.is_some() { "coming back to the shell" } else { "trying again" };
+        let doing = if begun.is_some() { "resuming the shell" } else { "retrying" };
         notice(is_raw, &format!("{reason}; {doing} …"));
         let pause = FIRST_PAUSE * 2_u32.pow(tries.min(5) - 1);
         ticket = come_back(&mint, begun, pause).await?;
@@ -90,7 +90,7 @@ pub async fn run(mint: impl AsyncFn(Option<&str>) -> Result<Ticket, Failure>) ->
         Over::Exit(ended) if ended.code == 0 => Ok(()),
         Over::Exit(ended) => Err(Failure::exited(ended.code)),
         Over::Left => {
-            notice(false, &format!("left; the shell waits a while, --resume {} joins it again", ticket.session));
+            notice(false, &format!("detached; resume the shell with --resume {}", ticket.session));
             Ok(())
         }
         Over::Closed(..) if keys.has_ended => Ok(()),
@@ -260,18 +260,18 @@ fn help() {
 /// What a close that is no shell's end means to a person.
 pub fn closed(code: u16, reason: &str) -> Failure {
     let (class, advice) = match code {
-        4400 => (Class::Server, "The other side did not understand this program: update it."),
-        4401 => (Class::SignedOut, "Run the command again: a ticket works once and for five minutes."),
-        4403 => (Class::Forbidden, "Ask whoever set the policy; `gpuaas policies list` shows it."),
-        4404 => (Class::NotFound, "`gpuaas allocations get` shows whether it is still active."),
-        4408 => (Class::Conflict, "Open another: sessions end after `access.session_hours`."),
-        4409 => (Class::Conflict, "It goes on in the other window."),
-        4410 => (Class::Conflict, "Somebody ended it, or the allocation ended."),
-        4429 => (Class::Limited, "Close a session that is not needed, or wait a minute."),
+        4400 => (Class::Server, "Update this program: the gateway does not support its protocol."),
+        4401 => (Class::SignedOut, "Run the command again: a ticket works once, within five minutes."),
+        4403 => (Class::Forbidden, "Check the policies with `gpuaas policies list`, or ask an administrator."),
+        4404 => (Class::NotFound, "Check that the allocation is active with `gpuaas allocations get`."),
+        4408 => (Class::Conflict, "Open a new session. Sessions end after `access.session_hours`."),
+        4409 => (Class::Conflict, "The session continues in another window."),
+        4410 => (Class::Conflict, "The session or its allocation was ended."),
+        4429 => (Class::Limited, "Close an unused session, or wait a minute."),
         _ => (Class::Unavailable, "Try again in a moment."),
     };
-    let reason = if reason.is_empty() { "the connection broke" } else { reason };
-    Failure::new(class, format!("the session is over: {reason}"), advice)
+    let reason = if reason.is_empty() { "connection lost" } else { reason };
+    Failure::new(class, format!("session ended: {reason}"), advice)
 }
 
 #[cfg(test)]

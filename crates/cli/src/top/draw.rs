@@ -135,7 +135,7 @@ const CAPACITY: &[Column] = &[
     ("SKU", Left),
     ("REGION", Left),
     ("UNIT", Left),
-    ("TAKEN", Left),
+    ("UTILIZATION", Left),
     ("FREE", Right),
     ("HELD", Right),
     ("USED", Right),
@@ -153,9 +153,9 @@ const NODES: &[Column] = &[
     ("NODE", Left),
     ("STATE", Left),
     ("HEALTH", Left),
-    ("TAKEN", Left),
+    ("IN USE", Left),
     ("GPUS", Right),
-    ("SEEN", Left),
+    ("LAST SEEN", Left),
     ("REASON", Left),
 ];
 
@@ -235,7 +235,7 @@ mod tests {
         let lines = draw(&picture(1), None, now(), Size { columns: 200, lines: 50 });
         assert_eq!(lines[0], "gpuaas top, 0s ago");
         assert_eq!(lines[2], "NODES (1)");
-        assert_eq!(lines[3], "  NODE    STATE  HEALTH  TAKEN             GPUS  SEEN    REASON");
+        assert_eq!(lines[3], "  NODE    STATE  HEALTH  IN USE            GPUS  LAST SEEN  REASON");
         assert_eq!(lines[4], "  gpu-00  ready  ok      ████············   2/8  2s ago");
     }
 

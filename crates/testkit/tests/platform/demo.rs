@@ -248,7 +248,7 @@ async fn a_launch_that_hangs_is_given_back_and_a_server_that_went_away_is_told_o
     assert!(stand.is_empty().await);
 
     stand.signal_hosts(Signal::SIGSTOP);
-    let late = stand.run(&["demo", "--yes", "--patience", "3"]).await;
+    let late = stand.run(&["demo", "--yes", "--timeout", "3"]).await;
     late.has(9, &["the server says why", "did not end within 3 seconds", "may be left. Release it with"]);
     stand.signal_hosts(Signal::SIGCONT);
     eventually("the hosts to clean up", || stand.is_empty()).await;

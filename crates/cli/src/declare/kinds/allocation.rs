@@ -29,8 +29,8 @@ use crate::{
 
 /// The tag that holds the name of the stack.
 pub const STACK: &str = "stack";
-/// The tag that holds what was asked for and the server does not show.
-const ASKED: &str = "stack-asked";
+/// The tag that holds the requested options that the server does not show.
+const OPTIONS: &str = "stack-options";
 
 #[derive(Debug)]
 pub struct Allocation {
@@ -40,29 +40,29 @@ pub struct Allocation {
     gpus: Within<1, 64>,
     nodes: Option<Within<1, 256>>,
     region: Option<Label>,
-    asked: Asked,
+    options: RequestOptions,
     tags: Option<BTreeMap<String, TagValue>>,
     ssh_keys: Option<Vec<Name>>,
 }
 
 /// What the server does not show of an allocation.
 #[derive(Debug, Default, PartialEq)]
-struct Asked {
+struct RequestOptions {
     same_fabric: Option<bool>,
-    apart: Option<Label>,
+    spread_group: Option<Label>,
     lease_minutes: Option<Within<1, 525_600>>,
 }
 
-impl Asked {
+impl RequestOptions {
     fn parts(&self) -> [(&'static str, Option<String>); 3] {
         [
             ("same_fabric", self.same_fabric.map(|it| it.to_string())),
-            ("apart", self.apart.as_ref().map(ToString::to_string)),
+            ("spread_group", self.spread_group.as_ref().map(ToString::to_string)),
             ("lease_minutes", self.lease_minutes.map(|it| it.to_string())),
         ]
     }
 
-    /// `apart=web,lease_minutes=60`
+    /// `spread_group=web,lease_minutes=60`
     fn written(&self) -> String {
         let parts = self.parts().into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
         parts.collect::<Vec<_>>().join(",")
@@ -80,9 +80,9 @@ impl Asked {
 
 fn own_tags(node: &Node) -> Read<BTreeMap<String, TagValue>> {
     let tags = tags(node)?;
-    match [STACK, ASKED].iter().find(|it| tags.contains_key(**it)) {
+    match [STACK, OPTIONS].iter().find(|it| tags.contains_key(**it)) {
         Some(ours) => {
-            let mistake = Mistake::new(node.line, "is set by the stack itself; choose another name");
+            let mistake = Mistake::new(node.line, "is reserved for stacks; choose another name");
             Err(Mistake { path: format!(".{ours}"), ..mistake })
         }
         None => Ok(tags),
@@ -97,15 +97,15 @@ impl Allocation {
         let gpus = fields.required("gpus", number);
         let nodes = fields.optional("nodes", number);
         let region = fields.optional("region", text);
-        let asked = Asked {
+        let options = RequestOptions {
             same_fabric: fields.optional("same_fabric", flag),
-            apart: fields.optional("apart", text),
+            spread_group: fields.optional("spread_group", text),
             lease_minutes: fields.optional("lease_minutes", number),
         };
         let tags = fields.optional("tags", own_tags);
         let ssh_keys = fields.optional("ssh_keys", list(text));
         let (project, name, sku, gpus) = (project?, name?, sku?, gpus?);
-        Some(Self { project, name, sku, gpus, nodes, region, asked, tags, ssh_keys })
+        Some(Self { project, name, sku, gpus, nodes, region, options, tags, ssh_keys })
     }
 
     pub fn name(&self) -> String {
@@ -121,9 +121,9 @@ impl Allocation {
         let mut tags = self.tags.clone().unwrap_or_default();
         let value = |text: &str| text.parse().expect("labels and numbers fit into a tag");
         tags.insert(STACK.into(), value(world.stack.as_str()));
-        let asked = self.asked.written();
-        if !asked.is_empty() {
-            tags.insert(ASKED.into(), value(&asked));
+        let options = self.options.written();
+        if !options.is_empty() {
+            tags.insert(OPTIONS.into(), value(&options));
         }
         tags
     }
@@ -138,10 +138,10 @@ impl Allocation {
         .into_iter()
         .flatten()
         .collect();
-        found.extend(self.asked.differences(tag(there, ASKED).unwrap_or_default()));
+        found.extend(self.options.differences(tag(there, OPTIONS).unwrap_or_default()));
         if let Some(tags) = &self.tags {
             let before = |name: &str| there.tags.iter().find(|(it, _)| it.as_str() == name).map(|(_, value)| value);
-            let gone = there.tags.keys().map(Label::as_str).filter(|it| ![STACK, ASKED].contains(it));
+            let gone = there.tags.keys().map(Label::as_str).filter(|it| ![STACK, OPTIONS].contains(it));
             let names: std::collections::BTreeSet<&str> = tags.keys().map(String::as_str).chain(gone).collect();
             found.extend(names.into_iter().filter_map(|name| {
                 let (before, after) = (or_none(before(name)), or_none(tags.get(name)));
@@ -206,7 +206,7 @@ impl Kind for Allocation {
         let Some(project_id) = world.project(&self.project).await? else { return Ok(Found::absent()) };
         let mut all = wanted_in(world, project_id, Some(&self.name)).await?;
         if all.len() > 1 {
-            return Ok(Found::InTheWay("more than one has this name; release all but one".into()));
+            return Ok(Found::InTheWay("several allocations have this name; release all but one".into()));
         }
         let Some(there) = all.pop() else {
             // The newest that is over: what is made now is another than that.
@@ -218,12 +218,15 @@ impl Kind for Allocation {
             return Ok(Found::Absent { after: newest.map(|it| it.to_string()).unwrap_or_default() });
         };
         if !is_of(&there, world.stack) {
-            let why = format!("{} has this name and is not of this stack; release it or choose another name", there.id);
+            let why = format!(
+                "{} has this name but belongs to another stack or none; release it or choose another name",
+                there.id
+            );
             return Ok(Found::InTheWay(why));
         }
         let note = (there.state != AllocationState::Active).then(|| format!("is {}", there.state));
         let differences = self.differences(&there);
-        let removal = Removal::Also("is released, with everything on it".into());
+        let removal = Removal::Also("will be released and its data deleted".into());
         Ok(Found::Present { handle: there, differences, note, removal })
     }
 
@@ -239,9 +242,9 @@ impl Kind for Allocation {
             gpus: self.gpus,
             nodes: self.nodes.unwrap_or_else(|| Within::new(1).expect("within the bounds")),
             region: self.region.clone(),
-            same_fabric: self.asked.same_fabric.unwrap_or_default(),
-            apart: self.asked.apart.clone(),
-            lease_minutes: self.asked.lease_minutes,
+            same_fabric: self.options.same_fabric.unwrap_or_default(),
+            apart: self.options.spread_group.clone(),
+            lease_minutes: self.options.lease_minutes,
             tags: self.all_tags(world),
             ssh_keys,
         };
@@ -251,7 +254,7 @@ impl Kind for Allocation {
     }
 
     async fn change(&self, _: &World<'_>, _: Self::Handle) -> Result<(), Failure> {
-        unreachable!("nothing of an allocation changes in place")
+        unreachable!("no field of an allocation can change in place")
     }
 
     async fn remove(&self, world: &World<'_>, there: Self::Handle) -> Result<(), Failure> {
@@ -263,7 +266,13 @@ async fn chosen(world: &World<'_>, names: &[Name]) -> Result<Vec<SshKeyId>, Fail
     let all = world.ssh_keys().await?;
     let one = |name: &Name| {
         let found = all.iter().find(|it| it.name.as_str().eq_ignore_ascii_case(name.as_str()));
-        let missing = || Failure::new(Class::NotFound, format!("you have no SSH key `{name}`"), "Add it to the stack.");
+        let missing = || {
+            Failure::new(
+                Class::NotFound,
+                format!("SSH key `{name}` not found"),
+                "Declare it in the stack, or add it with `gpuaas ssh-keys add`.",
+            )
+        };
         found.map(|it| it.id).ok_or_else(missing)
     };
     names.iter().map(one).collect()
@@ -274,19 +283,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_server_does_not_show_is_kept_and_compared() {
-        let asked = Asked {
+    fn options_that_the_server_does_not_show_are_stored_and_compared() {
+        let options = RequestOptions {
             same_fabric: Some(true),
-            apart: Some("a".repeat(63).parse().unwrap()),
+            spread_group: Some("a".repeat(63).parse().unwrap()),
             lease_minutes: Within::new(525_600),
         };
-        assert!(asked.written().parse::<TagValue>().is_ok());
-        assert!(asked.differences(&asked.written()).is_empty());
-        let later = Asked { lease_minutes: Within::new(60), ..asked };
-        let before = Asked { apart: later.apart.clone(), ..Asked::default() }.written();
+        assert!(options.written().parse::<TagValue>().is_ok());
+        assert!(options.differences(&options.written()).is_empty());
+        let later = RequestOptions { lease_minutes: Within::new(60), ..options };
+        let before = RequestOptions { spread_group: later.spread_group.clone(), ..RequestOptions::default() }.written();
         let fields: Vec<_> = later.differences(&before).into_iter().map(|it| (it.field, it.before, it.after)).collect();
         let said = |field: &str, after: &str| (field.to_owned(), "none".to_owned(), after.to_owned());
         assert_eq!(fields, [said("same_fabric", "true"), said("lease_minutes", "60")]);
-        assert_eq!(Asked::default().written(), "");
+        assert_eq!(RequestOptions::default().written(), "");
     }
 }

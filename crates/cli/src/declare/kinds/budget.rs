@@ -72,7 +72,7 @@ impl Kind for Budget {
         let mut all = world.context.all::<ListBudgets>(world.organization().await?, query).await?;
         all.retain(|it| it.currency == self.currency && it.period == self.period);
         if all.len() > 1 {
-            return Ok(Found::InTheWay("there is more than one; delete all but one".into()));
+            return Ok(Found::InTheWay("several budgets match; delete all but one".into()));
         }
         let Some(there) = all.pop() else { return Ok(Found::absent()) };
         let thresholds = self.thresholds.as_ref().map(|it| joined(it));

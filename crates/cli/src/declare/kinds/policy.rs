@@ -105,7 +105,7 @@ impl Kind for Policy {
         let before = setting.value.as_deref().unwrap_or_default();
         let differs = Difference::between("value", or_none(setting.value.as_ref()), &self.value, true);
         let differences = if is_same(before, &self.value) { Vec::new() } else { differs.into_iter().collect() };
-        let note = setting.overridden.then(|| "a tighter value of a higher level applies".to_owned());
+        let note = setting.overridden.then(|| "a stricter value at a higher level applies".to_owned());
         Ok(Found::Present { handle: level, differences, note, removal: crate::declare::kind::Removal::Plain })
     }
 

@@ -80,7 +80,7 @@ impl Kind for Price {
         let Some(price) = in_force(&all, at) else { return Ok(Found::Absent { after: newest }) };
         let (before, after) = (money(price.price_micros_per_gpu_hour), money(self.micros_per_gpu_hour));
         let differences = Difference::between("per_gpu_hour", before, after, true).into_iter().collect();
-        let removal = Removal::Never("a price is never taken back");
+        let removal = Removal::Never("prices cannot be deleted");
         Ok(Found::Present { handle: (path, newest), differences, note: None, removal })
     }
 
@@ -95,7 +95,7 @@ impl Kind for Price {
     }
 
     async fn remove(&self, _: &World<'_>, _: Self::Handle) -> Result<(), Failure> {
-        unreachable!("a price is never taken back")
+        unreachable!("prices cannot be deleted")
     }
 }
 

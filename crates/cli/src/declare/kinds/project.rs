@@ -57,13 +57,13 @@ impl Kind for Project {
             return Ok(Found::Absent { after: gone.first().map(|it| it.id.to_string()).unwrap_or_default() });
         };
         if there.state != ProjectState::Active {
-            return Ok(Found::InTheWay(format!("is {}; try again when it is gone", there.state)));
+            return Ok(Found::InTheWay(format!("is {}; try again once it is deleted", there.state)));
         }
         // Only who deletes it has to know, and may look.
         let others = if world.aim == Aim::Delete { others_in(world, there.id).await? } else { 0 };
         let removal = match others {
             0 => Removal::Also("and everything in it".into()),
-            count => Removal::Also(format!("and everything in it, {count} allocations of others too")),
+            count => Removal::Also(format!("and everything in it, including {count} allocations outside the stack")),
         };
         let differences = Difference::between("name", &there.name, &self.name, true).into_iter().collect();
         Ok(Found::Present { handle: there, differences, note: None, removal })

@@ -57,7 +57,7 @@ impl Kind for Sku {
     async fn look(&self, world: &World<'_>) -> Result<Found<SkuPath>, Failure> {
         let Some(there) = world.sku(&self.name).await? else { return Ok(Found::absent()) };
         if there.retired_at.is_some() {
-            return Ok(Found::InTheWay("was taken off offer for good; choose another name".into()));
+            return Ok(Found::InTheWay("is permanently retired; choose another name".into()));
         }
         let differences = [
             said("shape", there.shape.as_str(), Some(&self.shape.to_string()), false),
@@ -69,9 +69,9 @@ impl Kind for Sku {
         let differences: Vec<_> = differences.into_iter().flatten().collect();
         // Its name would be lost with it, so a changed one cannot be replaced.
         let removal = if differences.is_empty() {
-            Removal::Also("is taken off offer for good; allocations of it go on".into())
+            Removal::Also("will be permanently retired; its allocations continue".into())
         } else {
-            Removal::Never("a SKU is never changed; give the new one another name")
+            Removal::Never("SKUs cannot be changed; create one with another name")
         };
         Ok(Found::Present { handle: SkuPath { sku_id: there.id }, differences, note: None, removal })
     }
@@ -90,7 +90,7 @@ impl Kind for Sku {
     }
 
     async fn change(&self, _: &World<'_>, _: SkuPath) -> Result<(), Failure> {
-        unreachable!("nothing of a SKU changes in place")
+        unreachable!("no field of a SKU can change in place")
     }
 
     async fn remove(&self, world: &World<'_>, path: SkuPath) -> Result<(), Failure> {
@@ -123,7 +123,7 @@ fn shown(limits: &SkuLimitsSpec) -> String {
         limits.open_files.map(|it| format!("{it} open files")),
     ];
     let said: Vec<String> = said.into_iter().flatten().collect();
-    if said.is_empty() { "the part of the host that its GPUs are".to_owned() } else { said.join(", ") }
+    if said.is_empty() { "proportional share of the host".to_owned() } else { said.join(", ") }
 }
 
 #[cfg(test)]

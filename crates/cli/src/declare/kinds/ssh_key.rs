@@ -65,7 +65,7 @@ impl Kind for SshKey {
         let is_this = |it: &&ssh_keys::SshKey| essence(&it.public_key) == essence(&self.public_key);
         let Some(there) = all.iter().find(is_named) else {
             return Ok(match all.iter().find(is_this) {
-                Some(other) => Found::InTheWay(format!("you have this key already, as `{}`", other.name)),
+                Some(other) => Found::InTheWay(format!("this key is already registered as `{}`", other.name)),
                 None => Found::absent(),
             });
         };
@@ -85,7 +85,7 @@ impl Kind for SshKey {
     }
 
     async fn change(&self, _: &World<'_>, _: SshKeyPath) -> Result<(), Failure> {
-        unreachable!("nothing of a key changes in place")
+        unreachable!("no field of an SSH key can change in place")
     }
 
     async fn remove(&self, world: &World<'_>, path: SshKeyPath) -> Result<(), Failure> {

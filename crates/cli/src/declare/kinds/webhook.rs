@@ -65,7 +65,7 @@ impl Kind for Webhook {
     async fn look(&self, world: &World<'_>) -> Result<Found<Self::Handle>, Failure> {
         let mut all = self.all(world, None).await?;
         if all.len() > 1 {
-            return Ok(Found::InTheWay("more than one webhook sends there; delete all but one".into()));
+            return Ok(Found::InTheWay("several webhooks use this URL; delete all but one".into()));
         }
         let Some(there) = all.pop() else {
             let gone = self.all(world, Some(WebhookState::Deleted)).await?;
@@ -78,7 +78,7 @@ impl Kind for Webhook {
                 .filter(|it| !(it.after.is_empty() && there.description.is_none())),
         ];
         let is_disabled = there.state == WebhookState::Disabled;
-        let note = is_disabled.then(|| format!("is disabled; `gpuaas webhooks enable {}` sends again", there.id));
+        let note = is_disabled.then(|| format!("is disabled; enable it with `gpuaas webhooks enable {}`", there.id));
         let differences = differences.into_iter().flatten().collect();
         Ok(Found::Present { handle: there, differences, note, removal: Removal::Plain })
     }

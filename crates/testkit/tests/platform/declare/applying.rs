@@ -17,7 +17,7 @@ async fn a_stack_is_made_once_and_then_is_as_it_should_be() {
     let allocation = stand.allocations().await.remove(0);
     let tag = |name: &str| allocation.tags.get(&name.parse().unwrap()).map(|it| it.as_str().to_owned());
     assert_eq!((tag("stack").as_deref(), tag("purpose").as_deref()), (Some("vision-team"), Some("notebooks")));
-    assert_eq!(tag("stack-asked").as_deref(), Some("lease_minutes=480"));
+    assert_eq!(tag("stack-options").as_deref(), Some("lease_minutes=480"));
 
     stand.run("diff", TEAM, &[]).await.has(0, &["nothing to do, 7 as they are."]);
     let again = stand.run("apply", TEAM, &[]).await.has(0, &["nothing to do"]);
