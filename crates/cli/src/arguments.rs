@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_holds_one_more_than_is_shown_as_far_as_the_server_allows() {
+    fn page_size_is_one_more_than_the_limit_up_to_the_servers_maximum() {
         let page = |limit| Paging { limit }.page().rows();
         assert_eq!((page(1), page(199), page(200), page(u32::MAX)), (2, 200, 200, 200));
     }

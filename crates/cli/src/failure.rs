@@ -196,7 +196,7 @@ fn unreachable(address: &str, cause: &str) -> Failure {
     }
     Failure::new(
         Class::Unavailable,
-        format!("cannot connect to {address}: {cause}"),
+        format!("no response from {address}: {cause}"),
         "Check the server URL with `gpuaas context show`, and that the server is running.",
     )
 }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_reached_a_server_has_a_class_too() {
+    fn client_errors_have_an_exit_code_too() {
         let source = Box::new(io::Error::from(io::ErrorKind::ConnectionRefused));
         let failure = Failure::from(ClientError::Unreachable { address: "http://host".into(), source });
         assert_eq!(failure.exit_code(), 9);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_left_is_no_failure() {
+    fn a_closed_output_pipe_is_not_a_failure() {
         let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!((failure.exit_code(), failure.is_unheard()), (0, true));
     }

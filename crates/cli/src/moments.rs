@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn one_unit_says_how_far_away_it_is() {
+    fn relative_times_use_one_unit() {
         let now = at(1_000_000);
         let said = |distance: i64| relative(at(1_000_000 - distance), now);
         assert_eq!(said(0), "0s ago");

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_answer_with_the_right_state_counts() {
+    fn oidc_callback_needs_the_right_state() {
         let code = came_back("/callback?code=a%2Fb&state=s", "s").unwrap().unwrap();
         assert_eq!(code.expose(), "a/b");
         for target in ["/favicon.ico", "/callback?code=a&state=other", "/callback?code=a", "/other?code=a&state=s"] {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_why() {
+    fn oidc_refusal_names_the_reason() {
         let target = "/callback?error=access_denied&error_description=not%20you&state=s";
         let failure = came_back(target, "s").unwrap().unwrap_err();
         assert_eq!(failure.exit_code(), 3);

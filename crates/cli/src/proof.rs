@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::{
     context::Context,
     failure::{Class, Done, Failure},
+    table::counted,
 };
 
 /// Whose books are proven.
@@ -85,8 +86,11 @@ fn added(before: Option<Proof>, part: Proof) -> Proof {
 
 fn for_people(proof: &Proof) -> String {
     let mut lines = vec![format!(
-        "Checked {} organizations, {} journals, {} intervals and {} entries.",
-        proof.organizations, proof.journals, proof.intervals, proof.entries
+        "Checked: {}, {}, {}, {}.",
+        counted(proof.organizations, "organization", "organizations"),
+        counted(proof.journals, "journal", "journals"),
+        counted(proof.intervals, "interval", "intervals"),
+        counted(proof.entries, "entry", "entries")
     )];
     if let Some(difference) = &proof.difference {
         let journal = difference.journal.map(|it| format!("journal {it}: ")).unwrap_or_default();
@@ -109,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn parts_add_up_and_a_difference_is_named() {
+    fn proof_pages_add_up_and_a_difference_is_named() {
         let whole = added(Some(part(3)), part(4));
-        assert!(for_people(&whole).contains("2 organizations, 7 journals, 4 intervals and 8 entries"));
+        assert!(for_people(&whole).contains("2 organizations, 7 journals, 4 intervals, 8 entries"));
         let organization_id = OrganizationId::generate();
         let difference =
             Some(Difference { organization_id, journal: Some(9), allocation_id: None, what: "edited".into() });

@@ -18,6 +18,7 @@ use serde_json::json;
 use crate::{
     context::Context,
     failure::{Class, Done, Failure},
+    table::counted,
 };
 
 /// Roots that must be in the log, with where they were read.
@@ -81,9 +82,14 @@ impl Verdict {
     }
 
     fn for_people(&self, wanted: &Wanted) -> String {
-        let mut lines = vec![format!("Checked {} seals over {} entries.", self.seals_checked, self.entries_checked)];
+        let mut lines = vec![format!(
+            "Checked {} over {}.",
+            counted(self.seals_checked, "seal", "seals"),
+            counted(self.entries_checked, "entry", "entries")
+        )];
         if let Some(unsealed) = self.unsealed.filter(|it| *it > 0) {
-            lines.push(format!("{unsealed} newer entries are not sealed yet."));
+            let is = if unsealed == 1 { "is" } else { "are" };
+            lines.push(format!("{} {is} not sealed yet.", counted(unsealed, "newer entry", "newer entries")));
         }
         if let Some(root) = &self.newest_root {
             lines.push(format!("Newest root: {root}"));
@@ -160,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_add_up_and_kept_roots_are_found() {
+    fn seal_pages_add_up_and_independent_roots_are_found() {
         let wanted = Wanted::new(vec!["AB".into()]);
         let mut verdict = Verdict::new(&wanted);
         verdict.add(page(&["aa", "ab"], vec![]));
@@ -173,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_names_its_entry_and_a_missing_root_says_that_the_log_was_cut() {
+    fn a_finding_names_its_entry_and_a_missing_root_reports_truncation() {
         let entry = AuditEntryId::generate();
         let wanted = Wanted::new(vec!["ff".into()]);
         let mut verdict = Verdict::new(&wanted);

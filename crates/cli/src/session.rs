@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tokens_that_another_process_renewed_are_taken_over_without_asking() {
+    async fn tokens_renewed_by_another_process_are_used_without_a_request() {
         let folder = tempfile::tempdir().unwrap();
         let file = ConfigFile::at(folder.path().join("config.toml"));
         let fresh = session("new", Timestamp::now() + Duration::from_secs(600));

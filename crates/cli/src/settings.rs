@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_current_context_is_used_unless_something_is_said() {
+    fn the_current_context_is_the_default() {
         let settings = resolve(&Flags::default(), &Environment::default(), &config());
         assert_eq!(value(&settings.url), Some(("https://work", Source::Context)));
         assert_eq!(value(&settings.organization), Some(("of-the-context", Source::Context)));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_win_over_the_environment_which_wins_over_the_context() {
+    fn flags_override_the_environment_which_overrides_the_context() {
         let environment = Environment {
             organization: Some("of-the-environment".into()),
             project: Some("of-the-environment".into()),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_the_environment_wins_over_the_session() {
+    fn a_token_in_the_environment_overrides_the_session() {
         let environment = Environment { token: Some(SecretText::new("t".into())), ..Environment::default() };
         let settings = resolve(&Flags::default(), &environment, &config());
         assert!(matches!(settings.credential, Held::Token(_)));

@@ -1,5 +1,7 @@
 //! Tables for people, drawn from the API's JSON by the names of its fields.
 
+use std::fmt::Display;
+
 use comfy_table::{ContentArrangement, Table, presets};
 use contract::Timestamp;
 use serde_json::Value;
@@ -129,6 +131,12 @@ fn is_moment(field: &str) -> bool {
     field == "at" || ["_at", "_since", "_until"].iter().any(|it| field.ends_with(it))
 }
 
+/// A count with its noun: `1 seal`, `2 seals`.
+pub fn counted<T: Display + PartialEq + From<u8>>(count: T, one: &str, many: &str) -> String {
+    let noun = if count == T::from(1) { one } else { many };
+    format!("{count} {noun}")
+}
+
 /// Millionths as people write amounts.
 fn amount(field: &str, value: &Value) -> Option<String> {
     if field.contains("_micros") { value.as_i64().map(money) } else { None }
@@ -212,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn small_things_in_a_row_are_named_values() {
+    fn nested_objects_in_a_row_are_named_values() {
         let item =
             json!({ "wallets": [{ "currency": "USD", "amount_micros": -120_000, "balance_micros": 99_880_000 }] });
         let text = rows(&[item], &["wallets"], now());

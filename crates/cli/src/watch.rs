@@ -137,7 +137,7 @@ pub async fn run(context: &Context, source: impl Source, filter: WatchFilter, co
             pause = FIRST_PAUSE;
         }
         if let Some(why) = lost {
-            context.output.hint(format!("Connection lost: {why}. Reconnecting …"));
+            context.output.hint(format!("Disconnected: {why}. Reconnecting …"));
         }
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -298,14 +298,14 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_news_once() {
+    fn events_are_deduplicated() {
         let mut recent = Recent::default();
         let first = event(100);
         assert!(recent.is_new(&first) && !recent.is_new(&first) && recent.is_new(&event(90)));
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn event_deduplication_memory_is_bounded() {
         let mut recent = Recent::default();
         for second in 0..Recent::MOST as i64 + 10 {
             recent.is_new(&event(second));
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_back_overlaps_but_never_reaches_before_the_start() {
+    fn missed_events_are_read_with_overlap_but_never_from_before_the_start() {
         let mut recent = Recent::default();
         assert_eq!(recent.since(), Timestamp::MIN);
         recent.is_new(&event(1_000));

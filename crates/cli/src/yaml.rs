@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_could_be_taken_for_something_else_is_quoted() {
+    fn ambiguous_yaml_text_is_quoted() {
         for text in
             ["", "yes", "No", "NULL", "true", "~", "1", "1.5", "0x10", "1e3", "-", "- a", "a: b", "a #b", " a", "a "]
                 .into_iter()
@@ -136,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn text_cannot_leave_its_quotes_or_its_line() {
+    fn yaml_text_cannot_break_out_of_its_quotes_or_line() {
         assert_eq!(string("a\"b\\c\nd\te\r\0\u{85}\u{2028}é"), "\"a\\\"b\\\\c\\nd\\te\\u000d\\u0000\\u0085\\u2028é\"");
     }
 
     #[test]
-    fn a_lone_value_is_a_line() {
+    fn a_single_yaml_value_is_one_line() {
         assert_eq!(write(&json!([])), "[]\n");
         assert_eq!(write(&json!("a b")), "\"a b\"\n");
         assert_eq!(write(&json!([1])), "- 1\n");

@@ -8,19 +8,19 @@ use crate::{ClientError, request::unserializable};
 /// Checks where the server is said to be.
 pub(crate) fn base(text: &str) -> Result<Url, ClientError> {
     let refuse = |why: &str| {
-        Err(ClientError::Unsendable(format!("the server's address {why}; write it like `https://gpu.example.com`")))
+        Err(ClientError::Unsendable(format!("the server URL {why}; expected a URL such as `https://gpu.example.com`")))
     };
     let Ok(url) = Url::parse(text) else {
-        return refuse("is not a URL");
+        return refuse("is not valid");
     };
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return refuse("starts with neither `https://` nor `http://`");
+        return refuse("must start with `https://` or `http://`");
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return refuse("holds credentials, which belong into the credential");
+        return refuse("must not contain credentials");
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return refuse("has a query or a fragment");
+        return refuse("must not have a query or a fragment");
     }
     Ok(url)
 }
@@ -38,7 +38,7 @@ pub(crate) fn build(
     {
         let mut segments = url
             .path_segments_mut()
-            .map_err(|()| ClientError::Unsendable("the server's address cannot have a path".into()))?;
+            .map_err(|()| ClientError::Unsendable("the server URL must not have a path".into()))?;
         segments.pop_if_empty();
         for part in template.split('/').skip(1) {
             segments.push(&segment(part, &path)?);
@@ -59,7 +59,7 @@ fn segment(part: &str, path: &Value) -> Result<String, ClientError> {
     let text = texts(&path[name]).pop().unwrap_or_default();
     // These would silently name another address, whatever their encoding.
     if matches!(text.as_str(), "" | "." | "..") {
-        return Err(ClientError::Unsendable(format!("`{name}` is `{text}`, which cannot be part of an address")));
+        return Err(ClientError::Unsendable(format!("`{name}` is `{text}`, which cannot be part of a URL")));
     }
     Ok(text)
 }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_may_live_below_a_path() {
+    fn a_server_url_may_have_a_path() {
         for base in ["http://host:8080/gpu", "http://host:8080/gpu/"] {
             let address = built(base, "/v1/whoami", json!({}), json!({}));
             assert_eq!(address, "http://host:8080/gpu/v1/whoami");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_cannot_name_another_address() {
+    fn a_path_parameter_cannot_change_the_url() {
         let base = base("http://host").unwrap();
         for text in ["", ".", ".."] {
             let path = json!({ "key": text });
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_no_server_is_refused_with_an_example() {
+    fn an_invalid_server_url_is_refused_with_an_example() {
         for text in ["", "host", "ftp://host", "http://me:secret@host", "http://host/?a=b"] {
             let error = base(text).unwrap_err().to_string();
             assert!(error.contains("https://gpu.example.com") && !error.contains("secret"), "{error}");

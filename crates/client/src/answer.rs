@@ -30,7 +30,7 @@ impl Answer {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| Failure::unreachable(prepared, error))? {
             if body.len() + chunk.len() > LARGEST_ANSWER_BYTES {
-                let what = "it is larger than any answer of the API".to_owned();
+                let what = "the response exceeds the size limit of the API".to_owned();
                 return Err(Failure::last(malformed(prepared, status, what)));
             }
             body.extend_from_slice(&chunk);
@@ -49,7 +49,7 @@ impl Answer {
         };
         serde_json::from_slice(&raw.bytes).map_err(|error| {
             let what = format!(
-                "it does not fit {} at line {} column {}; the server may be of another version",
+                "the body does not match {} at line {} column {}; the server may run a different version",
                 prepared.operation,
                 error.line(),
                 error.column()
@@ -101,7 +101,7 @@ fn refusal(
         StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => Outcome::Unknown,
         _ => Outcome::Final,
     };
-    let what = "it is not a problem of this API; check that the address is the server's".to_owned();
+    let what = "the body is not an error of this API; check the server URL".to_owned();
     Failure { error: malformed(prepared, status, what), outcome }
 }
 

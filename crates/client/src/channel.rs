@@ -70,7 +70,7 @@ impl Client {
         let status = response.status();
         if status != StatusCode::SWITCHING_PROTOCOLS || !accepts(response.headers(), &key) {
             let refused = Answer::receive(response, prepared).await;
-            let what = "it is not the beginning of a WebSocket; a proxy in between may not let them pass";
+            let what = "the WebSocket upgrade failed; a proxy may be blocking WebSockets";
             return Err(match refused {
                 Err(failure) => failure.error,
                 Ok(_) => malformed(prepared, status, what.to_owned()),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn frames_go_both_ways_and_unknown_ones_are_passed_over() {
+    async fn channel_frames_go_both_ways_and_unknown_ones_are_ignored() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let server = tokio::spawn(async move {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_is_the_same_problem_as_of_any_call() {
+    async fn a_refused_channel_returns_the_same_problem_as_any_call() {
         let server = Server::start(vec![Act::problem(Code::Forbidden)]).await;
         let error = watch(&server.url).await.err().unwrap();
         assert!(error.is(Code::Forbidden), "{error}");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_without_an_upgrade_is_malformed() {
+    async fn a_channel_response_without_an_upgrade_is_malformed() {
         let server = Server::start(vec![Act::text(200, "<html></html>".into())]).await;
         let error = watch(&server.url).await.err().unwrap();
         assert!(matches!(error, ClientError::Malformed { .. }), "{error}");

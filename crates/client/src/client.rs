@@ -138,7 +138,7 @@ pub(crate) fn connector(builder: reqwest::ClientBuilder) -> Result<reqwest::Clie
         // The API redirects nobody; following would take the credential elsewhere.
         .redirect(reqwest::redirect::Policy::none())
         .build()
-        .map_err(|error| ClientError::Unsendable(format!("TLS cannot be set up: {error}")))
+        .map_err(|error| ClientError::Unsendable(format!("cannot initialize TLS: {error}")))
 }
 
 /// The low bits of a version 7 UUID are random.

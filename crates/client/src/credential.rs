@@ -24,7 +24,7 @@ impl Credential {
         };
         let mut value = HeaderValue::from_str(&format!("Bearer {}", secret.expose())).map_err(|_| {
             ClientError::Unsendable(
-                "the credential has characters that no token or key has; copy it again, without line breaks".into(),
+                "the credential contains invalid characters; copy it again, without line breaks".into(),
             )
         })?;
         value.set_sensitive(true);

@@ -12,7 +12,7 @@ pub enum ClientError {
 
     /// No answer came. Whether the request had an effect is unknown, unless
     /// it can be repeated with the same key.
-    #[error("no answer from {address}; check the address and that the server runs")]
+    #[error("no response from {address}; check the server URL and that the server is running")]
     Unreachable {
         address: String,
         #[source]
@@ -21,7 +21,7 @@ pub enum ClientError {
 
     /// The answer is not what the contract says; the other side may be
     /// another version, or not this server at all.
-    #[error("cannot read the answer of {address} (status {status}): {what}")]
+    #[error("unexpected response from {address} (status {status}): {what}")]
     Malformed {
         address: String,
         status: u16,

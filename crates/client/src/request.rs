@@ -69,12 +69,12 @@ impl Prepared {
 }
 
 pub(crate) fn unserializable(error: serde_json::Error) -> ClientError {
-    ClientError::Unsendable(format!("a value has no JSON form: {error}"))
+    ClientError::Unsendable(format!("a value cannot be encoded as JSON: {error}"))
 }
 
 fn key_header(key: &str) -> Result<HeaderValue, ClientError> {
     let fits = (1..=128).contains(&key.len()) && key.bytes().all(|it| it.is_ascii_graphic());
     HeaderValue::from_str(key).ok().filter(|_| fits).ok_or_else(|| {
-        ClientError::Unsendable("an idempotency key has 1 to 128 visible ASCII characters and no spaces".into())
+        ClientError::Unsendable("an idempotency key must have 1 to 128 visible ASCII characters, without spaces".into())
     })
 }

@@ -74,27 +74,27 @@ mod tests {
     }
 
     #[test]
-    fn attempts_are_bounded() {
+    fn retry_attempts_are_bounded() {
         assert!(pause(&options(), 2, told(SECOND), true, 0.0).is_some());
         assert!(pause(&options(), 3, told(SECOND), true, 0.0).is_none());
     }
 
     #[test]
-    fn the_server_says_when_and_a_long_wait_is_left_to_the_caller() {
+    fn retry_after_is_honored_and_a_long_wait_is_left_to_the_caller() {
         let after = |wait| pause(&options(), 1, told(wait), false, 0.0);
         assert_eq!(after(3 * SECOND), Some(3 * SECOND));
         assert_eq!(after(11 * SECOND), None);
     }
 
     #[test]
-    fn an_unknown_outcome_is_repeated_only_where_that_is_safe() {
+    fn an_unknown_outcome_is_retried_only_where_that_is_safe() {
         assert!(pause(&options(), 1, Outcome::Unknown, true, 0.0).is_some());
         assert!(pause(&options(), 1, Outcome::Unknown, false, 0.0).is_none());
         assert!(pause(&options(), 1, Outcome::Final, true, 0.0).is_none());
     }
 
     #[test]
-    fn pauses_grow_to_a_bound() {
+    fn backoff_grows_to_a_bound() {
         let full = |attempt| backoff(attempt, 1.0);
         assert_eq!(full(1), FIRST_PAUSE);
         assert_eq!(full(2), 2 * FIRST_PAUSE);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn only_problems_that_pass_are_asked_again() {
+    fn only_transient_problems_are_retried() {
         for code in Code::ALL {
             let outcome = of_problem(&code.problem("", ""), None);
             let passes = matches!(outcome, Outcome::NoEffect { .. });

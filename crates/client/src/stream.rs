@@ -98,7 +98,7 @@ impl Receiver {
     pub async fn next(&mut self) -> Result<Heard, ClientError> {
         loop {
             let message = match self.source.next().await {
-                None => return Ok(Heard::Closed(BROKEN, "the connection broke".into())),
+                None => return Ok(Heard::Closed(BROKEN, "the connection was lost".into())),
                 Some(message) => message.map_err(|error| lost(&self.address, error))?,
             };
             match message {
@@ -157,7 +157,7 @@ fn protocols(pass: &Pass<'_>, hello: &Hello) -> String {
 
 /// The address of a path at a gateway, whether it is given as `wss` or `https`.
 fn address(gateway: &str, path: &str) -> Result<Url, ClientError> {
-    let unusable = || ClientError::Unsendable(format!("the gateway's address {gateway} is not one"));
+    let unusable = || ClientError::Unsendable(format!("the gateway URL {gateway} is not valid"));
     let text = match gateway.split_once("://") {
         Some(("wss" | "https", rest)) => format!("https://{rest}"),
         Some(("ws" | "http", rest)) => format!("http://{rest}"),
@@ -172,7 +172,7 @@ async fn shake_hands(url: Url, address: &str, protocols: &str) -> Result<reqwest
         source: Box::new(error.without_url()),
     };
     let mut offered = http::HeaderValue::from_str(protocols)
-        .map_err(|_| ClientError::Unsendable("the ticket is not one: ask for another".into()))?;
+        .map_err(|_| ClientError::Unsendable("the ticket is malformed; request another one".into()))?;
     offered.set_sensitive(true);
     let key = generate_key();
     let http = connector(reqwest::Client::builder().http1_only())?;
@@ -188,7 +188,7 @@ async fn shake_hands(url: Url, address: &str, protocols: &str) -> Result<reqwest
         .map_err(lost)?;
     let status = response.status();
     if status != StatusCode::SWITCHING_PROTOCOLS || !accepts(response.headers(), &key) {
-        let what = "it is not the beginning of a stream; a proxy in between may not let WebSockets pass".to_owned();
+        let what = "the WebSocket upgrade failed; a proxy may be blocking WebSockets".to_owned();
         return Err(ClientError::Malformed { address: address.to_owned(), status: status.as_u16(), what });
     }
     response.upgrade().await.map_err(lost)
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gateways_address_is_one() {
+    fn a_gateway_url_must_be_valid() {
         assert_eq!(address("wss://gw.example", "v1/x").unwrap().as_str(), "https://gw.example/v1/x");
         assert_eq!(address("http://127.0.0.1:9/", "v1/x").unwrap().as_str(), "http://127.0.0.1:9/v1/x");
         assert!(address("gw.example", "v1/x").is_err());

@@ -84,7 +84,7 @@ async fn a_read_sends_neither_key_nor_body() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_asked_for_again_under_the_same_key() {
+async fn a_lost_response_is_retried_with_the_same_idempotency_key() {
     let made = project();
     let script = vec![Act::HangUp, Act::Stall, answer(201, &made)];
     let server = Server::start(script).await;
@@ -96,7 +96,7 @@ async fn a_lost_answer_is_asked_for_again_under_the_same_key() {
 }
 
 #[tokio::test]
-async fn a_request_that_must_not_be_doubled_is_sent_once() {
+async fn a_request_that_must_not_repeat_is_sent_once() {
     let server = Server::start(vec![Act::HangUp, Act::HangUp]).await;
     let error = sign_in(&client(&server)).await;
     assert!(matches!(error, ClientError::Unreachable { .. }), "{error}");
@@ -104,7 +104,7 @@ async fn a_request_that_must_not_be_doubled_is_sent_once() {
 }
 
 #[tokio::test]
-async fn retry_after_is_waited_for() {
+async fn retry_waits_as_long_as_retry_after_says() {
     let script = vec![
         Act::problem(Code::TooManyRequests).with_header("retry-after", "1"),
         Act::problem(Code::InProgress).with_header("retry-after", "0"),
@@ -118,7 +118,7 @@ async fn retry_after_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_wait_longer_than_allowed_is_given_to_the_caller() {
+async fn a_retry_after_longer_than_allowed_is_returned_to_the_caller() {
     let busy = Act::problem(Code::TooManyRequests).with_header("retry-after", "3600");
     let server = Server::start(vec![busy]).await;
     let error = get(&client(&server)).await.unwrap_err();
@@ -126,7 +126,7 @@ async fn a_wait_longer_than_allowed_is_given_to_the_caller() {
 }
 
 #[tokio::test]
-async fn attempts_end() {
+async fn a_call_gives_up_after_the_last_attempt() {
     let script = (0..5).map(|_| Act::problem(Code::Unavailable).with_header("retry-after", "0"));
     let server = Server::start(script.collect()).await;
     let error = get(&client(&server)).await.unwrap_err();
@@ -146,7 +146,7 @@ async fn a_problem_is_returned_whole_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn an_answer_of_another_shape_is_malformed_and_not_quoted() {
+async fn a_response_of_another_shape_is_malformed_and_not_quoted() {
     let bodies = [
         Act::json(200, json!({ "id": "hidden" })),
         Act::text(200, "<html>hidden</html>".into()),
@@ -162,13 +162,13 @@ async fn an_answer_of_another_shape_is_malformed_and_not_quoted() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_unreachable() {
+async fn a_missing_server_is_unreachable() {
     let server = Server::start(Vec::new()).await;
     let client = client(&server);
     tokio::task::yield_now().await;
     let error = sign_in(&client).await;
     assert!(matches!(error, ClientError::Unreachable { .. }), "{error}");
-    assert!(error.to_string().contains("check the address"), "{error}");
+    assert!(error.to_string().contains("check the server URL"), "{error}");
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn pages_are_followed_to_the_end() {
 }
 
 #[tokio::test]
-async fn the_callers_own_key_is_sent_and_a_bad_one_is_not() {
+async fn the_callers_idempotency_key_is_sent_and_an_invalid_one_is_refused() {
     let server = Server::start(vec![answer(201, &project())]).await;
     let client = client(&server);
     let request = |key: &str| {

@@ -31,7 +31,7 @@ fn add(name: &str) -> impl FnOnce(&mut Config) -> Result<(), Failure> {
 }
 
 #[tokio::test]
-async fn what_is_written_is_read_again_and_is_its_owners_alone() {
+async fn configuration_is_read_back_and_readable_by_its_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let file = ConfigFile::at(folder.path().join("deep/er/config.toml"));
     assert!(file.read().unwrap().contexts.is_empty());
@@ -59,7 +59,7 @@ async fn a_change_that_fails_leaves_the_file_as_it_was() {
 }
 
 #[tokio::test]
-async fn changes_at_the_same_time_wait_for_each_other() {
+async fn concurrent_changes_wait_for_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let file = ConfigFile::at(folder.path().join("config.toml"));
     let changes = (0..20).map(|number| {
@@ -73,7 +73,7 @@ async fn changes_at_the_same_time_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_linked_file_is_replaced_where_it_lies() {
+async fn a_symlinked_configuration_file_is_replaced_at_its_target() {
     let folder = tempfile::tempdir().unwrap();
     let (real, link) = (folder.path().join("real.toml"), folder.path().join("link.toml"));
     fs::write(&real, "").unwrap();

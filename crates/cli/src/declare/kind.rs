@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_follows_from_what_is_found() {
+    fn plan_action_follows_from_the_resource_found() {
         let apply = Aim::Apply { replace: false };
         let action = |found: Found<()>, aim| decide(&found, aim).action;
         assert_eq!(action(Found::absent(), apply), Action::Create);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_removed_is_never_replaced() {
+    fn permanent_resources_are_never_replaced() {
         let found = || present(differs(false), Removal::Never("stays"));
         let verdict = decide(&found(), Aim::Apply { replace: true });
         assert_eq!((verdict.action, verdict.note.as_deref()), (Action::Refuse, Some("stays")));

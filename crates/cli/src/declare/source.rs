@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_large_or_no_text_is_refused() {
+    fn files_that_are_too_large_or_not_text_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.yaml");
         let refused = |bytes: &[u8]| {

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_in_all_is_taken_not_the_cheapest_gpu() {
+    fn the_offer_with_the_lowest_total_is_chosen_not_the_cheapest_gpu() {
         let offers = vec![offer("node", 8, 3_200_000), offer("slice", 1, 3_500_000)];
         assert_eq!(cheapest(offers).unwrap().sku.as_str(), "slice");
         let offers = vec![offer("slice", 1, 1), offer("gift", 8, 0)];
@@ -177,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_covers_the_lease_and_is_rounded_up() {
+    fn hold_covers_the_lease_and_is_rounded_up() {
         assert_eq!(offer("slice", 1, 3_500_000).at_most(), "0.875 USD");
         assert_eq!(cost(1, 1), 1);
         assert_eq!(cost(i64::MAX, 64), i64::MAX);
     }
 
     #[test]
-    fn the_price_is_the_newest_that_has_begun() {
+    fn the_price_is_the_newest_one_in_effect() {
         let now = Timestamp::now();
         let hour = std::time::Duration::from_secs(3600);
         let price = |version, at, micros| Price {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_free_is_offered() {
+    fn only_free_capacity_is_offered() {
         let sku = Sku {
             id: SkuId::generate(),
             name: "slice".parse().unwrap(),

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_where_and_can_be_typed_as_it_is_shown() {
+    fn a_tour_command_names_its_context_and_can_be_typed_as_shown() {
         let flags = Flags { url: Some("http://127.0.0.1:9000".into()), ..Flags::default() };
         let line = Line::new("terminal tour-1 -- nvidia-smi -L", &flags, Some("my project"));
         let shown = "gpuaas terminal tour-1 --url http://127.0.0.1:9000 --project 'my project' -- nvidia-smi -L";
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_server_decided_is_an_answer() {
+    fn only_server_decisions_count_as_answers() {
         for (code, is_answer) in [(4, true), (6, true), (9, false), (10, false), (130, false), (137, false)] {
             assert_eq!(Ended::Code(code).is_answer(), is_answer, "{code}");
         }

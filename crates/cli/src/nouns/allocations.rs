@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_a_name_and_a_value_and_is_given_once() {
+    fn a_tag_is_a_name_and_a_value_and_is_passed_once() {
         let given = |texts: &[&str]| tags(texts.iter().map(|it| tag(it).unwrap()).collect());
         assert_eq!(given(&["team=vision", "run=a=b"]).unwrap()["run"].as_str(), "a=b");
         assert!(given(&["team=vision", "team=speech"]).unwrap_err().for_people().contains("`team` was passed twice"));

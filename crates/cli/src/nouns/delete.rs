@@ -11,7 +11,7 @@ Examples:
   gpuaas delete -f stack.yaml
   gpuaas delete -f stack.yaml --yes
 
-Deleting a project deletes everything in it. Prices are kept. SKUs are retired
+Deleting a project deletes everything in it. Prices remain. SKUs are retired
 permanently.";
 
 /// Delete the resources declared in files, in dependency order

@@ -277,7 +277,7 @@ fn show_status(context: &Context, answer: &Value) -> Done {
     context.output.list(answer["factors"].as_array().cloned().unwrap_or_default(), COLUMNS)?;
     let required = if answer["required"] == true { "requires" } else { "does not require" };
     let left = &answer["recovery_codes_left"];
-    context.output.hint(format!("{left} recovery codes left. Policy {required} you to have a second factor."));
+    context.output.hint(format!("Recovery codes left: {left}. Policy {required} you to have a second factor."));
     Ok(())
 }
 

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_page_is_given_once_to_who_knows_its_name() {
+    async fn the_page_is_served_once_to_the_browser_with_its_secret_path() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let at = listener.local_addr().unwrap();
         let served =

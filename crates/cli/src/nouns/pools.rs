@@ -81,7 +81,7 @@ pub enum Pools {
         #[arg(long, value_parser = arguments::text::<Reason>)]
         reason: Reason,
     },
-    /// Call off the updates of a pool that have not begun
+    /// Cancel the updates of a pool that have not started
     StopUpdate {
         /// Id or name
         pool: String,

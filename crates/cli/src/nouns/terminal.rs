@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn words_reach_the_shell_as_they_were_given() {
+    fn command_words_reach_the_shell_unchanged() {
         assert_eq!(line(&[]), None);
         assert_eq!(line(&["ls | wc -l"]).as_deref(), Some("ls | wc -l"));
         assert_eq!(line(&["ls", "-l", "a b", "it's", ""]).as_deref(), Some(r"ls -l 'a b' 'it'\''s' ''"));

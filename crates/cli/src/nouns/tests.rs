@@ -70,7 +70,7 @@ fn every_noun_shows_examples_and_they_parse() {
 }
 
 #[test]
-fn every_verb_and_argument_says_what_it_is() {
+fn every_command_and_argument_has_help() {
     for verb in leaves(&command()) {
         assert!(verb.get_about().is_some(), "{}", verb.get_name());
         for argument in verb.get_arguments() {
@@ -131,7 +131,7 @@ fn every_command_that_the_console_teaches_parses() {
 }
 
 #[test]
-fn a_number_that_is_not_accepted_is_told_what_is() {
+fn a_number_out_of_range_is_refused_with_the_range() {
     for (line, bounds) in [
         ("gpuaas allocations create --sku x --gpus 0", "from 1 to 64"),
         ("gpuaas allocations create --sku x --gpus -2", "from 1 to 64"),

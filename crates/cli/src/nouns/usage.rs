@@ -116,7 +116,7 @@ async fn export(context: &Context, month: Month, for_organization: Option<String
             return Ok(());
         }
         if part.next_after == after {
-            return Err(Failure::new(Class::Server, "the server exports the same part again", ""));
+            return Err(Failure::new(Class::Server, "the server returned the same page twice", ""));
         }
         after = part.next_after;
     }

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_found_by_the_id_of_its_resource_too() {
+    fn work_is_found_by_its_resource_id() {
         let id = ProjectId::generate();
         assert_eq!(any_id(&id.to_string()).unwrap(), id.uuid());
         assert_eq!(any_id(&id.uuid().to_string()).unwrap(), id.uuid());

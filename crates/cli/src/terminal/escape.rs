@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tilde_after_a_new_line_is_for_us_and_elsewhere_for_the_shell() {
+    fn tilde_after_a_newline_is_an_escape_and_elsewhere_goes_to_the_shell() {
         assert_eq!(typed(&["~."]), [Typed::Leave]);
         assert_eq!(typed(&["ls ~.\r"]), [bytes("ls ~.\r")]);
         assert_eq!(typed(&["ls\r~."]), [bytes("ls\r"), Typed::Leave]);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tildes_are_one_and_a_tilde_before_something_else_stays() {
+    fn double_tilde_sends_one_and_an_unknown_escape_is_sent_unchanged() {
         assert_eq!(typed(&["~~/x"]), [bytes("~/x")]);
         assert_eq!(typed(&["~/x"]), [bytes("~/x")]);
         assert_eq!(typed(&["~", "~", "."]), [bytes("~"), bytes(".")]);

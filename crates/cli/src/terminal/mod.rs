@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_printed_before_is_not_printed_again() {
+    fn terminal_output_is_not_printed_twice_after_a_reconnect() {
         let bytes = Bytes::from_static(b"abcdef");
         assert_eq!(unseen(None, 10, &bytes), b"abcdef");
         assert_eq!(unseen(Some(10), 10, &bytes), b"abcdef");

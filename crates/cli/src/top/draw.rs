@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_a_line_with_a_bar_of_the_gpus_that_are_taken() {
+    fn a_node_row_has_a_bar_of_its_gpus_in_use() {
         let lines = draw(&picture(1), None, now(), Size { columns: 200, lines: 50 });
         assert_eq!(lines[0], "gpuaas top, 0s ago");
         assert_eq!(lines[2], "NODES (1)");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_terminal_shows_what_fits_and_says_what_does_not() {
+    fn a_small_terminal_shows_what_fits_and_counts_the_rest() {
         let lines = draw(&picture(40), Some("no answer\u{1b}[31m"), now(), Size { columns: 40, lines: 10 });
         assert_eq!(lines.len(), 10);
         assert!(lines.iter().all(|it| it.chars().count() <= 40), "{lines:?}");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_needs_little_gets_it_and_the_others_share_the_rest() {
+    fn top_sections_that_need_few_lines_get_them_and_the_others_share_the_rest() {
         let part = |title: &str, lines: usize| vec![title.to_owned(); lines];
         let parts = || vec![part("a", 4), part("b", 20), part("c", 5)];
         let shown = fitted(parts(), 14);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_the_picture_says_so() {
+    fn stale_top_sections_show_their_age() {
         let mut picture = picture(1);
         picture.allocations = Some(Page { items: Vec::new(), next_cursor: None });
         let title = |picture: &Picture| draw(picture, None, now(), Size { columns: 80, lines: 50 }).pop().unwrap();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_full_only_when_all_is_taken_and_empty_only_when_nothing_is() {
+    fn a_bar_is_full_only_when_everything_is_in_use_and_empty_only_when_nothing_is() {
         let full = |part, all| bar(part, all, 16).chars().filter(|it| *it == '█').count();
         assert_eq!([full(0, 8), full(1, 80_000), full(79_999, 80_000), full(8, 8), full(0, 0)], [0, 1, 15, 16, 0]);
     }

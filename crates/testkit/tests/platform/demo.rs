@@ -161,8 +161,8 @@ async fn the_tour_takes_uses_gives_back_and_shows_the_bill() {
     let tour = tour.has(
         0,
         &[
-            "Price     3.50 USD for one GPU and hour",
-            "Balance   1000.00 USD available",
+            "Price      3.50 USD per GPU-hour",
+            "Balance    1000.00 USD available",
             "$ gpuaas capacity list\n",
             "$ gpuaas allocations create --sku h200-slice --gpus 1 --name tour-",
             "--project first-project\n",
@@ -170,7 +170,7 @@ async fn the_tour_takes_uses_gives_back_and_shows_the_bill() {
             "$ gpuaas allocations release tour-",
             "$ gpuaas usage --by tag --tag tour --since 1h\n",
             "$ gpuaas ledger balance\n",
-            "nothing of it is left running",
+            "nothing is left running",
         ],
     );
     let released = stand.allocations("released").await;
@@ -184,7 +184,7 @@ async fn the_tour_takes_uses_gives_back_and_shows_the_bill() {
     let pipe = format!("set -o pipefail; {} demo --yes | head -n 3", binary("gpuaas").display());
     let mut shell = stand.command("bash");
     shell.args(["-c", &pipe]);
-    ended(shell).await.has(0, &["It takes  1 GPU of h200-slice"]);
+    ended(shell).await.has(0, &["Allocates  1 GPU of h200-slice"]);
     eventually("everything to be given back", || stand.is_empty()).await;
 }
 
@@ -196,16 +196,16 @@ async fn at_a_terminal_it_waits_for_enter_and_ctrl_c_leaves_nothing() {
     screen.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]);
     let mut child = screen.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (mut keys, mut shown) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    until(&mut shown, "Ctrl-C ends the tour]").await;
+    until(&mut shown, "Ctrl-C to end the tour]").await;
     assert!(stand.is_empty().await, "nothing happens before Enter");
     keys.write_all(b"\n").await.unwrap();
-    until(&mut shown, "Ctrl-C ends the tour]").await;
+    until(&mut shown, "Ctrl-C to end the tour]").await;
     assert!(stand.is_empty().await);
     keys.write_all(b"\n").await.unwrap();
-    until(&mut shown, "Ctrl-C ends the tour]").await;
+    until(&mut shown, "Ctrl-C to end the tour]").await;
     assert_eq!(stand.allocations("active").await.len(), 1, "it is launched, and the terminal is asked for");
     keys.write_all(b"\x03").await.unwrap();
-    until(&mut shown, "Nothing is left.").await;
+    until(&mut shown, "Nothing is left running.").await;
     assert_eq!(code(&mut child).await, Some(130));
     assert!(stand.is_empty().await);
     assert_eq!(stand.allocations("released").await.len(), 1);
@@ -223,11 +223,11 @@ async fn a_step_that_fails_gives_back_what_was_taken_and_its_code_is_kept() {
     };
     // It is nobody of the demo, so what it costs may be real.
     let refused = ended(as_program(&["demo"])).await;
-    refused.has(2, &["Price     3.50 USD", "Hold      0.875 USD", "Add --yes if you mean it."]);
+    refused.has(2, &["Price      3.50 USD", "Hold       0.875 USD", "Pass --yes to confirm"]);
     assert!(stand.is_empty().await && stand.allocations("released").await.is_empty());
 
     let failed = ended(as_program(&["demo", "--yes"])).await;
-    failed.has(4, &["3 of 6", "code forbidden", "Releasing tour-", "released", "Nothing is left."]);
+    failed.has(4, &["3 of 6", "code: forbidden", "Releasing tour-", "released", "Nothing is left running."]);
     assert!(stand.is_empty().await);
     assert_eq!(stand.allocations("released").await.len(), 1);
 }
@@ -243,13 +243,13 @@ async fn a_launch_that_hangs_is_given_back_and_a_server_that_went_away_is_told_o
     nix::sys::signal::kill(pid, Signal::SIGTERM).unwrap();
     until(&mut said, "$ gpuaas allocations release").await;
     stand.signal_hosts(Signal::SIGCONT);
-    until(&mut said, "Nothing is left.").await;
+    until(&mut said, "Nothing is left running.").await;
     assert_eq!(code(&mut child).await, Some(130));
     assert!(stand.is_empty().await);
 
     stand.signal_hosts(Signal::SIGSTOP);
     let late = stand.run(&["demo", "--yes", "--timeout", "3"]).await;
-    late.has(9, &["the server says why", "did not end within 3 seconds", "may be left. Release it with"]);
+    late.has(9, &["The server reports", "timed out after 3 seconds", "may still exist. Release it with"]);
     stand.signal_hosts(Signal::SIGCONT);
     eventually("the hosts to clean up", || stand.is_empty()).await;
 
@@ -260,7 +260,7 @@ async fn a_launch_that_hangs_is_given_back_and_a_server_that_went_away_is_told_o
     let hosts = stand.hosts();
     stand.dev.daemon.kill().await;
     nix::sys::signal::kill(hosts, Signal::SIGCONT).unwrap();
-    let told = until(&mut said, "It ends by itself 15 minutes after it began.").await;
+    let told = until(&mut said, "It ends automatically 15 minutes after it started.").await;
     assert!(told.contains("gpuaas allocations release tour-"), "{told}");
     assert_eq!(code(&mut child).await, Some(9));
 }
@@ -268,9 +268,9 @@ async fn a_launch_that_hangs_is_given_back_and_a_server_that_went_away_is_told_o
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_toured_is_refused_before_anything_happens() {
     let stand = Stand::new().await;
-    stand.run(&["demo", "-o", "json"]).await.has(2, &["Leave out -o and --quiet"]);
+    stand.run(&["demo", "-o", "json"]).await.has(2, &["without -o and --quiet"]);
     stand.run(&["demo", "--sku", "b300-node"]).await.has(5, &["gpuaas skus list"]);
-    stand.run(&["demo", "--url", "http://127.0.0.1:1"]).await.has(9, &["no answer from http://127.0.0.1:1"]);
+    stand.run(&["demo", "--url", "http://127.0.0.1:1"]).await.has(9, &["no response from http://127.0.0.1:1"]);
     let mut nobody = stand.gpuaas(&["demo"]);
     nobody.env_remove("GPUAAS_TOKEN");
     ended(nobody).await.has(3, &["gpuaas login"]);

@@ -137,7 +137,7 @@ async fn command_that_suspends_an_organization_says_what_it_stops() {
     assert!(!is_done && said.contains("Add --yes"), "{said}");
     assert_eq!(tenant.get(active.id).await.state, AllocationState::Active);
     let (is_done, said) = run(&["--yes"]).await;
-    assert!(is_done && said.contains("This stops 1 allocation of 2 GPUs:"), "{said}");
+    assert!(is_done && said.contains("This stops 1 allocation with 2 GPUs:"), "{said}");
     assert!(said.contains(&active.id.to_string()), "{said}");
     tenant.reaches(active.id, AllocationState::Stopped).await;
 }

@@ -9,33 +9,33 @@ async fn wrong_files_are_refused_whole() {
     let stand = Stand::new().await;
     let long = "x".repeat(1_048_577);
     for (stack, says) in [
-        ("kind: stack\nname: lab\n  bad: [\n", "not YAML"),
+        ("kind: stack\nname: lab\n  bad: [\n", "invalid YAML"),
         (
             "kind: stack\nname: lab\n---\nkind: pod\n",
-            "document 2, line 4: `kind`: `pod`: no such kind; there are stack, sku",
+            "document 2, line 4: `kind`: `pod`: unknown kind; expected one of stack, sku",
         ),
-        ("kind: stack\nname: lab\n---\nkind: projcet\nname: a\n", "`project` was meant?"),
-        (
-            "kind: stack\nname: lab\n---\nkind: project\nname: [a]\n",
-            "line 5: `name`: expected text, and this is a list",
-        ),
+        ("kind: stack\nname: lab\n---\nkind: projcet\nname: a\n", "did you mean `project`?"),
+        ("kind: stack\nname: lab\n---\nkind: project\nname: [a]\n", "line 5: `name`: expected text, found a list"),
         (
             "kind: stack\nname: lab\n---\nkind: project\nname: a\nnmae: b\n",
-            "line 6: `nmae`: no such field; `name` was meant?",
+            "line 6: `nmae`: unknown field; did you mean `name`?",
         ),
         ("kind: stack\nname: lab\n---\nkind: project\nname: <b>a</b>\n", "line 5: `name`: a name has 1 to 64 letters"),
         (
             "kind: stack\nname: lab\n---\nkind: project\nname: a\n---\nkind: project\nname: A\n",
-            "document 3, line 7: the project A is declared already",
+            "document 3, line 7: the project A is already declared",
         ),
         (
             "kind: stack\nname: lab\n---\nkind: allocation\nproject: a\nname: b\nsku: c\ngpus: many\n",
             "expected a number",
         ),
-        ("kind: stack\nname: lab\n---\nkind: price\nsku: a\ncurrency: USD\nper_gpu_hour: 1e3\n", "an amount like 2.50"),
+        (
+            "kind: stack\nname: lab\n---\nkind: price\nsku: a\ncurrency: USD\nper_gpu_hour: 1e3\n",
+            "an amount such as 2.50",
+        ),
         ("kind: stack\nname: lab\n---\na: &x [1]\nb: *x\n", "anchors"),
-        ("kind: stack\nname: lab\n---\nkind: project\nname: a\n\tb: c\n", "not YAML"),
-        ("{\"kind\": \"stack\", \"name\": 7}", "`name`: expected text, and this is a number"),
+        ("kind: stack\nname: lab\n---\nkind: project\nname: a\n\tb: c\n", "invalid YAML"),
+        ("{\"kind\": \"stack\", \"name\": 7}", "`name`: expected text, found a number"),
         ("", "the stack has no name"),
         (&long, "larger than 1048576 bytes"),
     ] {
@@ -51,9 +51,9 @@ async fn wrong_files_are_refused_whole() {
 async fn what_a_document_names_must_be_there() {
     let stand = Stand::new().await;
     let budget = format!("{NAME}kind: budget\nproject: nowhere\namount: 1\ncurrency: USD\nperiod: month\n");
-    stand.run("diff", &budget, &[]).await.has(5, &["line 4 (budget nowhere/USD/month): there is no project `nowhere`"]);
+    stand.run("diff", &budget, &[]).await.has(5, &["line 4 (budget nowhere/USD/month): project `nowhere` not found"]);
     let price = format!("{NAME}kind: price\nsku: nothing\ncurrency: USD\nper_gpu_hour: 1\n");
-    stand.staff("diff", &price, &[]).await.has(5, &["there is no SKU `nothing`"]);
+    stand.staff("diff", &price, &[]).await.has(5, &["SKU `nothing` not found"]);
     let policy = format!("{NAME}kind: policy\nkey: projects.mux\nvalue: 1\n");
     stand.run("diff", &policy, &[]).await.has(5, &["document 2, line 4 (policy projects.mux): "]);
     let sku = format!("{NAME}kind: sku\nname: mine\nshape: gpu_slice\ngpu_counts: [1]\n");
