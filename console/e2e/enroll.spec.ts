@@ -70,7 +70,7 @@ test('host enrolls with exactly the shown command', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
   line = (await page.getByText(/^GPUAAS_NODE_TOKEN=/).textContent()) ?? '';
   const said = execFileSync('sh', ['-c', line], { env: host(), encoding: 'utf8' });
-  expect(said).toMatch(/^enrolled as node-/);
+  expect(said).toMatch(/^Enrolled as node-/);
   await page.getByRole('button', { name: 'I have saved it' }).click();
   await seen(page, page.getByRole('row', { name: POOL }).getByText('Used', { exact: true }));
 });

@@ -7,9 +7,9 @@ use std::path::{Component, Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("{path} cannot be read")]
+    #[error("cannot read {path}")]
     Io { path: PathBuf, source: io::Error },
-    #[error("{path} has an entry that is not understood: {detail}")]
+    #[error("{path} is not valid: {detail}")]
     Invalid { path: PathBuf, detail: String },
 }
 

@@ -47,7 +47,7 @@ pub async fn examine(folder: &Path, config: &Config) -> Vec<Finding> {
         root(),
         program("useradd", "install the package passwd (Debian, Ubuntu) or shadow-utils"),
         program("userdel", "install the package passwd (Debian, Ubuntu) or shadow-utils"),
-        program("sshd", "install openssh-server, or nobody can log in"),
+        program("sshd", "install openssh-server to allow logins"),
         disk(folder),
         wipe(config),
     ];
@@ -59,9 +59,9 @@ pub async fn examine(folder: &Path, config: &Config) -> Vec<Finding> {
 
 fn root() -> Finding {
     if nix::unistd::geteuid().is_root() {
-        return Finding::good("root", "runs as root");
+        return Finding::good("root", "running as root");
     }
-    Finding::new("root", Verdict::Broken, "does not run as root", "run it as root: it makes and removes users")
+    Finding::new("root", Verdict::Broken, "not running as root", "run it as root: it creates and deletes users")
 }
 
 fn program(name: &'static str, advice: &str) -> Finding {
@@ -81,17 +81,22 @@ fn disk(folder: &Path) -> Finding {
             if free >= LEAST_DISK {
                 Finding::good("disk", seen)
             } else {
-                Finding::new("disk", Verdict::Broken, seen, "free at least 1 GiB: tasks are refused on a full disk")
+                Finding::new(
+                    "disk",
+                    Verdict::Broken,
+                    seen,
+                    "free up at least 1 GiB: tasks are refused when the disk is full",
+                )
             }
         }
-        Err(error) => Finding::new("disk", Verdict::Broken, error.to_string(), "make the state folder readable"),
+        Err(error) => Finding::new("disk", Verdict::Broken, error.to_string(), "make the data directory readable"),
     }
 }
 
 fn wipe(config: &Config) -> Finding {
-    let advice = "set wipe_script in agent.toml, or attest every wipe by hand";
+    let advice = "set wipe_script in agent.toml, or attest every wipe manually";
     match &config.wipe_script {
-        None => Finding::new("wipe script", Verdict::Warning, "none", advice),
+        None => Finding::new("wipe script", Verdict::Warning, "not set", advice),
         Some(path) if path.is_file() => Finding::good("wipe script", path.display().to_string()),
         Some(path) => Finding::new("wipe script", Verdict::Broken, format!("{} is missing", path.display()), advice),
     }
@@ -106,13 +111,13 @@ fn gpus(config: &Config) -> Vec<Finding> {
             vec![Finding::new("driver", Verdict::Warning, format!("NVML: {reason}"), advice)]
         }
         GpuSource::Pretended(_) => {
-            let advice = "remove simulated_gpus from agent.toml before the host serves anybody";
-            vec![Finding::new("gpus", Verdict::Warning, format!("{} pretended", list.len()), advice)]
+            let advice = "remove simulated_gpus from agent.toml before production use";
+            vec![Finding::new("gpus", Verdict::Warning, format!("{} simulated", list.len()), advice)]
         }
         GpuSource::Nvidia(nvidia) => {
             let mut findings = vec![Finding::good("driver", source.driver_version().unwrap_or_default())];
             if list.is_empty() {
-                let advice = "look at dmesg and nvidia-smi: the driver answers and finds no GPU";
+                let advice = "check dmesg and nvidia-smi: the driver is running but finds no GPU";
                 findings.push(Finding::new("gpus", Verdict::Broken, "none", advice));
             }
             for gpu in list {
@@ -121,7 +126,12 @@ fn gpus(config: &Config) -> Vec<Finding> {
                 let wanted = protocol::GpuRef { uuid: gpu.uuid, pci: gpu.pci };
                 findings.push(match nvidia.test(&wanted) {
                     Ok(()) => Finding::good("gpu", seen),
-                    Err(reason) => Finding::new("gpu", Verdict::Broken, format!("{seen}: {reason}"), "see to the GPU"),
+                    Err(reason) => Finding::new(
+                        "gpu",
+                        Verdict::Broken,
+                        format!("{seen}: {reason}"),
+                        "check the GPU with nvidia-smi",
+                    ),
                 });
             }
             findings.extend(device_files());
@@ -134,12 +144,12 @@ fn gpus(config: &Config) -> Vec<Finding> {
 fn device_files() -> Option<Finding> {
     let parameters = std::fs::read_to_string("/proc/driver/nvidia/params").ok()?;
     let is_reset = parameters.lines().any(|line| line.trim() == "ModifyDeviceFiles: 1");
-    let advice = "set the option NVreg_ModifyDeviceFiles=0 of the module nvidia and load it again: \
-                  otherwise any program of the driver opens every GPU to everybody until the agent looks";
+    let advice = "set the option NVreg_ModifyDeviceFiles=0 for the nvidia module and reload it: \
+                  otherwise driver programs reopen every GPU to all users until the agent's next check";
     Some(if is_reset {
-        Finding::new("device files", Verdict::Warning, "the driver resets their permissions", advice)
+        Finding::new("device files", Verdict::Warning, "the driver resets device file permissions", advice)
     } else {
-        Finding::good("device files", "permissions stay as they are set")
+        Finding::good("device files", "device file permissions are preserved")
     })
 }
 
@@ -149,10 +159,10 @@ async fn enrollment(folder: &Path) -> Vec<Finding> {
     let identity = match known.and_then(|folder| folder.identity()) {
         Ok(identity) => identity,
         Err(StateError::NotEnrolled) => {
-            let advice = "run gpuaas-node enroll with a token from the control plane";
+            let advice = "run gpuaas-node enroll with an enrollment token";
             return vec![Finding::new("enrollment", Verdict::Warning, "not enrolled", advice)];
         }
-        Err(error) => return vec![Finding::new("enrollment", Verdict::Broken, error.to_string(), "enroll anew")],
+        Err(error) => return vec![Finding::new("enrollment", Verdict::Broken, error.to_string(), "enroll again")],
     };
     let mut findings = vec![Finding::good("enrollment", format!("{} at {}", identity.node_id, identity.url))];
     let clock = ControlClock::default();
@@ -164,14 +174,16 @@ async fn enrollment(folder: &Path) -> Vec<Finding> {
         link.post::<_, PollAnswer>(paths::POLL, &serde_json::json!({}), REACH_LIMIT).await
     };
     findings.push(match reach.await {
-        Ok(_) => Finding::good("control plane", "answers"),
+        Ok(_) => Finding::good("control plane", "reachable"),
         Err(LinkError::Refused { problem, .. }) if is_about_us(&problem.code) => {
-            let advice = "enroll anew with a fresh token";
-            Finding::new("control plane", Verdict::Broken, format!("answers {}", problem.code), advice)
+            let advice = "enroll again with a new token";
+            Finding::new("control plane", Verdict::Broken, format!("refused: {}", problem.code), advice)
         }
-        Err(LinkError::Refused { status, .. }) => Finding::good("control plane", format!("answers ({status})")),
+        Err(LinkError::Refused { status, .. }) => {
+            Finding::good("control plane", format!("reachable (status {status})"))
+        }
         Err(error) => {
-            let advice = "open outgoing connections to that address, and check its name and this host's clock";
+            let advice = "allow outgoing connections to that address, and check DNS and this host's clock";
             Finding::new("control plane", Verdict::Broken, error.to_string(), advice)
         }
     });
@@ -186,20 +198,25 @@ fn is_about_us(code: &str) -> bool {
 fn certificate(identity: &crate::identity::Identity) -> Finding {
     let (from, until) = match identity.pair.lifetime() {
         Ok(life) => life,
-        Err(error) => return Finding::new("certificate", Verdict::Broken, error.to_string(), "enroll anew"),
+        Err(error) => return Finding::new("certificate", Verdict::Broken, error.to_string(), "enroll again"),
     };
     // The one place where the host's clock is looked at: to judge the clock itself.
     let now = rustls::pki_types::UnixTime::now().as_secs();
     let at = |moment: jiff::Timestamp| u64::try_from(moment.as_second()).unwrap_or(0);
     if now < at(from) {
-        let advice = "set this host's clock: install chrony or systemd-timesyncd";
-        return Finding::new("clock", Verdict::Broken, format!("before the certificate's start {from}"), advice);
+        let advice = "synchronize this host's clock, for example with chrony or systemd-timesyncd";
+        return Finding::new(
+            "clock",
+            Verdict::Broken,
+            format!("the clock is before the certificate's start, {from}"),
+            advice,
+        );
     }
     if now > at(until) {
-        let advice = "start the agent: it renews within the window; check this host's clock, or enroll anew";
-        return Finding::new("certificate", Verdict::Broken, format!("ended {until}"), advice);
+        let advice = "start the agent to renew it, check this host's clock, or enroll again";
+        return Finding::new("certificate", Verdict::Broken, format!("expired {until}"), advice);
     }
-    Finding::good("certificate", format!("until {until}; the clock agrees"))
+    Finding::good("certificate", format!("valid until {until}"))
 }
 
 /// Whether something must be fixed.

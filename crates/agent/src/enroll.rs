@@ -18,7 +18,7 @@ pub enum EnrollError {
     Trust(#[from] TrustError),
     #[error(transparent)]
     Pair(#[from] PairError),
-    #[error("the control plane speaks protocol {0}; this agent is of another age: install a matching one")]
+    #[error("protocol version mismatch: control plane {0}, agent {PROTOCOL}; install a matching agent")]
     Protocol(u16),
 }
 

@@ -12,9 +12,9 @@ use trust::{Asked, PairError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    #[error("{path} cannot be read or written; run as the user that owns it, usually root")]
+    #[error("cannot read or write {path}; run as the user that owns it, usually root")]
     Io { path: PathBuf, source: io::Error },
-    #[error("{path} is not what the agent wrote; remove it and enroll anew")]
+    #[error("{path} is malformed; remove it and enroll again")]
     Damaged { path: PathBuf, source: serde_json::Error },
     #[error("this host is not enrolled; run gpuaas-node enroll first")]
     NotEnrolled,

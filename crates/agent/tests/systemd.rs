@@ -44,7 +44,7 @@ impl World {
             plane.authority.fingerprint()
         );
         let said = machine.says(&enroll).await;
-        let node = said.strip_prefix("enrolled as ").unwrap().split(';').next().unwrap().to_owned();
+        let node = said.strip_prefix("Enrolled as ").unwrap().split('.').next().unwrap().to_owned();
         // In place of GPUs: files of devices that no driver serves.
         machine
             .says("for i in 0 1; do mknod -m 666 /dev/nvidia$i c 195 $i; done; mknod -m 666 /dev/nvidiactl c 195 255")

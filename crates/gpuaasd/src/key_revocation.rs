@@ -79,35 +79,34 @@ impl KeyKind {
     pub fn next(self) -> &'static str {
         match self {
             KeyKind::Task => {
-                "Servers sign with the new key within 30 seconds. Each connected host trusts it, and no longer the old \
-                 one, with its next poll; one that is away learns it when it is back. Orders that were under way are \
-                 given again."
+                "Servers sign with the new key within 30 seconds. Connected hosts switch to it with their next poll, and \
+                 offline hosts when they reconnect. Tasks in progress are sent again."
             }
             KeyKind::Token => {
-                "Servers refuse what the old key signed within 30 seconds. Browsers and programs get new access tokens \
-                 with their refresh tokens; if those may have leaked too, have people end their sessions: `gpuaas sessions revoke-all`."
+                "Servers refuse tokens signed by the old key within 30 seconds. Browsers and programs get new access tokens \
+                 with their refresh tokens. If those may have leaked too, ask users to run `gpuaas sessions revoke-all`."
             }
             KeyKind::SshUserCa => {
-                "Certificates of the old authority open nothing from now on. `gpuaas ssh` and `gpuaas ssh-config` get new \
-                 ones by themselves. Sessions that are open go on: end them with `gpuaas access-sessions end`."
+                "Certificates of the old authority are no longer accepted. `gpuaas ssh` and `gpuaas ssh-config` get new \
+                 ones automatically. Open sessions continue; end them with `gpuaas access-sessions end`."
             }
             KeyKind::SshHostCa => {
-                "Gateways show certificates of the new authority within an hour, or as soon as they are restarted. Publish \
-                 the new line: `gpuaas ssh-config --known-hosts`; `gpuaas ssh` gets it by itself."
+                "Gateways present certificates of the new authority within an hour, or when they are restarted. Publish \
+                 the new line from `gpuaas ssh-config --known-hosts`; `gpuaas ssh` gets it automatically."
             }
             KeyKind::NodeCa => {
-                "No host and no gateway is trusted any longer. Restart the servers, then enroll every host again \
-                 (`gpuaas enrollment-tokens create`, `gpuaas-node enroll`) and join every gateway again. Workloads go on \
-                 meanwhile; nobody can be let in or out."
+                "No host or gateway is trusted anymore. Restart the servers, then enroll every host again \
+                 (`gpuaas enrollment-tokens create`, `gpuaas-node enroll`) and join every gateway again. Workloads continue \
+                 meanwhile, but access cannot be granted or revoked."
             }
             KeyKind::Seal => {
-                "The next seal is signed with the new key. Seals of the old one still verify; compare their roots with an \
-                 exported one, because whoever has the old key could have made others."
+                "The next seal is signed with the new key. Seals of the old key still verify; compare their roots with \
+                 exported ones, because anyone with the old key could have forged seals."
             }
             KeyKind::Recordings => {
-                "Restart the servers: from then on recordings are sealed with the new key. What was recorded before still \
-                 opens with the old one, for whoever has it and reaches the store: close the store to them, and shorten \
-                 how long recordings are kept (`access.recording_days`) if that is not enough."
+                "Restart the servers to seal recordings with the new key. Earlier recordings can still be opened with the \
+                 old key by anyone with access to the recording storage: restrict that access, and shorten the retention \
+                 (`access.recording_days`) if that is not enough."
             }
         }
     }
@@ -115,19 +114,19 @@ impl KeyKind {
 
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeError {
-    #[error("there is no such key that is trusted; `gpuaasd keys list` names them")]
+    #[error("no trusted key with this ID; see `gpuaasd keys list`")]
     NoSuchKey,
-    #[error("the CA is revoked as a whole; leave out --id")]
+    #[error("the CA can only be revoked as a whole; omit --id")]
     Whole,
     #[error(transparent)]
     Vault(#[from] VaultError),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
-    #[error("a new task key could not be made")]
+    #[error("cannot create a new task key")]
     Signer(#[from] SignerError),
-    #[error("a new SSH authority could not be made")]
+    #[error("cannot create a new SSH authority")]
     Ssh(#[from] ssh_certificates::AuthorityError),
-    #[error("a new CA could not be made")]
+    #[error("cannot create a new CA")]
     Ca(#[from] CaError),
 }
 

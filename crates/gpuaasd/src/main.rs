@@ -7,11 +7,11 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{Parser, Subcommand};
 use gpuaasd::roles::Role;
 
-/// The control plane of a GPU cloud that you own.
+/// Run and maintain the control plane of your GPU cloud.
 #[derive(Parser)]
 #[command(name = "gpuaasd", version, after_help = EXAMPLES)]
 struct Arguments {
-    /// Configuration file (TOML); the environment goes before it.
+    /// Configuration file (TOML); environment variables override it
     #[arg(long, global = true, env = "GPUAAS_CONFIG_FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -19,77 +19,77 @@ struct Arguments {
 }
 
 const EXAMPLES: &str = "Examples:
-  gpuaasd dev                                everything on this machine, with a demo organization
-  gpuaasd config check --connect             what is wrong with the configuration
-  gpuaasd migrate up && gpuaasd serve        one server
-  gpuaasd serve --roles api                  one of many
-  gpuaasd serve --roles gateway              where people come in; needs no database
-  gpuaasd backup monday.backup               the whole database in one file
-  gpuaasd ca export-root root.pem --remove   keep the CA's root elsewhere
-  gpuaasd keys revoke task                   a signing key leaked: trust it no longer";
+  gpuaasd dev                                run everything locally, with a demo organization
+  gpuaasd config check --connect             validate the configuration
+  gpuaasd migrate up && gpuaasd serve        run a single server
+  gpuaasd serve --roles api                  run one role of several
+  gpuaasd serve --roles gateway              run a gateway; needs no database
+  gpuaasd backup monday.backup               back up the database to a file
+  gpuaasd ca export-root root.pem --remove   move the CA's root key offline
+  gpuaasd keys revoke task                   revoke a leaked signing key";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the whole platform on this machine, with a PostgreSQL of its own.
+    /// Run the whole platform on this machine, with its own PostgreSQL
     Dev {
-        /// Where everything is kept.
+        /// Directory for all data
         #[arg(long, default_value = "dev-data", env = "GPUAAS_DATA_DIR")]
         data_dir: PathBuf,
-        /// Address to listen on; port 0 chooses a free one.
+        /// Address to listen on; port 0 picks a free one
         #[arg(long)]
         listen: Option<String>,
-        /// Do not make the demo organization.
+        /// Skip creating the demo organization
         #[arg(long)]
         no_seed: bool,
-        /// How many simulated nodes with 8 GPUs each to run
+        /// Number of simulated nodes, with 8 GPUs each
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=1000))]
         sim_nodes: u16,
         /// Delete the database and files of earlier runs and start afresh.
         #[arg(long)]
         reset: bool,
     },
-    /// Run roles: against a database that was migrated, or a gateway without one.
+    /// Run server roles; all except the gateway need a migrated database
     Serve {
-        /// Which roles; all but the gateway when not said.
+        /// Roles to run, comma-separated [default: all except gateway]
         #[arg(long, value_enum, value_delimiter = ',')]
         roles: Vec<Role>,
     },
-    /// Look at the configuration.
+    /// Inspect the configuration
     Config {
         #[command(subcommand)]
         action: commands::config::Action,
     },
-    /// Change the schema of the database.
+    /// Migrate the database schema
     Migrate {
         #[command(subcommand)]
         action: commands::migrate::Action,
     },
-    /// Write the database to a file. The secrets key is not in it: keep that apart.
+    /// Back up the database to a file, without the secrets key
     Backup {
-        /// Where to; must not exist yet.
+        /// File to create
         file: PathBuf,
     },
-    /// Fill an empty database from a backup.
+    /// Restore a backup into an empty database
     Restore {
-        /// A file that `gpuaasd backup` wrote.
+        /// File written by `gpuaasd backup`
         file: PathBuf,
     },
-    /// Do what needs no account, because it makes the first one.
+    /// Manage accounts without signing in, such as the first operator
     Admin {
         #[command(subcommand)]
         action: commands::admin::Action,
     },
-    /// Look after the CA that nodes are known by.
+    /// Manage the CA that identifies nodes
     Ca {
         #[command(subcommand)]
         action: commands::ca::Action,
     },
-    /// Take back the platform's own keys in an emergency.
+    /// List the platform's keys, and revoke leaked ones
     Keys {
         #[command(subcommand)]
         action: commands::keys::Action,
     },
-    /// Look after the keys that seal secrets.
+    /// Manage the keys that seal secrets
     Secrets {
         #[command(subcommand)]
         action: commands::secrets::Action,

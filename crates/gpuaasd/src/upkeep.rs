@@ -23,15 +23,15 @@ pub enum UpkeepError {
     Vault(#[from] vault::VaultError),
     #[error(transparent)]
     Password(#[from] PasswordError),
-    #[error("the password is too short: {least} characters at least, see `identity.password_min_length`")]
+    #[error("the password must have at least {least} characters (`identity.password_min_length`)")]
     ShortPassword { least: u64 },
-    #[error("{0} has an account already: an operator can give it the role with `gpuaas users set-role`")]
+    #[error("{0} already has an account; an operator can set its role with `gpuaas users set-role`")]
     Taken(Email),
-    #[error("{0} has an account already: `gpuaasd admin reset-password` sets its password")]
+    #[error("{0} already has an account; reset its password with `gpuaasd admin reset-password`")]
     Exists(Email),
-    #[error("{0} has no account: `gpuaasd admin create-account` makes one")]
+    #[error("{0} has no account; create one with `gpuaasd admin create-account`")]
     Unknown(Email),
-    #[error("what was open could not be ended")]
+    #[error("cannot end the open sessions")]
     Transition(#[from] kernel::machine::TransitionError),
 }
 

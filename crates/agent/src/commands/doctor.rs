@@ -20,9 +20,9 @@ pub async fn run(place: &Place) -> Outcome {
         }
     }
     if is_broken(&findings) {
-        println!("\nthis host cannot serve yet: fix what is marked FIX");
+        println!("\nThis host is not ready. Fix the checks marked FIX.");
         return Ok(ExitCode::FAILURE);
     }
-    println!("\nthis host can serve");
+    println!("\nThis host is ready.");
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub fn run(place: &Place) -> Outcome {
     let folder = StateFolder::open(&place.data_dir)?;
     if let Began::RolledBack(binary) = Guard::begin(&folder)? {
-        eprintln!("the update did not start; {} is the agent before it again", binary.display());
+        eprintln!("the updated agent did not start; rolled back to {}", binary.display());
     }
     Ok(ExitCode::SUCCESS)
 }

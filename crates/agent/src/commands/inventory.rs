@@ -11,6 +11,7 @@ use std::process::ExitCode;
 pub struct Options {
     #[command(flatten)]
     place: Place,
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Form::Text)]
     output: Form,
 }
@@ -43,13 +44,13 @@ pub async fn run(options: Options) -> Outcome {
         println!("    numa    {}", gpu.numa.map_or("unknown".to_owned(), |node| node.to_string()));
         println!("    fabric  {}", gpu.fabric.as_deref().unwrap_or("none"));
         println!("    nvme    {}", if gpu.nvme.is_empty() { "none".to_owned() } else { gpu.nvme.join(", ") });
-        println!("    ecc     {}  mig {}", told(gpu.ecc), told(gpu.mig));
+        println!("    ecc     {}  mig {}", on_or_off(gpu.ecc), on_or_off(gpu.mig));
     }
     println!("hash     {}", inventory.hash());
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(state: Option<bool>) -> &'static str {
+fn on_or_off(state: Option<bool>) -> &'static str {
     match state {
         Some(true) => "on",
         Some(false) => "off",

@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The agent that makes a host serve GPUs.
+/// Run a host's GPU agent.
 #[derive(Parser)]
 #[command(name = "gpuaas-node", version)]
 pub struct Arguments {
@@ -22,26 +22,26 @@ pub struct Arguments {
 
 #[derive(Args, Clone)]
 pub struct Place {
-    /// Where the agent keeps who it is and what it has done.
+    /// Directory for the agent's identity, journal and configuration
     #[arg(long, env = "GPUAAS_NODE_DATA_DIR", default_value = "/var/lib/gpuaas-node")]
     pub data_dir: PathBuf,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make this host a node of a control plane, with a one-time token.
+    /// Enroll this host as a node with a one-time token
     Enroll(enroll::Options),
-    /// Serve until told to stop.
+    /// Run the agent until it is stopped
     Run(run::Options),
-    /// Say how this node stands with its control plane.
+    /// Show the status of the connection to the control plane
     Status(Place),
-    /// Check this host and say what to fix.
+    /// Check this host and report what to fix
     Doctor(Place),
-    /// Print what this host is made of.
+    /// Print the hardware inventory of this host
     Inventory(inventory::Options),
-    /// Run simulated nodes in one process.
+    /// Run simulated nodes in one process
     Sim(sim::Options),
-    /// Undo an update that does not start; for the service manager.
+    /// Roll back an update that does not start; run by the service manager
     #[command(hide = true)]
     Guard(Place),
 }
@@ -73,7 +73,7 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
     let mut text = format!("error: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {
-        text.push_str(&format!("\n  because: {error}"));
+        text.push_str(&format!("\n  caused by: {error}"));
         cause = error.source();
     }
     eprintln!("{text}");

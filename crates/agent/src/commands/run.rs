@@ -20,17 +20,17 @@ use tokio_util::sync::CancellationToken;
 pub struct Options {
     #[command(flatten)]
     place: Place,
-    /// How long a poll is held when there is nothing to say.
+    /// Maximum duration of an idle poll, in milliseconds
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     heartbeat_ms: u64,
-    /// Set the host up for logins at every start: sshd reads their keys from the
-    /// agent's folder, and users do not see each other's processes.
+    /// Configure the host for logins at every start: sshd reads SSH keys from the
+    /// agent's directory, and users cannot see each other's processes
     #[arg(long)]
     configure_host: bool,
-    /// End at a named step as if killed; for tests.
+    /// Exit at a named step as if killed, for tests
     #[arg(long, hide = true)]
     crash_at: Option<String>,
-    /// How long an update has to prove itself; for tests.
+    /// Time limit for an update to prove itself, for tests
     #[arg(long, hide = true)]
     prove_within_ms: Option<u64>,
 }
@@ -55,15 +55,15 @@ pub async fn run(options: Options) -> Outcome {
     let driver = LinuxDriver::open(Config::load(&folder.config())?, Some(updater), folder.clone())?;
     if options.configure_host {
         for problem in driver.configure().await {
-            tracing::error!(problem, "the host could not be set up; run gpuaas-node doctor");
+            tracing::error!(problem, "cannot configure the host; run gpuaas-node doctor");
         }
     } else {
-        tracing::warn!("started without --configure-host: what this host's sshd honors is not looked at");
+        tracing::warn!("started without --configure-host: sshd's settings are not checked");
     }
     driver.restore().await;
     let left = driver.sweep();
     if left > 0 {
-        tracing::warn!(left, "ended processes of sessions that an agent before this one had");
+        tracing::warn!(left, "ended session processes left by a previous agent");
     }
     let heartbeat = Duration::from_millis(options.heartbeat_ms);
     let agent = Agent::new(Start {
@@ -89,7 +89,7 @@ pub async fn run(options: Options) -> Outcome {
     }
     let _ = polling.await;
     if !stop.is_cancelled() {
-        tracing::info!("starting the new agent");
+        tracing::info!("starting the updated agent");
         return Err(restart(&binary));
     }
     tracing::info!("stopped");
@@ -101,12 +101,12 @@ async fn roll_back_after(within: Duration, folder: StateFolder) {
     tokio::time::sleep(within).await;
     match Guard::time_is_over(&folder) {
         Ok(Some(binary)) => {
-            tracing::error!("the new agent did not reach the control plane; starting the one before");
+            tracing::error!("the updated agent did not reach the control plane; rolling back");
             let error = restart(&binary);
-            tracing::error!(%error, "the agent before could not be started");
+            tracing::error!(%error, "cannot start the previous agent");
         }
         Ok(None) => {}
-        Err(error) => tracing::error!(%error, "the update could not be undone"),
+        Err(error) => tracing::error!(%error, "cannot roll back the update"),
     }
 }
 
@@ -115,5 +115,5 @@ fn restart(binary: &Path) -> Box<dyn std::error::Error> {
     use std::os::unix::process::CommandExt;
     let binary: PathBuf = binary.to_owned();
     let error = std::process::Command::new(&binary).args(std::env::args_os().skip(1)).exec();
-    format!("{} could not be started: {error}", binary.display()).into()
+    format!("cannot start {}: {error}", binary.display()).into()
 }

@@ -11,39 +11,43 @@ use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(Args)]
 pub struct Options {
-    /// Address of the control plane's node listener.
+    /// URL of the control plane's node listener
     #[arg(long, env = "GPUAAS_NODE_URL")]
     url: String,
-    /// File with the control plane's root certificates.
+    /// File with the control plane's root certificates, in PEM
     #[arg(long)]
     ca_file: PathBuf,
-    /// File with one token per line, one for each node that is not enrolled yet.
+    /// File with enrollment tokens, one per line and node not yet enrolled
     #[arg(long)]
     tokens: PathBuf,
+    /// Number of nodes
     #[arg(long, default_value_t = 4)]
     nodes: usize,
+    /// GPUs per node
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=64))]
     gpus: u32,
+    /// GPU model
     #[arg(long, default_value = "NVIDIA H200")]
     model: String,
-    /// What the nodes' names begin with.
+    /// Prefix of the nodes' names
     #[arg(long, default_value = "sim")]
     name: String,
+    /// Maximum duration of an idle poll, in milliseconds
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     heartbeat_ms: u64,
-    /// Keeps the nodes' identities and journals, so that they come back.
+    /// Directory for the nodes' identities and journals, to keep them across restarts
     #[arg(long)]
     data_dir: Option<PathBuf>,
-    /// How long every step of every task takes.
+    /// Simulated duration of each task step, in milliseconds
     #[arg(long, default_value_t = 0)]
     latency_ms: u64,
-    /// Whether the nodes open terminals and other streams; by default when there are few.
+    /// Whether nodes open terminals and other streams [default: only in small fleets]
     #[arg(long)]
     streams: Option<bool>,
-    /// End when standard input does, so that whoever started it need not end it.
+    /// Exit when standard input closes
     #[arg(long)]
     until_stdin_closes: bool,
-    /// End at a named step as if killed; for tests.
+    /// Exit at a named step as if killed, for tests
     #[arg(long, hide = true)]
     crash_at: Option<String>,
 }
@@ -66,7 +70,7 @@ pub async fn run(options: Options) -> Outcome {
     for node in fleet.nodes() {
         node.script(|script| script.latency = Duration::from_millis(options.latency_ms));
     }
-    println!("{} simulated nodes with {} GPUs each", fleet.len(), options.gpus);
+    println!("Running {} simulated nodes with {} GPUs each", fleet.len(), options.gpus);
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
         _ = terminate.recv() => {}

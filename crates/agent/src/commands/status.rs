@@ -8,7 +8,7 @@ pub fn run(place: &Place) -> Outcome {
     let folder = StateFolder::open(&place.data_dir)?;
     let identity = folder.identity()?;
     let Some(status) = folder.status()? else {
-        println!("{} is enrolled at {} and was never started", identity.node_id, identity.url);
+        println!("{} is enrolled at {}, but the agent has never run", identity.node_id, identity.url);
         return Ok(ExitCode::SUCCESS);
     };
     println!("node         {}", status.node_id);
@@ -18,9 +18,9 @@ pub fn run(place: &Place) -> Outcome {
         println!("             {}", status.detail);
     }
     println!("advice       {}", advice(&status.state));
-    let told = |moment: Option<jiff::Timestamp>| moment.map_or("never".to_owned(), |at| at.to_string());
-    println!("contact      {}", told(status.last_contact));
-    println!("certificate  until {}", told(status.certificate_until));
+    let shown = |moment: Option<jiff::Timestamp>| moment.map_or("never".to_owned(), |at| at.to_string());
+    println!("contact      {}", shown(status.last_contact));
+    println!("certificate  until {}", shown(status.certificate_until));
     println!("agent        {}, start {}", status.agent_version, status.generation);
     println!("refused      {}", serde_json::to_string(&status.refused).map_err(|_| StateError::NotEnrolled)?);
     let refused = serde_json::to_string(&status.streams_refused).map_err(|_| StateError::NotEnrolled)?;
@@ -31,10 +31,10 @@ pub fn run(place: &Place) -> Outcome {
 
 fn advice(state: &str) -> &'static str {
     match state {
-        "connected" => "none needed",
-        "unreachable" => "check the network; the agent keeps trying and its tasks run on",
-        protocol::codes::CERTIFICATE_REVOKED => "an operator revoked this node; enroll anew after cleaning the host",
-        protocol::codes::UNKNOWN_NODE => "the control plane does not know this node; enroll anew",
-        _ => "see the control plane's message above",
+        "connected" => "no action needed",
+        "unreachable" => "check the network; the agent keeps retrying, and running tasks continue",
+        protocol::codes::CERTIFICATE_REVOKED => "an operator revoked this node; clean the host and enroll again",
+        protocol::codes::UNKNOWN_NODE => "the control plane does not know this node; enroll again",
+        _ => "see the message above",
     }
 }

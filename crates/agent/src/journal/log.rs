@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("the journal {path} cannot be read or written")]
+    #[error("cannot read or write the journal {path}")]
     Io { path: PathBuf, source: io::Error },
-    #[error("line {line} of the journal {path} is damaged; clean the host, remove the file and enroll anew")]
+    #[error("line {line} of the journal {path} is damaged; clean the host, remove the file and enroll again")]
     Damaged { path: PathBuf, line: usize },
 }
 

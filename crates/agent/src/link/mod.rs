@@ -23,15 +23,15 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10); // bound: then the addr
 
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    #[error("{0} is not an https address with a host name")]
+    #[error("{0} is not an https URL with a host name")]
     Address(String),
-    #[error("the control plane cannot be reached: {0}")]
+    #[error("cannot connect to the control plane: {0}")]
     Unreachable(String),
-    #[error("the control plane did not answer within {} s", .0.as_secs())]
+    #[error("the control plane did not respond within {} s", .0.as_secs())]
     Silent(Duration),
-    #[error("the control plane refuses ({status} {}): {}", problem.code, problem.detail)]
+    #[error("the control plane refused the request ({status} {}): {}", problem.code, problem.detail)]
     Refused { status: StatusCode, problem: Box<Problem>, retry_after: Option<Duration> },
-    #[error("the control plane answered something that is not understood: {0}")]
+    #[error("unexpected response from the control plane: {0}")]
     Garbled(String),
 }
 

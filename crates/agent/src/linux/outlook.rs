@@ -14,13 +14,13 @@ pub(crate) async fn examine(config: &Config) -> Vec<Finding> {
 fn limits() -> Finding {
     let groups = Groups::find();
     if !groups.is_there() {
-        let advice = "run a host with systemd, or mount /sys/fs/cgroup: one login can use up the host";
+        let advice = "use a host with systemd, or mount /sys/fs/cgroup: one login can exhaust the host";
         return Finding::new("limits", Verdict::Broken, groups.describe(), advice);
     }
     // Without it sshd's sessions are in no slice of their own.
     if matches!(groups, Groups::Systemd) && !has_pam_systemd() {
-        let advice = "install libpam-systemd: logins through sshd are otherwise without limits";
-        return Finding::new("limits", Verdict::Broken, "sshd opens no sessions of systemd", advice);
+        let advice = "install libpam-systemd: without it, logins through sshd have no limits";
+        return Finding::new("limits", Verdict::Broken, "sshd does not open systemd sessions", advice);
     }
     match groups {
         Groups::Systemd => Finding::good("limits", groups.describe()),
@@ -39,30 +39,30 @@ fn has_pam_systemd() -> bool {
 
 fn hidden() -> Finding {
     if are_processes_hidden() {
-        return Finding::good("processes", "users see their own only");
+        return Finding::good("processes", "users see only their own processes");
     }
     let advice = "mount /proc with hidepid=2, as the agent's unit does when it starts";
-    Finding::new("processes", Verdict::Warning, "users see each other's command lines", advice)
+    Finding::new("processes", Verdict::Warning, "users see each other's processes", advice)
 }
 
 /// As sshd itself understands its files, where there is a login to ask about.
 async fn sshd_keys(config: &Config) -> Finding {
     if sshd::program().is_none() {
-        return Finding::good("sshd keys", "no sshd lets anybody in");
+        return Finding::good("sshd keys", "sshd is not installed");
     }
     let advice = "start the agent with --configure-host, as its unit does, and check that /etc/ssh/sshd_config \
-                  begins with Include /etc/ssh/sshd_config.d/*.conf: no login is handed over before";
+                  begins with Include /etc/ssh/sshd_config.d/*.conf: until then, no login is created";
     let Some(login) = users::made_below(&config.home_root).into_iter().next() else {
         let is_written = std::fs::read_to_string(SSHD_FILE).is_ok_and(|found| found == sshd::settings(config));
         let is_included = std::fs::read_to_string(sshd::MAIN_FILE).is_ok_and(|text| includes(&text));
         return if is_written && is_included {
-            Finding::good("sshd keys", format!("only those in {}", config.keys_root.display()))
+            Finding::good("sshd keys", format!("only keys in {}", config.keys_root.display()))
         } else {
             Finding::new("sshd keys", Verdict::Broken, "tenants' own authorized_keys are honored", advice)
         };
     };
     match sshd::check(config, Path::new(sshd::MAIN_FILE), &login).await {
-        Ok(()) => Finding::good("sshd keys", format!("only those in {}", config.keys_root.display())),
+        Ok(()) => Finding::good("sshd keys", format!("only keys in {}", config.keys_root.display())),
         Err(why) => Finding::new("sshd keys", Verdict::Broken, why, advice),
     }
 }

@@ -12,9 +12,9 @@ use trust::{Trust, TrustError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    #[error("a token could not be had: {0}")]
+    #[error("cannot get an enrollment token: {0}")]
     Token(String),
-    #[error("{node} could not enroll")]
+    #[error("{node} failed to enroll")]
     Enroll { node: String, source: Box<EnrollError> },
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -22,7 +22,7 @@ pub enum FleetError {
     State(#[from] StateError),
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error("a node's start was cut short")]
+    #[error("the start of a node was interrupted")]
     Cut,
 }
 

@@ -74,10 +74,9 @@ impl Node {
             Some(identity) => Identity { url: config.url.clone(), ..identity },
             None => {
                 let token = match &config.tokens {
-                    super::Tokens::List(tokens) => tokens
-                        .get(at)
-                        .cloned()
-                        .ok_or_else(|| FleetError::Token("the list of tokens is too short".into())),
+                    super::Tokens::List(tokens) => {
+                        tokens.get(at).cloned().ok_or_else(|| FleetError::Token("not enough enrollment tokens".into()))
+                    }
                     super::Tokens::Each(make) => make(at).await.map_err(FleetError::Token),
                 }?;
                 let inventory = self.driver.inventory().await;

@@ -100,13 +100,13 @@ impl Guard {
     /// A poll was completed: what to report, and the end of the guard.
     pub fn confirm(self) -> (Task, Outcome) {
         if let Err(error) = self.folder.remove(FILE) {
-            tracing::error!(%error, "the guard of an update could not be removed; remove it by hand");
+            tracing::error!(%error, "cannot remove the update guard; remove it manually");
         }
         let outcome = if self.record.rolled_back {
             Outcome::Failed {
                 step: "prove".into(),
                 code: "rolled_back".into(),
-                detail: format!("the new agent did not reach the control plane; {VERSION} runs again"),
+                detail: format!("the updated agent did not reach the control plane; rolled back to {VERSION}"),
                 retryable: false,
             }
         } else {

@@ -46,20 +46,20 @@ impl Updater {
             return Ok(Some(Done::Updated { version: VERSION.into() }));
         }
         if target != TARGET {
-            return Err(Failure::lasting("wrong_target", format!("this host needs {TARGET}")));
+            return Err(Failure::lasting("wrong_target", format!("this host requires {TARGET}")));
         }
         let binary = AgentBinary { version, target, sha256 };
         let identity = self.folder.identity().map_err(|error| Failure::lasting("install", error.to_string()))?;
         if !is_plain(version) || !binary.is_signed_by(&identity.task_keys, signature) {
             return Err(Failure::lasting(
                 "bad_agent_signature",
-                "no task key signed this version, target and checksum",
+                "this version, target and checksum are not signed by a task key",
             ));
         }
         steps.enter("download");
         let bytes = self.download(version, target).await?;
         if sha256_hex(&bytes) != *sha256 {
-            return Err(Failure::passing("bad_checksum", "what was downloaded is not what was announced"));
+            return Err(Failure::passing("bad_checksum", "the download does not match the announced checksum"));
         }
         steps.enter("try");
         let new = self.binary.with_extension("new");

@@ -139,7 +139,7 @@ async fn a_revoked_node_keeps_asking_slowly_and_says_so() {
     .await;
     let status = node.tell(&["status"], true).await;
     let said = String::from_utf8(status.stdout).unwrap();
-    assert!(!status.status.success() && said.contains("enroll anew"), "{said}");
+    assert!(!status.status.success() && said.contains("enroll again"), "{said}");
     let doctor = node.tell(&["doctor"], true).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert!(said.contains("ok   enrollment") && said.contains("control plane"), "{said}");

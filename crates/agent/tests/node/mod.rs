@@ -29,7 +29,7 @@ impl Node {
             .await;
         assert!(enrolled.status.success(), "{}", String::from_utf8_lossy(&enrolled.stderr));
         let said = String::from_utf8(enrolled.stdout).unwrap();
-        node.id = said.strip_prefix("enrolled as ").unwrap().split(';').next().unwrap().to_owned();
+        node.id = said.strip_prefix("Enrolled as ").unwrap().split('.').next().unwrap().to_owned();
         node
     }
 

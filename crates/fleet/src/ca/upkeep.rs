@@ -31,15 +31,15 @@ pub struct Overview {
 pub enum UpkeepError {
     #[error(transparent)]
     Ca(#[from] CaError),
-    #[error("there is no CA yet: start `gpuaasd serve` once, which makes it")]
+    #[error("there is no CA yet; start `gpuaasd serve` once to create it")]
     NoCa,
-    #[error("the root key is not in the database: give the exported one with --root-key FILE")]
+    #[error("the root key is not in the database; pass the exported one with --root-key FILE")]
     NoRootKey,
-    #[error("that key is not the key of the root certificate: look for the file that `gpuaasd ca export-root` wrote")]
+    #[error("the key does not match the root certificate; use the file written by `gpuaasd ca export-root`")]
     WrongRootKey,
-    #[error("the new root signs when every node trusts it, and {behind} do not yet: `gpuaasd ca show` counts them")]
+    #[error("{behind} nodes do not trust the new root yet; check progress with `gpuaasd ca show`")]
     TooEarly { behind: i64 },
-    #[error("the root is being replaced already: `gpuaasd ca show` says how far that is")]
+    #[error("a root rotation is already in progress; check progress with `gpuaasd ca show`")]
     Turning,
 }
 

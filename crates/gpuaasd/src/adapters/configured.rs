@@ -30,14 +30,14 @@ pub fn sending(config: &Config) -> Result<Option<Sending>, ConfigError> {
     let Mail { url, from, public_url, folder } = &config.mail;
     let post: Arc<dyn Post> = match (url, folder) {
         (None, None) => return Ok(None),
-        (Some(_), Some(_)) => return Err(wrong("mail.folder", "give either it or `mail.url`".into())),
+        (Some(_), Some(_)) => return Err(wrong("mail.folder", "set either this or `mail.url`, not both".into())),
         (None, Some(folder)) => {
             let from = from.as_deref().unwrap_or("gpuaas <gpuaas@localhost>");
             let opened = MailFolder::open(folder.clone(), from);
             Arc::new(opened.map_err(|error| wrong("mail.from", error.to_string()))?)
         }
         (Some(url), None) => {
-            let from = from.as_deref().ok_or_else(|| wrong("mail.from", "mail needs a sender".into()))?;
+            let from = from.as_deref().ok_or_else(|| wrong("mail.from", "required when `mail.url` is set".into()))?;
             let opened = Smtp::open(url, from).map_err(|error| match error {
                 SmtpError::From(_) => wrong("mail.from", error.to_string()),
                 SmtpError::Url | SmtpError::OpenPassword => wrong("mail.url", error.to_string()),
@@ -67,19 +67,19 @@ pub fn payments(config: &Config) -> Result<Option<Arc<dyn PaymentProvider>>, Con
         if secrets.is_empty() {
             return Ok(None);
         }
-        return Err(wrong("stripe.secret_key", "webhook secrets alone take no payments; give the secret key too"));
+        return Err(wrong("stripe.secret_key", "required when webhook secrets are set"));
     }
     if !key.bytes().all(|it| it.is_ascii_graphic()) || !(key.starts_with("sk_") || key.starts_with("rk_")) {
         return Err(wrong("stripe.secret_key", "expected a key that starts with `sk_` or `rk_`"));
     }
     if secrets.is_empty() {
-        return Err(wrong("stripe.webhook_secrets", "without one, nothing that Stripe tells can be believed"));
+        return Err(wrong("stripe.webhook_secrets", "required to verify events from Stripe"));
     }
     let url = it.url.as_deref().unwrap_or("https://api.stripe.com");
     let is_safe = platform::identity::oidc::is_safe(url);
     let url = url::Url::parse(&format!("{}/", url.trim_end_matches('/')));
     let Some(url) = url.ok().filter(|_| is_safe) else {
-        return Err(wrong("stripe.url", "expected an `https` address; plain `http` only on this machine"));
+        return Err(wrong("stripe.url", "expected an `https` URL; `http` is allowed only for localhost"));
     };
     let return_url = it.return_url.as_ref().unwrap_or(&config.identity.issuer).clone();
     let webhook_secrets = secrets.into_iter().map(Into::into).collect();
@@ -92,19 +92,19 @@ pub fn recordings(wanted: &Recordings, clock: &Clock) -> Result<Option<Arc<dyn R
     let wrong = |name, what: &str| ConfigError::Value { name, what: what.to_owned() };
     match (&wanted.folder, &wanted.s3_url) {
         (None, None) => Ok(None),
-        (Some(_), Some(_)) => Err(wrong("recordings.folder", "give either it or `recordings.s3_url`")),
+        (Some(_), Some(_)) => Err(wrong("recordings.folder", "set either this or `recordings.s3_url`, not both")),
         (Some(folder), None) => Ok(Some(Arc::new(RecordingFolder::open(folder.clone())))),
         (None, Some(url)) => {
             let is_safe = platform::identity::oidc::is_safe(url);
             let parsed = url::Url::parse(url).ok().filter(|it| is_safe && it.path() != "/");
-            let expected = "expected `https://host/bucket`; plain `http` only on this machine";
+            let expected = "expected `https://host/bucket`; `http` is allowed only for localhost";
             let url = parsed.ok_or_else(|| wrong("recordings.s3_url", expected))?;
             let access_key = wanted.s3_access_key.clone();
-            let access_key = access_key.ok_or_else(|| wrong("recordings.s3_access_key", "the store needs one"))?;
+            let access_key = access_key.ok_or_else(|| wrong("recordings.s3_access_key", "required when `recordings.s3_url` is set"))?;
             let secret = match (&wanted.s3_secret_key, &wanted.s3_secret_key_file) {
                 (Some(secret), _) => secret.clone(),
                 (None, Some(path)) => read(path)?.trim().to_owned(),
-                (None, None) => return Err(wrong("recordings.s3_secret_key", "the store needs one")),
+                (None, None) => return Err(wrong("recordings.s3_secret_key", "required when `recordings.s3_url` is set")),
             };
             let region = wanted.s3_region.clone().unwrap_or_else(|| "us-east-1".into());
             let access = S3Access { url, region, access_key, secret_key: secret.into() };

@@ -20,7 +20,7 @@ use programs::Program;
 pub enum BackupError {
     #[error("the database cannot be used: check `database.url`")]
     Database(#[from] sqlx::Error),
-    #[error("{path} exists: choose another name, a backup is never overwritten")]
+    #[error("{path} already exists; choose another name")]
     Exists { path: PathBuf },
     #[error("{path} cannot be used")]
     File {
@@ -28,9 +28,9 @@ pub enum BackupError {
         #[source]
         source: io::Error,
     },
-    #[error("rows of {0} would be missing: give `gpuaas_system` a policy that sees all of them, then back up again")]
+    #[error("rows of {0} would be missing; give `gpuaas_system` a policy that can see all rows, then back up again")]
     Unseen(String),
-    #[error("the database holds {0} already: restore into an empty one")]
+    #[error("the database already contains {0}; restore into an empty database")]
     NotEmpty(String),
     #[error(transparent)]
     Programs(#[from] DevError),

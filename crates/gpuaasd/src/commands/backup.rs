@@ -8,17 +8,19 @@ use super::AnyError;
 
 pub async fn back_up(url: &str, file: &Path) -> Result<(), AnyError> {
     let bytes = backup::back_up(url, file).await?;
-    println!("wrote {} ({bytes} bytes)", file.display());
-    println!("the secrets key is not in it: keep a copy of that apart, without it nothing sealed can be opened");
+    println!("Wrote {} ({bytes} bytes).", file.display());
+    println!(
+        "The backup does not include the secrets key. Store a copy of it separately: sealed data cannot be read without it."
+    );
     Ok(())
 }
 
 pub async fn restore(url: &str, file: &Path) -> Result<(), AnyError> {
     let epoch = backup::restore(url, file).await?;
-    println!("restored {}; epoch {epoch} starts", file.display());
+    println!("Restored {}. Starting epoch {epoch}.", file.display());
     match migrations::check(url).await {
-        Ok(()) => println!("next: start the servers with the secrets key of the backup"),
-        Err(error) => println!("next: {error}"),
+        Ok(()) => println!("Next: start the servers with the secrets key of the backup."),
+        Err(error) => println!("Next: {error}"),
     }
     Ok(())
 }

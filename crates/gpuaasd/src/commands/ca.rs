@@ -19,23 +19,23 @@ use super::AnyError;
 
 #[derive(Subcommand)]
 pub enum Action {
-    /// Say what the CA is and how long it lasts; prints the root certificate.
+    /// Show the CA's certificates and print the root in PEM
     Show,
-    /// Write the root's key and certificate to a file that only you can read.
+    /// Write the root's key and certificate to a file readable only by you
     ExportRoot {
-        /// Where to; must not exist yet.
+        /// File to create
         file: PathBuf,
-        /// Then remove the key from the database; `rotate` needs the file from then on.
+        /// Remove the key from the database afterwards; `rotate` then needs the file
         #[arg(long)]
         remove: bool,
     },
-    /// Make a new intermediate certificate; hosts need not enroll again.
+    /// Rotate the intermediate certificate; hosts stay enrolled
     Rotate {
-        /// The file that `export-root` wrote, when the key is no longer in the database.
+        /// File written by `export-root`, if the key is not in the database
         #[arg(long, value_name = "FILE")]
         root_key: Option<PathBuf>,
     },
-    /// Make a new root; every node learns it by itself and then the old one is forgotten.
+    /// Rotate the root; nodes learn the new one automatically, then the old one is removed
     RotateRoot,
 }
 
@@ -50,10 +50,10 @@ pub async fn run(config: &Config, action: Action) -> Result<(), AnyError> {
             kept.map_err(|error| {
                 format!("cannot write {}: {error}; choose a file that does not exist", file.display())
             })?;
-            println!("the root is in {}", file.display());
+            println!("Wrote the root to {}.", file.display());
             match remove {
-                true => println!("and no longer in the database: keep the file where no network reaches"),
-                false => println!("and still in the database: `--remove` takes it out of there"),
+                true => println!("Removed its key from the database. Store the file offline."),
+                false => println!("Its key is still in the database. Use `--remove` to remove it."),
             }
         }
         Action::Rotate { root_key } => {
@@ -66,12 +66,12 @@ pub async fn run(config: &Config, action: Action) -> Result<(), AnyError> {
             let life = keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS));
             show(&ca::rotate(&db, &keyring, key, life).await?);
             println!(
-                "replicas use the new intermediate within a minute; what the former one signed works until its end"
+                "Replicas use the new intermediate within a minute. Certificates signed by the previous one stay valid until they expire."
             );
         }
         Action::RotateRoot => {
             show(&ca::rotate_root(&db, &keyring).await?);
-            println!("nodes are told of the new root; `gpuaasd ca show` says how far that is");
+            println!("Distributing the new root to the nodes. Check progress with `gpuaasd ca show`.");
         }
     }
     Ok(())
@@ -79,14 +79,17 @@ pub async fn run(config: &Config, action: Action) -> Result<(), AnyError> {
 
 fn show(overview: &ca::Overview) {
     println!("root fingerprint      {}", overview.root_fingerprint);
-    println!("root key              {}", if overview.is_root_key_here { "in the database" } else { "kept elsewhere" });
+    println!(
+        "root key              {}",
+        if overview.is_root_key_here { "in the database" } else { "stored elsewhere" }
+    );
     println!("intermediate until    {}", overview.intermediate_expires_at);
-    println!("intermediates before  {}", overview.replaced);
+    println!("past intermediates    {}", overview.replaced);
     let behind = overview.behind;
     match overview.turnover {
         Turnover::Settled => (),
-        Turnover::Telling { .. } => println!("new root              told to the nodes, {behind} of them to go"),
-        Turnover::Signing { .. } => println!("old root              trusted until {behind} more nodes have renewed"),
+        Turnover::Telling { .. } => println!("new root              being distributed, {behind} nodes remaining"),
+        Turnover::Signing { .. } => println!("old root              trusted until {behind} more nodes renew"),
     }
     print!("{}", overview.roots_pem);
 }

@@ -10,9 +10,9 @@ use super::AnyError;
 
 #[derive(Subcommand)]
 pub enum Action {
-    /// Say what applies and where it came from; fail if it cannot be used.
+    /// Show every setting and its source, and validate the configuration
     Check {
-        /// Also look whether the database answers and has the schema that is needed.
+        /// Also check the database connection and schema
         #[arg(long)]
         connect: bool,
     },
@@ -27,20 +27,20 @@ pub async fn run(config: &Config, file: Option<&Path>, action: Action) -> Result
     if has_keys {
         config.keyring()?;
     } else if config.secrets.key_file.is_none() {
-        return Err("no secrets key: set `secrets.key_file` (made at the first start) or `secrets.keys`".into());
+        return Err("no secrets key: set `secrets.key_file` (created at the first start) or `secrets.keys`".into());
     }
     if connect {
         let server = migrations::database_server(&config.database.url).await.map_err(migrations::SchemaError::from)?;
         let (oldest, newest) = (migrations::KNOWN_POSTGRES.start(), migrations::KNOWN_POSTGRES.end());
-        println!("PostgreSQL {}; known to work are {oldest} to {newest}", server.version);
+        println!("PostgreSQL {} (supported: {oldest} to {newest})", server.version);
         let checked = migrations::check(&config.database.url).await;
         for concern in server.concerns(checked.is_ok()) {
             println!("warning: {concern}");
         }
         checked?;
         gpuaasd::connect(config).await?.ping().await?;
-        println!("the database answers, and its schema is the one that this gpuaasd serves");
+        println!("The database is reachable, and its schema is up to date.");
     }
-    println!("the configuration is usable");
+    println!("The configuration is valid.");
     Ok(())
 }

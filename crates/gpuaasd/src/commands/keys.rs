@@ -10,14 +10,14 @@ use super::AnyError;
 
 #[derive(Subcommand)]
 pub enum Action {
-    /// Say which keys there are, and which of them are trusted.
+    /// List the platform's keys and their status
     List,
-    /// Trust a key no longer, from now on, and make another: for a leak, not for rotation.
+    /// Revoke a leaked key immediately and create a new one; not for rotation
     Revoke {
-        /// Which kind.
+        /// Kind of key
         #[arg(value_enum)]
         kind: KeyKind,
-        /// Only the one with this id; all of the kind when not said.
+        /// ID of the key [default: all keys of this kind]
         #[arg(long)]
         id: Option<Uuid>,
     },
@@ -35,7 +35,7 @@ pub async fn run(config: &Config, action: Action) -> Result<(), AnyError> {
         }
         Action::Revoke { kind, id } => {
             let count = key_revocation::revoke(&db, &keyring, kind, id).await?;
-            println!("revoked {count} of {}; another is in its place", kind.name());
+            println!("Revoked {count} of {} and created a new one.", kind.name());
             println!("{}", kind.next());
         }
     }

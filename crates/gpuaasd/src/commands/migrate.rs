@@ -7,13 +7,13 @@ use super::AnyError;
 
 #[derive(Subcommand)]
 pub enum Action {
-    /// List the steps and which were taken.
+    /// List migrations and their status
     Status,
-    /// Take every step that is missing; safe to run in several places at once.
+    /// Apply all pending migrations; safe to run concurrently
     Up,
-    /// Take steps back, with the data that only they knew.
+    /// Roll back migrations, deleting the data they added
     Down {
-        /// The step that stays the newest; 0 takes all back.
+        /// Version to roll back to; 0 rolls back everything
         #[arg(long)]
         to: i64,
     },
@@ -29,7 +29,7 @@ pub async fn run(url: &str, action: Action) -> Result<(), AnyError> {
         let state = match step.state {
             State::Applied => "applied",
             State::Missing => "missing",
-            State::FromLater => "of a later release",
+            State::FromLater => "later release",
         };
         println!("{:>4}  {:<19} {}", step.version, state, step.name);
     }

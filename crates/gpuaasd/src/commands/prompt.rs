@@ -14,12 +14,12 @@ pub fn new_password() -> Result<SecretText, AnyError> {
     }
     let hush = Hush::start()?;
     let first = ask("Password: ")?;
-    let again = ask("Again: ")?;
+    let again = ask("Repeat password: ")?;
     drop(hush);
     if first.expose() == again.expose() {
         Ok(first)
     } else {
-        Err("the two passwords differ: run the command again".into())
+        Err("the passwords do not match; run the command again".into())
     }
 }
 
@@ -38,7 +38,7 @@ pub fn yes_or_no(question: &str) -> Result<Option<bool>, AnyError> {
         match line.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => return Ok(Some(true)),
             "n" | "no" => return Ok(Some(false)),
-            _ => eprintln!("answer y or n"),
+            _ => eprintln!("Please answer y or n."),
         }
     }
     Ok(None)
@@ -57,7 +57,7 @@ fn read() -> Result<SecretText, AnyError> {
     io::stdin().lock().read_line(&mut line)?;
     let line = line.trim_end_matches(['\n', '\r']);
     if line.is_empty() {
-        return Err("no password came: type one, or send it as one line to standard input".into());
+        return Err("no password given; type one, or send it as one line on standard input".into());
     }
     Ok(SecretText::new(line.to_owned()))
 }

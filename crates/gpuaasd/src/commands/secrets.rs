@@ -9,9 +9,9 @@ use super::AnyError;
 
 #[derive(Subcommand)]
 pub enum Action {
-    /// Print a new entry for `secrets.keys` or the key file.
+    /// Generate a key for `secrets.keys` or the key file
     NewKey,
-    /// Seal everything anew with the first key of the list; afterwards the others are needed no more.
+    /// Reseal all secrets with the first key, so that the other keys can be removed
     Rotate,
 }
 
@@ -26,7 +26,7 @@ pub async fn run(config: &Config, action: Action) -> Result<(), AnyError> {
             gpuaasd::migrations::check(&config.database.url).await?;
             let db = gpuaasd::connect(config).await?;
             let moved = upkeep::rotate_secrets(&db, &keyring).await?;
-            println!("{moved} secrets moved to the key {}", keyring.active());
+            println!("Resealed {moved} secrets with the key {}.", keyring.active());
         }
     }
     Ok(())

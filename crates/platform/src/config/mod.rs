@@ -325,7 +325,10 @@ impl Config {
             return wrong("database.max_connections", "expected 2 to 1000".into());
         }
         if self.http.max_connections == 0 || self.http.connections_per_address == 0 {
-            return wrong("http.connections_per_address", "expected at least 1, as for `http.max_connections`".into());
+            return wrong(
+                "http.connections_per_address",
+                "expected at least 1 for this and for `http.max_connections`".into(),
+            );
         }
         for (name, listen) in [
             ("http.listen", Some(&self.http.listen)),
@@ -333,26 +336,26 @@ impl Config {
             ("node.listen", Some(&self.node.listen)),
         ] {
             if listen.is_some_and(|it| it.parse::<std::net::SocketAddr>().is_err()) {
-                return wrong(name, "expected an address like `127.0.0.1:8080`".into());
+                return wrong(name, "expected an address such as `127.0.0.1:8080`".into());
             }
         }
         if !self.node.url.starts_with("https://") {
-            return wrong("node.url", "expected an address like `https://nodes.example.com:8443`".into());
+            return wrong("node.url", "expected a URL such as `https://nodes.example.com:8443`".into());
         }
         if let Some(name) =
             self.node.names.iter().find(|it| rustls::pki_types::ServerName::try_from(it.as_str()).is_err())
         {
-            return wrong("node.names", format!("`{name}` is neither a DNS name nor an address"));
+            return wrong("node.names", format!("`{name}` is not a DNS name or IP address"));
         }
         if self.node.names.is_empty() {
-            return wrong("node.names", "expected at least the name in `node.url`".into());
+            return wrong("node.names", "expected at least the host in `node.url`".into());
         }
         if let Some(oidc) = &self.oidc
             && !crate::identity::oidc::is_safe(&oidc.issuer)
         {
             return wrong(
                 "oidc.issuer",
-                "expected an address like `https://login.example.com`; plain `http` only on this machine".into(),
+                "expected a URL such as `https://login.example.com`; `http` is allowed only for localhost".into(),
             );
         }
         Ok(())

@@ -48,7 +48,7 @@ async fn a_new_root_is_told_then_signs_then_is_the_only_one_and_no_host_enrolls_
 
     let url = fleet.world.server.database.url();
     let said = process::run(&["ca", "rotate-root"], &url).await;
-    assert!(said.is_success && said.out.contains("told to the nodes, 2 of them to go"), "{said:?}");
+    assert!(said.is_success && said.out.contains("being distributed, 2 nodes remaining"), "{said:?}");
     println!(
         "{}",
         said.out.lines().filter(|it| !it.starts_with("MII") && it.len() != 64).collect::<Vec<_>>().join("\n")

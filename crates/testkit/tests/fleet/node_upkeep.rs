@@ -345,5 +345,5 @@ async fn the_ca_is_looked_after_at_the_command_line() {
     let refused = process::run(&["ca", "rotate"], &url).await;
     assert!(!refused.is_success && refused.err.contains("--root-key"), "{refused:?}");
     let rotated = process::run(&["ca", "rotate", "--root-key", file], &url).await;
-    assert!(rotated.is_success && rotated.out.contains("kept elsewhere"), "{rotated:?}");
+    assert!(rotated.is_success && rotated.out.contains("stored elsewhere"), "{rotated:?}");
 }
