@@ -19,15 +19,13 @@ pub enum RoleError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    #[error("whom to trust cannot be read: check `gateway.ca_file` and `gateway.ca_fingerprint`")]
+    #[error("cannot read the trusted roots: check `gateway.ca_file` and `gateway.ca_fingerprint`")]
     Trust(#[from] TrustError),
-    #[error("this gateway has not joined: give `gateway.join_token` of `gpuaas gateways create`")]
+    #[error("this gateway has not joined yet: set `gateway.join_token` to the token from `gpuaas gateways create`")]
     NoToken,
-    #[error(
-        "whom to trust is not said: give `gateway.ca_fingerprint` of `gpuaas gateways create`, or `gateway.ca_file`"
-    )]
+    #[error("no trusted root is set: set `gateway.ca_fingerprint` from `gpuaas gateways create`, or `gateway.ca_file`")]
     NoTrust,
-    #[error("the control plane does not take this gateway in")]
+    #[error("the control plane refused this gateway")]
     Join(#[source] Box<JoinError>),
     #[error("the gateway cannot run")]
     Run(#[from] GatewayError),

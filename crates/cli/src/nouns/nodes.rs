@@ -118,7 +118,7 @@ pub enum Nodes {
     Retire {
         #[command(flatten)]
         why: Why,
-        /// Retire a lost host: its allocations end at the time it was last seen
+        /// Retire a lost host: its allocations end as of the time it was last seen
         #[arg(long)]
         lost: bool,
         #[command(flatten)]

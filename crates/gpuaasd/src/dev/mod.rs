@@ -194,15 +194,13 @@ fn announce(base: &str, options: &Options, config: &Config, seeded: Option<&seed
             options.data_dir.join("dev.env").display()
         );
         println!(
-            "  gpuaas demo                a tour: launch, terminal, release, bill\n  gpuaas capacity list\n  gpuaas allocations create --sku h200-slice --gpus 2 --wait\n  gpuaas terminal ALLOCATION"
+            "  gpuaas demo                take a tour: launch, terminal, release, bill\n  gpuaas capacity list\n  gpuaas allocations create --sku h200-slice --gpus 2 --wait\n  gpuaas terminal ALLOCATION"
         );
-        println!(
-            "\n  These tokens are keys: what concerns an account itself (its keys, its password) needs `gpuaas login`."
-        );
+        println!("\n  These tokens are API keys. To manage an account (keys, password), run `gpuaas login`.");
     }
-    println!("\n  Terminals and apps come in at ws://{}", config.gateway.listen);
+    println!("\n  Terminals and apps connect through ws://{}", config.gateway.listen);
     if let Some(folder) = &config.mail.folder {
-        println!("  Mails are written to {}", folder.display());
+        println!("  Emails are written to {}", folder.display());
     }
-    println!("\nCtrl-C stops everything.");
+    println!("\nPress Ctrl-C to stop.");
 }
