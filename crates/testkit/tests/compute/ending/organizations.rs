@@ -134,7 +134,7 @@ async fn command_that_suspends_an_organization_says_what_it_stops() {
         (said.status.success(), String::from_utf8(said.stderr).unwrap())
     };
     let (is_done, said) = run(&[]).await;
-    assert!(!is_done && said.contains("Add --yes"), "{said}");
+    assert!(!is_done && said.contains("Pass --yes"), "{said}");
     assert_eq!(tenant.get(active.id).await.state, AllocationState::Active);
     let (is_done, said) = run(&["--yes"]).await;
     assert!(is_done && said.contains("This stops 1 allocation with 2 GPUs:"), "{said}");

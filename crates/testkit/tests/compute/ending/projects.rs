@@ -100,9 +100,9 @@ async fn command_that_deletes_a_project_says_what_it_ends() {
         (said.status.success(), String::from_utf8(said.stderr).unwrap())
     };
     let (is_done, said) = run(&["projects", "delete", name.as_str()]).await;
-    assert!(!is_done && said.contains("Add --yes"), "{said}");
+    assert!(!is_done && said.contains("Pass --yes"), "{said}");
     let (is_done, said) = run(&["projects", "delete", name.as_str(), "--yes"]).await;
-    assert!(is_done && said.contains("This ends 3 allocations of 4 GPUs, which cost 3.50 USD an hour:"), "{said}");
+    assert!(is_done && said.contains("This ends 3 allocations with 4 GPUs, costing 3.50 USD per hour:"), "{said}");
     assert_eq!(said.matches("  allocation alloc-").count(), 3, "{said}");
     eventually("nothing to cost anything", || async { left(&cloud).await == (0, 0, 0) }).await;
     let (is_done, said) = run(&["organizations", "close", "--yes"]).await;
