@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Label, Open, Page, Timestamp, Within, endpoint, event, id::SkuId, list_query, words};
+pub use shapes::Shape;
+
+use crate::{Label, Open, Page, Timestamp, Within, Word, endpoint, event, id::SkuId, list_query};
 
 endpoint! {
     /// Create a SKU.
@@ -145,17 +147,12 @@ pub struct Sku {
     pub retired_at: Option<Timestamp>,
 }
 
-words! {
-    /// How much of a host an allocation gets.
-    Shape {
-        /// The whole host.
-        Baremetal = "baremetal",
-        /// Whole GPUs of a host.
-        GpuSlice = "gpu_slice",
-        /// A hardware-isolated partition of a GPU.
-        MigSlice = "mig_slice",
-        /// A container with GPUs.
-        Container = "container",
+impl Word for Shape {
+    const NAME: &'static str = "Shape";
+    const ALL: &'static [Self] = Self::ALL;
+
+    fn as_str(self) -> &'static str {
+        self.as_str()
     }
 }
 

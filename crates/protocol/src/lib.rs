@@ -1,5 +1,5 @@
 //! What the control plane and the agent on a host say to each other: messages,
-//! tasks and their signatures. No I/O, no clock, and none of our other crates.
+//! tasks and their signatures. No I/O, no clock; of our other crates only `shapes`.
 
 pub mod agent_binary;
 pub mod canonical;
@@ -24,8 +24,9 @@ pub use inventory::{DriverKind, Gpu, Inventory};
 pub use keys::{BadKey, SigningKey, TaskKey};
 pub use messages::{EnrollAnswer, EnrollRequest, PollAnswer, PollRequest, Problem, RenewAnswer, RenewRequest, codes};
 pub use report::{Done, Outcome, Refusal, RefusedCounts, Report, SelfTest, Stage};
+pub use shapes::Shape;
 pub use signed::SignedTask;
-pub use task::{GpuRef, Isolation, Limits, Login, Shape, Task, TaskId, WantedLimits};
+pub use task::{GpuRef, Isolation, Limits, Login, Task, TaskId, WantedLimits};
 pub use telemetry::{GpuSample, HealthEvent, HealthKind, HostSample, Sample};
 pub use verb::{Field, Verb, VerbEntry};
 

@@ -46,16 +46,6 @@ impl Task {
     }
 }
 
-/// What kind of capacity an allocation holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shape {
-    Baremetal,
-    GpuSlice,
-    MigSlice,
-    Container,
-}
-
 /// How a host is cleaned when an allocation ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,7 +3,7 @@
 use contract::{
     allocations::AllocationState,
     id::NodeId,
-    skus::{Shape, SkuLimits},
+    skus::SkuLimits,
 };
 use protocol::{GpuRef, Isolation, Login, Verb, WantedLimits};
 
@@ -32,7 +32,7 @@ pub fn verb(visit: &Visit, node: NodeId, keys: &[String]) -> Option<Verb> {
     let user = || visit.login.clone();
     match visit.state {
         AllocationState::Provisioning | AllocationState::Starting => Some(Verb::EnsureAllocation {
-            shape: shape(visit.shape),
+            shape: visit.shape,
             gpus: gpus(),
             login: Login { user: user(), keys: keys.to_vec() },
             self_test: true,
@@ -64,15 +64,6 @@ pub fn verb_name(state: AllocationState) -> Option<&'static str> {
         | AllocationState::Released
         | AllocationState::Failed
         | AllocationState::ReleaseFailed => None,
-    }
-}
-
-fn shape(shape: Shape) -> protocol::Shape {
-    match shape {
-        Shape::Baremetal => protocol::Shape::Baremetal,
-        Shape::GpuSlice => protocol::Shape::GpuSlice,
-        Shape::MigSlice => protocol::Shape::MigSlice,
-        Shape::Container => protocol::Shape::Container,
     }
 }
 
