@@ -51,7 +51,7 @@ pub async fn examine(folder: &Path, config: &Config) -> Vec<Finding> {
         disk(folder),
         wipe(config),
     ];
-    findings.extend(crate::linux::outlook::examine(config).await);
+    findings.extend(crate::workloads::login::outlook::examine(config).await);
     findings.extend(gpus(config));
     findings.extend(enrollment(folder).await);
     findings

@@ -17,6 +17,7 @@ pub mod sim;
 pub mod state;
 pub mod streams;
 pub mod update;
+mod workloads;
 
 /// The version that this agent says it is.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

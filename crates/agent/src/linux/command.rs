@@ -10,7 +10,7 @@ const LIMIT: Duration = Duration::from_secs(30); // bound: these tools edit a fi
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A tool's end: its code, or none when a signal ended it, and what it said.
-pub(super) struct Ended {
+pub(crate) struct Ended {
     pub code: Option<i32>,
     /// For people: what went wrong where it said so, otherwise what it printed.
     pub said: String,
@@ -24,17 +24,17 @@ impl Ended {
 }
 
 /// The tool with a clean environment; killed when nobody waits for it any more.
-pub(super) fn tool(program: &str, arguments: &[&str]) -> Command {
+pub(crate) fn tool(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C").current_dir("/").kill_on_drop(true);
     command
 }
 
-pub(super) async fn run(command: Command) -> Result<Ended, String> {
+pub(crate) async fn run(command: Command) -> Result<Ended, String> {
     run_with_input(command, b"", LIMIT).await
 }
 
-pub(super) async fn run_with_input(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended, String> {
+pub(crate) async fn run_with_input(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended, String> {
     let name = command.as_std().get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let work = async {

@@ -17,9 +17,9 @@ const HARMLESS: &[&str] = &["fuse", "net/tun", "infiniband", "gdrdrv"];
 const MAX_EXTRA: usize = 256; // bound: verbs devices of a host with many network cards
 
 /// Which group a card's file belongs to.
-pub(super) type Holders = BTreeMap<PathBuf, u32>;
+pub(crate) type Holders = BTreeMap<PathBuf, u32>;
 
-pub(super) struct Devices {
+pub(crate) struct Devices {
     root: PathBuf,
 }
 
@@ -108,7 +108,7 @@ fn set(path: &Path, group: u32, mode: u32) -> io::Result<bool> {
 
 /// Processes of ordinary users, with ids from `first_uid` on, that have the file
 /// open: they would keep it however its permissions change.
-pub(super) fn openers(path: &Path, first_uid: u32) -> Vec<i32> {
+pub(crate) fn openers(path: &Path, first_uid: u32) -> Vec<i32> {
     let Ok(wanted) = std::fs::metadata(path) else { return Vec::new() };
     let is_it = |found: &std::fs::Metadata| {
         let is_device = wanted.file_type().is_char_device() && found.file_type().is_char_device();
@@ -123,7 +123,7 @@ pub(super) fn openers(path: &Path, first_uid: u32) -> Vec<i32> {
         let files = || std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         is_ordinary && files().any(|file| std::fs::metadata(file.path()).is_ok_and(|found| is_it(&found)))
     };
-    super::processes::all().filter(has_it).collect()
+    crate::workloads::login::processes::all().filter(has_it).collect()
 }
 
 #[cfg(test)]

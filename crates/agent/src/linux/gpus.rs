@@ -59,7 +59,7 @@ impl GpuSource {
     }
 
     /// Every wanted GPU is on this host, at its address.
-    pub(super) fn require(&self, wanted: &[GpuRef]) -> Result<()> {
+    pub(crate) fn require(&self, wanted: &[GpuRef]) -> Result<()> {
         let there = self.list();
         for gpu in wanted {
             let found = there.iter().find(|other| other.uuid == gpu.uuid);
@@ -75,7 +75,7 @@ impl GpuSource {
         Ok(())
     }
 
-    pub(super) fn self_test(&self, wanted: &[GpuRef], is_wanted: bool) -> Result<SelfTest> {
+    pub(crate) fn self_test(&self, wanted: &[GpuRef], is_wanted: bool) -> Result<SelfTest> {
         let count = wanted.len();
         let Self::Nvidia(nvidia) = self else {
             return Ok(SelfTest { passed: true, detail: format!("{count} GPUs, none of them real") });
@@ -91,7 +91,7 @@ impl GpuSource {
     }
 
     /// A slice is told of its own GPUs only; a whole machine sees them all.
-    pub(super) fn environment(shape: Shape, gpus: &[GpuRef]) -> String {
+    pub(crate) fn environment(shape: Shape, gpus: &[GpuRef]) -> String {
         let uuids: Vec<&str> = gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();
         match shape {
             Shape::GpuSlice => format!("export CUDA_VISIBLE_DEVICES={}\n", uuids.join(",")),
@@ -100,7 +100,7 @@ impl GpuSource {
     }
 
     /// The device files of those GPUs that have one.
-    pub(super) fn device_files(&self, devices: &Devices, gpus: &[GpuRef]) -> Vec<PathBuf> {
+    pub(crate) fn device_files(&self, devices: &Devices, gpus: &[GpuRef]) -> Vec<PathBuf> {
         gpus.iter().filter_map(|gpu| devices.card(self.minor_number(&gpu.uuid)?)).collect()
     }
 
@@ -112,7 +112,7 @@ impl GpuSource {
         }
     }
 
-    pub(super) fn processes_on(&self, gpus: &[GpuRef]) -> u32 {
+    pub(crate) fn processes_on(&self, gpus: &[GpuRef]) -> u32 {
         match self {
             Self::Nvidia(nvidia) => gpus.iter().map(|gpu| nvidia.processes_on(&gpu.uuid)).sum(),
             Self::Pretended(_) | Self::None(_) => 0,

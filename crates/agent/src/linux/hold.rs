@@ -1,11 +1,12 @@
 //! Handing a host's GPUs and limits to a login and taking them back.
 
+use super::LinuxDriver;
 use super::devices::{Holders, openers};
 use super::gpus::GpuSource;
-use super::logins::Holding;
-use super::users::{self, User};
-use super::{LinuxDriver, configure, environment, keys, processes, schedulers, sessions, sshd};
 use crate::driver::{Allocation, Failure, Result, Steps};
+use crate::workloads::login::logins::Holding;
+use crate::workloads::login::users::{self, User};
+use crate::workloads::login::{configure, environment, keys, processes, schedulers, sessions, sshd};
 use protocol::{Done, GpuRef};
 
 impl LinuxDriver {

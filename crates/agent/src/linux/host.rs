@@ -1,14 +1,14 @@
 //! What a host is made of and how busy it is, as the kernel tells.
 
-use super::groups;
 use crate::config::Config;
+use crate::workloads::login::groups;
 use crate::{TARGET, VERSION, locked};
 use protocol::limits::bounded_text;
 use protocol::{DriverKind, Gpu, HostSample, Inventory, Limits};
 use std::sync::Mutex;
 
 #[derive(Default)]
-pub(super) struct Host {
+pub(crate) struct Host {
     /// Busy and total ticks when last looked.
     ticks: Mutex<Option<(u64, u64)>>,
 }
@@ -52,7 +52,7 @@ impl Host {
     }
 }
 
-pub(super) fn hostname() -> String {
+pub(crate) fn hostname() -> String {
     nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

@@ -1,32 +1,17 @@
 //! A real host: users with ssh keys, their processes and homes, and the GPUs that
 //! NVML finds. Works as root on Debian and Ubuntu.
 
-mod clean;
-mod command;
-mod configure;
-mod devices;
-mod environment;
-mod evidence;
-mod files;
-mod gpus;
-mod groups;
+pub(crate) mod command;
+pub(crate) mod devices;
+pub(crate) mod gpus;
 mod hold;
-mod host;
-mod keys;
-mod logins;
-mod mounts;
-pub(crate) mod outlook;
-mod processes;
-mod schedulers;
-mod sessions;
-mod shell;
-mod sshd;
-mod tree;
-mod users;
-mod wipe;
+pub(crate) mod host;
+pub(crate) mod mounts;
+pub(crate) mod tree;
+pub(crate) mod wipe;
 
+pub use crate::workloads::login::users::{LOGINS, MARK, is_login_name};
 pub use gpus::GpuSource;
-pub use users::{LOGINS, MARK, is_login_name};
 
 use crate::config::Config;
 use crate::driver::{Allocation, Driver, Failure, Readings, Result, Steps};
@@ -34,16 +19,17 @@ use crate::state::{StateError, StateFolder};
 use crate::streams::Refused;
 use crate::streams::shell::{Prepared, Program, Way};
 use crate::update::Updater;
+use crate::workloads::login::groups::{self, Groups};
+use crate::workloads::login::logins::Logins;
+use crate::workloads::login::users::{self, User};
+use crate::workloads::login::{clean, configure, environment, evidence, files, keys, shell, sshd};
 use devices::Devices;
-use groups::Groups;
 use host::Host;
-use logins::Logins;
 use protocol::stream::refusals;
 use protocol::{Done, GpuRef, HealthEvent, Inventory, Isolation, Shape, Task};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use tokio::sync::Mutex;
-use users::User;
 
 pub struct LinuxDriver {
     config: Config,

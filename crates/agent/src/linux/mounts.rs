@@ -2,8 +2,8 @@
 //! on: one whose server is gone can be neither read nor removed.
 
 use super::command::{run, tool};
-use super::processes::Ids;
 use crate::driver::{Failure, Result};
+use crate::workloads::login::processes::Ids;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ const POINT: OFlag = OFlag::O_PATH.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFO
 
 /// Nothing is mounted at or below the folders, and nowhere a file system that
 /// programs of the ids served. What still uses it keeps it until it ends.
-pub(super) async fn detach(folders: &[&Path], ids: &Ids) -> Result<()> {
+pub(crate) async fn detach(folders: &[&Path], ids: &Ids) -> Result<()> {
     let folders: Vec<PathBuf> = folders.iter().map(|folder| as_listed(folder)).collect();
     let mut last = String::new();
     for _ in 0..ROUNDS {

@@ -20,11 +20,11 @@ const REMEMBERED: usize = 100_000; // bound: levels whose names are in memory; a
 const ROUNDS: usize = 100_000; // bound: each takes almost as many levels off as are remembered
 const AGAIN: usize = 1000; // bound: folders that somebody else wrote into while they were emptied
 
-pub(super) const FOLDER: OFlag =
+pub(crate) const FOLDER: OFlag =
     OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
 /// The folder and everything below it are gone; one that is not there is.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     remove_remembering(path, REMEMBERED)
 }
 

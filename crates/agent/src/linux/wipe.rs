@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(3540); // bound: just under the task's own, to be able to tell
 
-pub(super) async fn run(script: Option<&Path>) -> Result<()> {
+pub(crate) async fn run(script: Option<&Path>) -> Result<()> {
     let Some(script) = script else {
         let advice = "set wipe_script in agent.toml, or attest the wipe by hand";
         return Err(Failure::lasting("no_wipe_script", advice));

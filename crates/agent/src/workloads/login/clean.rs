@@ -9,7 +9,7 @@ use crate::driver::{Failure, Result};
 const SHOWN: usize = 8; // bound: of each kind in a report
 
 /// Fails with what is still there of any login.
-pub(super) fn inspect(config: &Config) -> Result<()> {
+pub(crate) fn inspect(config: &Config) -> Result<()> {
     let ids = vec![config.first_uid..=config.last_uid];
     let alive = processes::alive_of(&ids).iter().map(i32::to_string).collect();
     let keys = std::fs::read_dir(&config.keys_root).into_iter().flatten().flatten();
@@ -33,7 +33,7 @@ pub(super) fn inspect(config: &Config) -> Result<()> {
 }
 
 /// Fails where something still uses the GPUs, whoever it belongs to.
-pub(super) fn check_idle(gpu_processes_left: u32) -> Result<()> {
+pub(crate) fn check_idle(gpu_processes_left: u32) -> Result<()> {
     match gpu_processes_left {
         0 => Ok(()),
         left => Err(Failure::passing("not_clean", format!("after the wipe {left} processes are left on the GPUs"))),

@@ -2,11 +2,11 @@
 //! of logins from the agent's folder, and users do not see each other's processes.
 //! Done at every start, so that an edit by hand does not last.
 
-use super::command::{run, tool};
 use super::users::LOGINS;
 use super::{groups, keys, sshd};
 use crate::config::Config;
 use crate::driver::{self, Failure};
+use crate::linux::command::{run, tool};
 use crate::state;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const LIMITS_FOLDER: &str = "/etc/security/limits.d";
 const LIMITS_FILE: &str = "/etc/security/limits.d/gpuaas.conf";
 
 /// What could not be done, each with what follows from it.
-pub(super) async fn configure(config: &Config) -> Vec<String> {
+pub(crate) async fn configure(config: &Config) -> Vec<String> {
     let mut left = Vec::new();
     let made = run(tool("groupadd", &["--force", "--system", LOGINS])).await;
     if !made.is_ok_and(|ended| ended.is_success()) {
@@ -65,12 +65,12 @@ fn open_files() -> Result<(), String> {
 
 /// The login's own limit, for its sessions of sshd: a line of a user goes before one
 /// of a group.
-pub(super) fn limit_files(name: &str, open_files: u32) -> driver::Result<()> {
+pub(crate) fn limit_files(name: &str, open_files: u32) -> driver::Result<()> {
     limit_files_in(Path::new(LIMITS_FOLDER), name, open_files).map_err(limits_failed)
 }
 
 /// Nothing is left of a login that is gone.
-pub(super) fn forget_files(name: &str) -> driver::Result<()> {
+pub(crate) fn forget_files(name: &str) -> driver::Result<()> {
     forget_files_in(Path::new(LIMITS_FOLDER), name).map_err(limits_failed)
 }
 

@@ -2,11 +2,11 @@
 //! reads it by a line that is put there before anybody can log in: later nothing
 //! is written into the home, where the tenant could make a write fail or hang.
 
-use super::command::{run, tool};
 use super::keys::make_root;
 use super::users::User;
 use crate::config::Config;
 use crate::driver::{Failure, Result};
+use crate::linux::command::{run, tool};
 use std::io;
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ fn place(config: &Config, name: &str) -> PathBuf {
 }
 
 /// What shells of the login begin with from now on.
-pub(super) fn write(config: &Config, user: &User, text: &str) -> Result<()> {
+pub(crate) fn write(config: &Config, user: &User, text: &str) -> Result<()> {
     let place = place(config, &user.name);
     let write = || {
         make_root(&config.keys_root.with_file_name("environment"))?;
@@ -32,7 +32,7 @@ pub(super) fn write(config: &Config, user: &User, text: &str) -> Result<()> {
 
 /// Lets the home of a login that nobody has used yet read its file. As the user:
 /// what is in the home is the user's.
-pub(super) async fn hook(config: &Config, user: &User) -> Result<()> {
+pub(crate) async fn hook(config: &Config, user: &User) -> Result<()> {
     let (home, place) = (user.home.to_string_lossy(), place(config, &user.name));
     let mut shell = tool("/bin/sh", &["-c", HOOK, "sh", &home, &place.to_string_lossy()]);
     shell.uid(user.uid).gid(user.gid);
@@ -41,7 +41,7 @@ pub(super) async fn hook(config: &Config, user: &User) -> Result<()> {
     if ended.is_success() { Ok(()) } else { Err(failed(ended.said)) }
 }
 
-pub(super) fn remove(config: &Config, name: &str) -> Result<()> {
+pub(crate) fn remove(config: &Config, name: &str) -> Result<()> {
     let place = place(config, name);
     match std::fs::remove_file(&place) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -52,6 +52,6 @@ pub(super) fn remove(config: &Config, name: &str) -> Result<()> {
 }
 
 /// Nobody is left whose file it could be.
-pub(super) fn clear(config: &Config) {
+pub(crate) fn clear(config: &Config) {
     let _ = std::fs::remove_dir_all(config.keys_root.with_file_name("environment"));
 }

@@ -3,19 +3,19 @@
 use crate::driver::Steps;
 use protocol::Done;
 
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub processes_killed: u32,
     pub gone: Gone,
     pub gpu_processes_left: u32,
 }
 
 /// What was looked for and not found.
-pub(super) struct Gone {
+pub(crate) struct Gone {
     pub user: bool,
     pub home: bool,
 }
 
-pub(super) fn of(steps: &mut Steps, seen: Seen) -> Done {
+pub(crate) fn of(steps: &mut Steps, seen: Seen) -> Done {
     Done::Evidence {
         stages: steps.finish(),
         processes_killed: seen.processes_killed,
@@ -26,6 +26,6 @@ pub(super) fn of(steps: &mut Steps, seen: Seen) -> Done {
 }
 
 /// There was no such user.
-pub(super) fn of_nothing(steps: &mut Steps, gpu_processes_left: u32) -> Done {
+pub(crate) fn of_nothing(steps: &mut Steps, gpu_processes_left: u32) -> Done {
     of(steps, Seen { processes_killed: 0, gone: Gone { user: true, home: true }, gpu_processes_left })
 }

@@ -1,12 +1,12 @@
 //! Removing what a user leaves on a host: the home, and files elsewhere that it
 //! owns. Links are removed, never followed.
 
-use super::command::{run, tool};
 use super::processes::Ids;
 use super::users::User;
-use super::{mounts, tree};
 use crate::config::Config;
 use crate::driver::{Failure, Result};
+use crate::linux::command::{run, tool};
+use crate::linux::{mounts, tree};
 use nix::errno::Errno;
 use nix::fcntl::{open, openat};
 use nix::sys::stat::Mode;
@@ -40,7 +40,7 @@ fn shared(config: &Config) -> Vec<PathBuf> {
     SHARED.iter().map(PathBuf::from).chain(config.shared_folders.iter().cloned()).collect()
 }
 
-pub(super) async fn remove_all_of(user: &User, ids: &Ids, config: &Config) -> Result<()> {
+pub(crate) async fn remove_all_of(user: &User, ids: &Ids, config: &Config) -> Result<()> {
     mounts::detach(&[&user.home, &runtime_folder(user)], ids).await?;
     let (user_left, ids_left, shared) = (user.clone(), ids.clone(), shared(config));
     let swept = tokio::task::spawn_blocking(move || sweep(&user_left, &ids_left, &shared)).await;
@@ -117,7 +117,7 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// A home whose user is gone already, from a removal that was cut short. Only of
 /// names that the control plane makes, so that no other's home is taken for one.
-pub(super) async fn remove_orphaned_home(root: &Path, name: &str) -> Result<()> {
+pub(crate) async fn remove_orphaned_home(root: &Path, name: &str) -> Result<()> {
     if !is_made_name(name) {
         return Ok(());
     }
@@ -130,7 +130,7 @@ pub(super) async fn remove_orphaned_home(root: &Path, name: &str) -> Result<()> 
 
 /// Files of the ids in the shared folders, some of them if there are many. Fails
 /// where a folder could not be looked through to its end.
-pub(super) fn left_in_shared(config: &Config, ids: &Ids) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn left_in_shared(config: &Config, ids: &Ids) -> io::Result<Vec<PathBuf>> {
     let mut look = Look { ids, found: Vec::new(), left: MAX_LOOKED_AT };
     for folder in shared(config) {
         let opened = match open(&folder, tree::FOLDER, Mode::empty()) {
@@ -183,7 +183,7 @@ impl Look<'_> {
 }
 
 /// Homes that no user has any more and that the control plane's names are on.
-pub(super) fn homes_below(root: &Path) -> Vec<String> {
+pub(crate) fn homes_below(root: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_made_name(name)).collect()
 }

@@ -20,7 +20,7 @@ const KINDS: &[&str] = &[
 ];
 
 /// Plain public keys only: an option in front could run a command.
-pub(super) fn check(keys: &[String]) -> Result<()> {
+pub(crate) fn check(keys: &[String]) -> Result<()> {
     if keys.len() > MAX_KEYS_PER_LOGIN {
         return Err(Failure::lasting("bad_login", format!("more than {MAX_KEYS_PER_LOGIN} keys")));
     }
@@ -40,7 +40,7 @@ fn is_plain_key(key: &str) -> bool {
 
 /// The login holds these keys and no other. sshd reads the file as the user, so
 /// everybody may; nobody but root may write.
-pub(super) fn write(root: &Path, user: &User, keys: &[String]) -> Result<()> {
+pub(crate) fn write(root: &Path, user: &User, keys: &[String]) -> Result<()> {
     let text: String = keys.iter().map(|key| format!("{key}\n")).collect();
     let write = || {
         make_root(root)?;
@@ -55,7 +55,7 @@ pub(super) fn write(root: &Path, user: &User, keys: &[String]) -> Result<()> {
 
 /// Whether the login has a key that is not among these; also when that cannot be
 /// told. A comment is not part of a key.
-pub(super) fn would_lose(root: &Path, user: &User, keys: &[String]) -> bool {
+pub(crate) fn would_lose(root: &Path, user: &User, keys: &[String]) -> bool {
     match std::fs::read_to_string(root.join(&user.name)) {
         Ok(before) => before.lines().any(|line| keys.iter().all(|key| bare(key) != bare(line))),
         Err(error) => error.kind() != io::ErrorKind::NotFound,
@@ -67,7 +67,7 @@ fn bare(key: &str) -> Vec<&str> {
 }
 
 /// No key opens the login any more.
-pub(super) fn remove(root: &Path, name: &str) -> Result<()> {
+pub(crate) fn remove(root: &Path, name: &str) -> Result<()> {
     let path = root.join(name);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -78,7 +78,7 @@ pub(super) fn remove(root: &Path, name: &str) -> Result<()> {
 }
 
 /// sshd refuses files below folders that others may write to.
-pub(super) fn make_root(root: &Path) -> io::Result<()> {
+pub(crate) fn make_root(root: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(root)?;
     // The agent's own mask is tighter than what sshd needs.
     for folder in root.ancestors().take(2).filter(|folder| folder.components().count() > 2) {

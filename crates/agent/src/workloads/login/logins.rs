@@ -15,7 +15,7 @@ const FILE: &str = "logins.json";
 
 /// What one login holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Holding {
+pub(crate) struct Holding {
     pub gpus: Vec<GpuRef>,
     pub limits: Limits,
 }
@@ -42,7 +42,7 @@ struct Record {
 
 /// The record, in memory and, where there is a folder, on disk.
 #[derive(Default)]
-pub(super) struct Logins {
+pub(crate) struct Logins {
     folder: Option<StateFolder>,
     record: Mutex<Record>,
 }

@@ -2,10 +2,10 @@
 //! ids for what is in none. Zombies do not count: their parents may be slow to
 //! collect them, and they hold nothing any more.
 
-use super::command::{run, tool};
 use super::groups::Groups;
 use super::users::User;
 use crate::driver::{Failure, Result};
+use crate::linux::command::{run, tool};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
@@ -17,10 +17,10 @@ const PAUSE: Duration = Duration::from_millis(100); // bound: as above
 const SHOWN: usize = 16; // bound: of the survivors in a report
 
 /// User ids that are a login's: its own and those that it may take in namespaces.
-pub(super) type Ids = Vec<RangeInclusive<u32>>;
+pub(crate) type Ids = Vec<RangeInclusive<u32>>;
 
 /// How many processes were ended.
-pub(super) async fn kill_all_of(user: &User, ids: &Ids, groups: &Groups) -> Result<u32> {
+pub(crate) async fn kill_all_of(user: &User, ids: &Ids, groups: &Groups) -> Result<u32> {
     let mut killed = HashSet::new();
     for _ in 0..ROUNDS {
         let alive: HashSet<i32> = groups.members(user).into_iter().chain(alive_of(ids)).collect();
@@ -43,34 +43,34 @@ pub(super) async fn kill_all_of(user: &User, ids: &Ids, groups: &Groups) -> Resu
 }
 
 /// Every process of the host.
-pub(super) fn all() -> impl Iterator<Item = i32> {
+pub(crate) fn all() -> impl Iterator<Item = i32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
 }
 
 /// Processes that act as one of the ids in any way, without zombies.
-pub(super) fn alive_of(ids: &Ids) -> Vec<i32> {
+pub(crate) fn alive_of(ids: &Ids) -> Vec<i32> {
     // It may have ended since.
     all().filter(|pid| status(*pid).is_some_and(|status| acts_as(&status, ids))).collect()
 }
 
-pub(super) fn is_alive(pid: i32) -> bool {
+pub(crate) fn is_alive(pid: i32) -> bool {
     status(pid).is_some_and(|status| !is_dead(&status))
 }
 
-pub(super) fn status(pid: i32) -> Option<String> {
+pub(crate) fn status(pid: i32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{pid}/status")).ok()
 }
 
-pub(super) fn field<'a>(status: &'a str, name: &str) -> &'a str {
+pub(crate) fn field<'a>(status: &'a str, name: &str) -> &'a str {
     status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default()
 }
 
-pub(super) fn is_dead(status: &str) -> bool {
+pub(crate) fn is_dead(status: &str) -> bool {
     field(status, "State:").trim_start().starts_with(['Z', 'X'])
 }
 
-pub(super) fn acts_as(status: &str, ids: &Ids) -> bool {
+pub(crate) fn acts_as(status: &str, ids: &Ids) -> bool {
     let is_one = |id: &str| id.parse().is_ok_and(|id: u32| ids.iter().any(|range| range.contains(&id)));
     !is_dead(status) && field(status, "Uid:").split_whitespace().any(is_one)
 }

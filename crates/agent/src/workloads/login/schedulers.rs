@@ -16,7 +16,7 @@ const AT_DENY: &str = "/etc/at.deny";
 static ONE: Mutex<()> = Mutex::new(());
 
 /// Jobs of the login are refused from now on.
-pub(super) fn deny(name: &str) -> Result<()> {
+pub(crate) fn deny(name: &str) -> Result<()> {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let denied = deny_in(Path::new(CRON_DENY), Path::new(AT_DENY), name);
     denied.map_err(|error| Failure::passing("control_group", format!("cron or at cannot be closed: {error}")))
@@ -28,7 +28,7 @@ fn deny_in(cron: &Path, at: &Path, name: &str) -> io::Result<()> {
 }
 
 /// The name of a login that is gone is in no list.
-pub(super) fn forget(name: &str) -> Result<()> {
+pub(crate) fn forget(name: &str) -> Result<()> {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let taken = take(Path::new(CRON_DENY), name).and_then(|()| take(Path::new(AT_DENY), name));
     taken.map_err(|error| Failure::passing("control_group", format!("a list of cron or at: {error}")))

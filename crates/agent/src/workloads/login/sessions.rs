@@ -34,7 +34,7 @@ struct Process {
 
 /// Ends every connection of the login that there is now, and says how many processes
 /// that were. One that begins meanwhile has shown a key that still opens.
-pub(super) async fn end(user: &User) -> Result<usize> {
+pub(crate) async fn end(user: &User) -> Result<usize> {
     let mut found: Vec<Process> = Vec::new();
     for round in 0..ROUNDS {
         let all = all(user.uid);

@@ -15,7 +15,7 @@ use tokio::process::Command;
 const CONNECT_LIMIT: Duration = Duration::from_secs(5); // bound: the port is on this host
 
 /// `enter` is the program, with its arguments, that starts another one in the group.
-pub(super) fn prepare(user: &User, enter: &[String], program: Program<'_>) -> Result<Prepared, Refused> {
+pub(crate) fn prepare(user: &User, enter: &[String], program: Program<'_>) -> Result<Prepared, Refused> {
     let Some((first, rest)) = enter.split_first() else {
         return Err(Refused::new(refusals::FAILED, "this host has no way to start programs for logins"));
     };
@@ -51,7 +51,7 @@ fn file_server() -> Result<&'static str, Refused> {
 }
 
 /// Only to a socket of the user's own, before and after: a port may change hands.
-pub(super) async fn connect(user: &User, port: u16) -> Result<Way, Refused> {
+pub(crate) async fn connect(user: &User, port: u16) -> Result<Way, Refused> {
     let listener = own_listener(user.uid, port)?;
     let connecting = tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(listener.address)).await;
     let refused = |detail: String| Refused::new(refusals::NOTHING_LISTENS, detail);

@@ -1,13 +1,13 @@
 //! The host's own sshd: whether it lets logins in by the agent's keys and by nothing
 //! else, as sshd itself understands its files.
 
-use super::command::{run, tool};
 use super::users::LOGINS;
 use crate::config::Config;
+use crate::linux::command::{run, tool};
 use std::path::{Path, PathBuf};
 
 /// What sshd reads where nobody says otherwise.
-pub(super) const MAIN_FILE: &str = "/etc/ssh/sshd_config";
+pub(crate) const MAIN_FILE: &str = "/etc/ssh/sshd_config";
 /// Where Debian's sshd keeps what it no longer trusts. Its service makes the folder when
 /// it starts, and sshd answers no question without.
 const SCRATCH: &str = "/run/sshd";
@@ -30,13 +30,13 @@ pub(crate) fn settings(config: &Config) -> String {
     )
 }
 
-pub(super) fn program() -> Option<PathBuf> {
+pub(crate) fn program() -> Option<PathBuf> {
     let folders = ["/usr/local/sbin", "/usr/sbin", "/usr/bin", "/sbin"];
     folders.iter().map(|folder| Path::new(folder).join("sshd")).find(|path| path.exists())
 }
 
 /// sshd with these arguments, ready to answer.
-pub(super) fn asked(program: &Path, arguments: &[&str]) -> tokio::process::Command {
+pub(crate) fn asked(program: &Path, arguments: &[&str]) -> tokio::process::Command {
     // Where this cannot be made, sshd says so itself.
     let _ = std::fs::create_dir_all(SCRATCH);
     tool(&program.to_string_lossy(), arguments)
@@ -44,7 +44,7 @@ pub(super) fn asked(program: &Path, arguments: &[&str]) -> tokio::process::Comma
 
 /// Whether the login is let in by the agent's keys alone; otherwise why not. A host
 /// without sshd lets nobody in.
-pub(super) async fn check(config: &Config, file: &Path, login: &str) -> Result<(), String> {
+pub(crate) async fn check(config: &Config, file: &Path, login: &str) -> Result<(), String> {
     let Some(program) = program() else { return Ok(()) };
     let about = format!("user={login},host=localhost,addr=127.0.0.1");
     let file = file.to_string_lossy();

@@ -1,8 +1,8 @@
 //! The users that the agent makes, told from others by a mark in the comment field.
 
-use super::command::{run, tool};
 use super::processes::Ids;
 use crate::driver::{Failure, Result};
+use crate::linux::command::{run, tool};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub const MARK: &str = "gpuaas allocation";
 /// Every login is in it, so that sshd can tell them from other users.
 pub const LOGINS: &str = "gpuaas-logins";
 /// Those who hold a GPU.
-pub(super) const HOLDERS: &str = "gpuaas-gpus";
+pub(crate) const HOLDERS: &str = "gpuaas-gpus";
 
 const TRIES: u32 = 20; // bound: somebody else edits the user files for a moment
 const PAUSE: Duration = Duration::from_millis(250); // bound: as above
@@ -23,7 +23,7 @@ const UID_TAKEN: i32 = 4;
 const MAX_SUBORDINATE: usize = 64; // bound: ranges of one user; the agent makes none
 
 #[derive(Clone, Debug)]
-pub(super) struct User {
+pub(crate) struct User {
     pub name: String,
     pub uid: u32,
     pub gid: u32,
@@ -39,7 +39,7 @@ pub fn is_login_name(name: &str) -> bool {
     starts_well && name.len() <= 32 && name.chars().all(plain)
 }
 
-pub(super) fn find(name: &str) -> Result<Option<User>> {
+pub(crate) fn find(name: &str) -> Result<Option<User>> {
     let found = nix::unistd::User::from_name(name);
     let found = found.map_err(|error| Failure::passing("user", format!("{name} cannot be looked up: {error}")))?;
     Ok(found.map(|user| User {
@@ -57,13 +57,13 @@ fn is_marked(user: &nix::unistd::User) -> bool {
 }
 
 /// Whether the agent made the user with that number, with a home below the folder.
-pub(super) fn is_made_below(uid: u32, home_root: &Path) -> bool {
+pub(crate) fn is_made_below(uid: u32, home_root: &Path) -> bool {
     let is_ours = |user: &nix::unistd::User| is_marked(user) && user.dir.starts_with(home_root);
     nix::unistd::User::from_uid(uid.into()).is_ok_and(|user| user.as_ref().is_some_and(is_ours))
 }
 
 /// The user exists and has a home of its own. One that is made here is locked.
-pub(super) async fn ensure(
+pub(crate) async fn ensure(
     name: &str,
     known: Option<User>,
     home_root: &Path,
@@ -99,7 +99,7 @@ async fn make(name: &str, home: &str, next_uid: impl Fn() -> Result<u32>) -> Res
 }
 
 /// The user is in the group of those who hold a GPU, or not.
-pub(super) async fn set_holder(user: &User, is_holder: bool) -> Result<()> {
+pub(crate) async fn set_holder(user: &User, is_holder: bool) -> Result<()> {
     if is_holder {
         edit("groupadd", &["--force", "--system", HOLDERS]).await?;
     }
@@ -108,24 +108,24 @@ pub(super) async fn set_holder(user: &User, is_holder: bool) -> Result<()> {
 }
 
 /// The number of the group of those who hold a GPU, once there is one.
-pub(super) fn holders_group() -> Option<u32> {
+pub(crate) fn holders_group() -> Option<u32> {
     nix::unistd::Group::from_name(HOLDERS).ok().flatten().map(|group| group.gid.as_raw())
 }
 
 /// The user can log in with a key. A password of "*" matches nothing and is not
 /// "locked", which sshd would refuse.
-pub(super) async fn unlock(user: &User) -> Result<()> {
+pub(crate) async fn unlock(user: &User) -> Result<()> {
     edit("usermod", &["--password", "*", "--expiredate", "", &user.name]).await
 }
 
 /// Whether nobody and no group of this host has the number.
-pub(super) fn is_free(uid: u32) -> bool {
+pub(crate) fn is_free(uid: u32) -> bool {
     let no_user = nix::unistd::User::from_uid(uid.into()).is_ok_and(|found| found.is_none());
     no_user && nix::unistd::Group::from_gid(uid.into()).is_ok_and(|found| found.is_none())
 }
 
 /// The user's own id, and those that it may take in namespaces of its own.
-pub(super) fn ids_of(user: &User) -> Ids {
+pub(crate) fn ids_of(user: &User) -> Ids {
     let table = std::fs::read_to_string("/etc/subuid").unwrap_or_default();
     let mut ids = vec![user.uid..=user.uid];
     ids.extend(subordinate(&table, &user.name).take(MAX_SUBORDINATE));
@@ -141,7 +141,7 @@ fn subordinate(table: &str, name: &str) -> impl Iterator<Item = std::ops::RangeI
 }
 
 /// Names of all users that the agent made with homes below the folder.
-pub(super) fn made_below(home_root: &Path) -> Vec<String> {
+pub(crate) fn made_below(home_root: &Path) -> Vec<String> {
     let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let made = table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
@@ -164,19 +164,19 @@ async fn ensure_home(user: &User) -> Result<()> {
 }
 
 /// No key and no password lets anybody in. Sessions that are open are not ended.
-pub(super) async fn lock(user: &User) -> Result<()> {
+pub(crate) async fn lock(user: &User) -> Result<()> {
     edit("usermod", &["--password", "!", "--expiredate", "1", &user.name]).await
 }
 
 /// Whether [`lock`] was the last word about the user; also when that cannot be told.
-pub(super) fn is_locked(user: &User) -> bool {
+pub(crate) fn is_locked(user: &User) -> bool {
     let shadow = std::fs::read_to_string("/etc/shadow").unwrap_or_default();
     let entry = shadow.lines().find_map(|line| line.strip_prefix(&user.name)?.strip_prefix(':'));
     entry.is_none_or(|entry| entry.split(':').next() == Some("!"))
 }
 
 /// The user is gone. Its processes and its home must be gone before.
-pub(super) async fn remove(user: &User) -> Result<()> {
+pub(crate) async fn remove(user: &User) -> Result<()> {
     edit("userdel", &["--remove", &user.name]).await?;
     if user.home.exists() {
         return Err(Failure::passing("home", format!("{} is still there", user.home.display())));

@@ -15,7 +15,7 @@ const CONTROLLERS: &[&str] = &["pids", "memory", "cpu", "devices"];
 const ALWAYS: &[&str] =
     &["c 1:3 rwm", "c 1:5 rwm", "c 1:7 rwm", "c 1:8 rwm", "c 1:9 rwm", "c 5:0 rwm", "c 5:2 rwm", "c 136:* rwm"];
 
-pub(in super::super) enum Direct {
+pub(crate) enum Direct {
     /// The root of the one hierarchy.
     Unified(PathBuf),
     /// The roots of those controllers that there are, by name.

@@ -26,7 +26,7 @@ const ENTER: &str = "umask 022; soft=$1; hard=$2; groups=$3; shift 3; while [ \"
     ulimit -H -n \"$hard\" 2>/dev/null; exec \"$@\"";
 
 /// How this host keeps logins within their limits.
-pub(super) enum Groups {
+pub(crate) enum Groups {
     Systemd,
     Direct(Direct),
     /// Not at all, with the reason.
@@ -147,7 +147,7 @@ fn weight(limits: &Limits) -> u64 {
 
 /// What a login gets where nobody said: the part of the host that its GPUs are, but
 /// never less than one GPU's part. Some of the memory stays with the host.
-pub(super) fn share(cpus: u32, memory_bytes: u64, gpus: usize, of_gpus: usize) -> Limits {
+pub(crate) fn share(cpus: u32, memory_bytes: u64, gpus: usize, of_gpus: usize) -> Limits {
     let total = of_gpus.max(1) as u64;
     let part = (gpus.max(1) as u64).min(total);
     let reserve = (memory_bytes / 10).min(RESERVE_BYTES);
@@ -168,9 +168,9 @@ const MOST_TASKS: u64 = 65_536; // bound: far below the kernel's own limit of pr
 const TASK_BYTES: u64 = 512 << 10; // bound: less than a small process; more tasks would only be killed for memory
 const MOST_WEIGHT: u64 = 10_000; // bound: the kernel's own
 const LEAST_TASKS: u64 = 512; // bound: a shell with a build in it
-pub(super) const USUAL_FILES: u32 = 1024; // bound: what programs that use select() rely on
+pub(crate) const USUAL_FILES: u32 = 1024; // bound: what programs that use select() rely on
 /// The hard limit of open files of each process.
-pub(super) const OPEN_FILES: u32 = 131_072; // bound: data loaders of a large job; the memory limit counts them
+pub(crate) const OPEN_FILES: u32 = 131_072; // bound: data loaders of a large job; the memory limit counts them
 
 #[cfg(test)]
 mod tests {

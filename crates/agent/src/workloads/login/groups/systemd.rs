@@ -1,8 +1,8 @@
 //! Slices of systemd. Every session of a user that PAM opens is in `user-UID.slice`,
 //! so the limits are set there, and what streams start is put there, too.
 
-use super::super::command::{run, tool};
 use super::super::users::User;
+use crate::linux::command::{run, tool};
 use protocol::Limits;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ fn slice(user: &User) -> String {
 }
 
 /// Kept across restarts of the host, as the login is.
-pub(super) async fn ensure(user: &User, limits: &Limits, devices: &[PathBuf]) -> Result<(), String> {
+pub(crate) async fn ensure(user: &User, limits: &Limits, devices: &[PathBuf]) -> Result<(), String> {
     let mut properties = vec![
         format!("CPUWeight={}", super::weight(limits)),
         format!("MemoryMax={}", limits.memory_bytes),
@@ -30,7 +30,7 @@ pub(super) async fn ensure(user: &User, limits: &Limits, devices: &[PathBuf]) ->
     systemctl(&arguments).await
 }
 
-pub(super) fn enter(user: &User) -> Vec<String> {
+pub(crate) fn enter(user: &User) -> Vec<String> {
     let slice = format!("--slice={}", slice(user));
     ["/usr/bin/systemd-run", "--scope", "--quiet", "--collect", "--no-ask-password", &slice, "--"]
         .map(str::to_owned)
@@ -38,13 +38,13 @@ pub(super) fn enter(user: &User) -> Vec<String> {
 }
 
 /// Where the kernel lists its processes: the one hierarchy, or systemd's own among many.
-pub(super) fn folders(user: &User) -> Vec<PathBuf> {
+pub(crate) fn folders(user: &User) -> Vec<PathBuf> {
     let below = format!("user.slice/{}", slice(user));
     let roots = [Path::new(CGROUPS).to_owned(), Path::new(CGROUPS).join("systemd")];
     roots.into_iter().map(|root| root.join(&below)).filter(|path| path.exists()).collect()
 }
 
-pub(super) async fn remove(user: &User) -> Result<(), String> {
+pub(crate) async fn remove(user: &User) -> Result<(), String> {
     let slice = slice(user);
     // With it go the user's manager, its lingering and its runtime folder.
     systemctl(&["stop", &format!("user@{}.service", user.uid), &slice]).await?;
