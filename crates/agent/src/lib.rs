@@ -3,9 +3,9 @@
 
 pub mod config;
 pub mod doctor;
-pub mod driver;
 pub mod engine;
 pub mod enroll;
+pub mod host;
 pub mod identity;
 pub mod journal;
 pub mod limits;
@@ -15,9 +15,10 @@ pub mod nvidia;
 pub mod poll;
 pub mod sim;
 pub mod state;
+pub mod steps;
 pub mod streams;
 pub mod update;
-mod workloads;
+pub mod workloads;
 
 /// The version that this agent says it is.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -54,7 +54,7 @@ async fn card_is_open_to_its_holder_only() {
     let card = cards.first().expect("there is a device file").to_str().unwrap().to_owned();
     println!("{} GPUs, first file {card}", gpus.len());
     tries("nobody, before the agent starts", 65534, 65534, false, &card);
-    host.driver.restore().await;
+    host.login.restore().await;
     assert!(!tries("nobody, after the agent started", 65534, 65534, false, &card));
 
     host.allocate_gpus(&[KEY], &[]).await.unwrap();

@@ -9,9 +9,14 @@ mod vm;
 use gateway::{Gateway, Stream, run, shell};
 use plane::Plane;
 use protocol::stream::{Ended, Frame, Grant, Kind};
-use protocol::{Done, GpuRef, Isolation, Login, Outcome, Shape, TaskId, Verb};
+use protocol::{Done, GpuRef, Isolation, Login, LoginSpec, Outcome, Shape, TaskId, Verb, WorkloadRef, WorkloadSpec};
 use std::time::{Duration, Instant};
 use vm::Machine;
+
+/// How tasks and grants name the login of a user.
+fn login(user: &str) -> WorkloadRef {
+    WorkloadRef::login(Shape::GpuSlice, user)
+}
 
 const PATIENCE: Duration = Duration::from_secs(600);
 /// How long a task may take while somebody attacks. The machine is emulated and
@@ -72,7 +77,8 @@ impl World {
     async fn allocate(&self, user: &str, gpu: usize, key: &str) {
         let login = Login { user: user.into(), keys: vec![key.to_owned()] };
         let gpus = vec![self.gpus[gpu].clone()];
-        let verb = Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus, login, self_test: true, limits: None };
+        let spec = LoginSpec { shape: Shape::GpuSlice, gpus, login, self_test: true, limits: None };
+        let verb = Verb::EnsureAllocation { workload: WorkloadSpec::Login(spec) };
         let (outcome, took) = self.ask(user, verb).await;
         assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
         println!("{user}: allocated in {} ms", took.as_millis());
@@ -80,7 +86,7 @@ impl World {
 
     fn grant(&self, user: &str, kind: Kind) -> Grant {
         let grant = self.gateway.grant(&self.plane, &self.node, kind);
-        Grant { user: user.into(), allocation: format!("allocation-{user}"), ..grant }
+        Grant { workload: login(user), allocation: format!("allocation-{user}"), ..grant }
     }
 
     async fn open(&self, user: &str, kind: Kind) -> Stream {
@@ -107,7 +113,7 @@ impl World {
     async fn neighbor_is_served(&self, during: &str, key: &str) {
         let mut slowest = (Duration::ZERO, Duration::ZERO);
         for _ in 0..5 {
-            let keys = Verb::EnsureKeys { user: NEIGHBOR.into(), keys: vec![key.to_owned()] };
+            let keys = Verb::EnsureKeys { workload: login(NEIGHBOR), keys: vec![key.to_owned()] };
             let (outcome, task) = self.ask(NEIGHBOR, keys).await;
             assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
             let began = Instant::now();
@@ -175,8 +181,11 @@ async fn unit_serves_every_kind_of_stream_and_outlives_what_a_tenant_does() {
     let slice = world.machine.says(&format!("systemctl show user-{uid}.slice -p TasksCurrent -p MemoryCurrent")).await;
     println!("the attacker's slice: {}", slice.replace('\n', ", "));
 
-    let verb =
-        Verb::EnsureGone { user: ATTACKER.into(), gpus: vec![world.gpus[0].clone()], isolation: Isolation::UserRevoke };
+    let verb = Verb::EnsureGone {
+        workload: login(ATTACKER),
+        gpus: vec![world.gpus[0].clone()],
+        isolation: Isolation::UserRevoke,
+    };
     let mut last = world.ask(ATTACKER, verb.clone()).await;
     for _ in 0..4 {
         if matches!(last.0, Outcome::Done { .. }) {
@@ -247,10 +256,10 @@ async fn sshd_lets_in_by_the_agents_keys_only(world: &World) {
         format!("mkdir -p .ssh; echo '{own}' > .ssh/authorized_keys; chmod 700 .ssh; chmod 600 .ssh/*; echo planted");
     assert_eq!(machine.ssh_as(NEIGHBOR, "id", &plant).await, "planted");
     assert_eq!(machine.ssh_as(NEIGHBOR, "own", "id -un").await, "", "a key of the tenant's own opens nothing");
-    let keys = Verb::EnsureKeys { user: NEIGHBOR.into(), keys: vec![] };
+    let keys = Verb::EnsureKeys { workload: login(NEIGHBOR), keys: vec![] };
     assert!(matches!(world.ask(NEIGHBOR, keys).await.0, Outcome::Done { .. }));
     assert_eq!(machine.ssh_as(NEIGHBOR, "id", "id -un").await, "", "a key that was taken away opens nothing");
-    let keys = Verb::EnsureKeys { user: NEIGHBOR.into(), keys: vec![machine.key()] };
+    let keys = Verb::EnsureKeys { workload: login(NEIGHBOR), keys: vec![machine.key()] };
     assert!(matches!(world.ask(NEIGHBOR, keys).await.0, Outcome::Done { .. }));
     println!("sshd: the agent's keys only, in the login's slice");
     let others = "ls -d /proc/[0-9]* | wc -l; ls -ld /proc/1 2>&1 | grep -c 'No such file'";

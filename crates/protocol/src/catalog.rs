@@ -1,11 +1,12 @@
 //! The tasks as people read them, written from the types themselves.
 
-use crate::{PROTOCOL, Refusal, SUPPORTED, Verb, VerbEntry};
+use crate::{Field, PROTOCOL, Refusal, SUPPORTED, Verb, VerbEntry, WorkloadEntry, WorkloadKind};
 use std::fmt::Write;
 
 /// The catalog of tasks as Markdown, for `docs/generated/tasks.md`.
 pub fn catalog() -> String {
-    let mut page = String::from("# Tasks\n\nWritten from `crates/protocol/src/verb.rs`; do not edit.\n\n");
+    let mut page =
+        String::from("# Tasks\n\nWritten from `crates/protocol/src/verb.rs` and `workload.rs`; do not edit.\n\n");
     let _ = writeln!(
         page,
         "What the control plane can ask of a host. The list is closed: an agent refuses everything else. \
@@ -17,6 +18,10 @@ pub fn catalog() -> String {
     for entry in Verb::CATALOG {
         verb(&mut page, entry);
     }
+    page.push_str("## Workloads\n\nWhat a host can run for an allocation. An agent refuses a kind or shape that is not registered on its host.\n\n");
+    for entry in WorkloadKind::CATALOG {
+        workload(&mut page, entry);
+    }
     page.push_str("## Refusals\n\nEvery task can be refused before anything is done. Each reason is counted.\n\n");
     page.push_str("| Reason | Meaning |\n|---|---|\n");
     for reason in Refusal::ALL {
@@ -27,18 +32,30 @@ pub fn catalog() -> String {
 
 fn verb(page: &mut String, entry: &VerbEntry) {
     let _ = writeln!(page, "## {}\n\n{}\n", entry.name, joined(entry.doc));
-    if !entry.fields.is_empty() {
-        page.push_str("| Field | Type | Meaning |\n|---|---|---|\n");
-        for field in entry.fields {
-            let kind = field.kind.replace(' ', "");
-            let _ = writeln!(page, "| `{}` | `{kind}` | {} |", field.name, joined(field.doc));
-        }
-        page.push('\n');
-    }
-    let _ = writeln!(page, "Result: `{}`.\n", entry.result);
+    fields(page, entry.fields);
+    let _ = writeln!(page, "Result: `{}`. Time limit: {} s.\n", entry.result, entry.limit.as_secs());
     page.push_str("| Failure | Meaning |\n|---|---|\n");
     for (code, meaning) in entry.failures {
         let _ = writeln!(page, "| `{code}` | {meaning} |");
+    }
+    page.push('\n');
+}
+
+fn workload(page: &mut String, entry: &WorkloadEntry) {
+    let _ = writeln!(page, "### {}\n\n{}\n\nSpecification:\n", entry.name, joined(entry.doc));
+    fields(page, entry.specification);
+    page.push_str("Reference:\n\n");
+    fields(page, entry.reference);
+}
+
+fn fields(page: &mut String, fields: &[Field]) {
+    if fields.is_empty() {
+        return;
+    }
+    page.push_str("| Field | Type | Meaning |\n|---|---|---|\n");
+    for field in fields {
+        let kind = field.kind.replace(' ', "");
+        let _ = writeln!(page, "| `{}` | `{kind}` | {} |", field.name, joined(field.doc));
     }
     page.push('\n');
 }

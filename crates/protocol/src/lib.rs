@@ -17,6 +17,7 @@ pub mod stream;
 mod task;
 mod telemetry;
 mod verb;
+mod workload;
 
 pub use catalog::catalog;
 pub use endorsement::{Endorsement, TrustSet, TrustVersion};
@@ -29,6 +30,9 @@ pub use signed::SignedTask;
 pub use task::{GpuRef, Isolation, Limits, Login, Task, TaskId, WantedLimits};
 pub use telemetry::{GpuSample, HealthEvent, HealthKind, HostSample, Sample};
 pub use verb::{Field, Verb, VerbEntry};
+pub use workload::{
+    LoginRef, LoginSpec, Reference, Specification, WorkloadEntry, WorkloadKind, WorkloadRef, WorkloadSpec,
+};
 
 use std::ops::RangeInclusive;
 

@@ -63,7 +63,7 @@ fn message(payload: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GpuRef, Isolation, Login, Shape, Verb};
+    use crate::{GpuRef, Isolation, Login, LoginSpec, Shape, Verb, WorkloadRef, WorkloadSpec};
     use jiff::{SignedDuration, Timestamp};
     use proptest::prelude::*;
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_signed_task_is_read_back() {
-        let task = task(Verb::EnsureKeys { user: "g1".into(), keys: vec![] });
+        let task = task(Verb::EnsureKeys { workload: WorkloadRef::login(Shape::GpuSlice, "g1"), keys: vec![] });
         let signed = SignedTask::sign(&task, &key(1)).unwrap();
         assert_eq!(signed.verify(&[key(2).public(), key(1).public()]), Ok(task));
     }
@@ -163,19 +163,16 @@ mod tests {
         let gpu = (any::<String>(), any::<String>()).prop_map(|(uuid, pci)| GpuRef { uuid, pci });
         let gpus = prop::collection::vec(gpu, 0..4);
         let keys = prop::collection::vec(any::<String>(), 0..4);
+        let named = |user: String| WorkloadRef::login(Shape::GpuSlice, user);
         prop_oneof![
             (gpus.clone(), any::<String>(), keys.clone(), any::<bool>()).prop_map(|(gpus, user, keys, self_test)| {
-                Verb::EnsureAllocation {
-                    shape: Shape::GpuSlice,
-                    gpus,
-                    login: Login { user, keys },
-                    self_test,
-                    limits: None,
-                }
+                let login = Login { user, keys };
+                let spec = LoginSpec { shape: Shape::GpuSlice, gpus, login, self_test, limits: None };
+                Verb::EnsureAllocation { workload: WorkloadSpec::Login(spec) }
             }),
-            (any::<String>(), keys).prop_map(|(user, keys)| Verb::EnsureKeys { user, keys }),
-            (any::<String>(), gpus).prop_map(|(user, gpus)| Verb::EnsureGone {
-                user,
+            (any::<String>(), keys).prop_map(move |(user, keys)| Verb::EnsureKeys { workload: named(user), keys }),
+            (any::<String>(), gpus).prop_map(move |(user, gpus)| Verb::EnsureGone {
+                workload: named(user),
                 gpus,
                 isolation: Isolation::FullReimage
             }),

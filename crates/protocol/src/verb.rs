@@ -1,14 +1,17 @@
 //! The closed list of what a host can be asked to make so. The text of this file
 //! is also the catalog that people read: its comments are printed.
 
-use crate::{GpuRef, Isolation, Login, Shape, WantedLimits};
+use crate::{GpuRef, Isolation, WorkloadRef, WorkloadSpec};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A verb as the catalog prints it.
 pub struct VerbEntry {
     pub name: &'static str,
     pub doc: &'static [&'static str],
     pub fields: &'static [Field],
+    /// How long a host may take; a task that takes longer fails with `timeout`.
+    pub limit: Duration,
     pub result: &'static str,
     /// Codes with which it can fail, each with what it means.
     pub failures: &'static [(&'static str, &'static str)],
@@ -26,7 +29,7 @@ macro_rules! verbs {
         $(#[doc = $doc:literal])*
         $variant:ident as $name:literal {
             $( $(#[doc = $field_doc:literal])* $field:ident : $kind:ty ),* $(,)?
-        } gives $result:literal fails { $( $code:literal => $why:literal ),* $(,)? }
+        } within $seconds:literal seconds gives $result:literal fails { $( $code:literal => $why:literal ),* $(,)? }
     )*) => {
         /// What must be so. Doing one twice is as good as doing it once.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +46,7 @@ macro_rules! verbs {
                 name: $name,
                 doc: &[ $( $doc ),* ],
                 fields: &[ $( Field { name: stringify!($field), kind: stringify!($kind), doc: &[ $( $field_doc ),* ] } ),* ],
+                limit: Duration::from_secs($seconds),
                 result: $result,
                 failures: &[ $( ($code, $why) ),* ],
             } ),* ];
@@ -51,31 +55,28 @@ macro_rules! verbs {
             pub fn name(&self) -> &'static str {
                 match self { $( Self::$variant { .. } => $name ),* }
             }
+
+            /// How long a host may take.
+            pub const fn limit(&self) -> Duration {
+                match self { $( Self::$variant { .. } => Duration::from_secs($seconds) ),* }
+            }
         }
     };
 }
 
 verbs! {
-    /// The login exists, holds exactly these keys and can open exactly these GPUs; the
-    /// host proves that the GPUs are there and that their driver answers. Nobody can
-    /// log in before everything is in place, nor after it failed.
+    /// The workload exists and holds exactly what its specification says; the host
+    /// proves that the GPUs are there and that their driver answers. Nobody can enter
+    /// it before everything is in place, nor after it failed.
     EnsureAllocation as "ensure_allocation" {
-        /// What kind of capacity is handed over.
-        shape: Shape,
-        /// The GPUs that belong to the login, by UUID and PCI address.
-        gpus: Vec<GpuRef>,
-        /// The user and the public keys with which it may log in.
-        login: Login,
-        /// Whether the driver tests the GPUs before they are handed over.
-        self_test: bool,
-        /// How much of the host it may use; its part of the host's GPUs when not said.
-        limits: Option<WantedLimits>,
-    } gives "proof" fails {
+        /// What runs for the allocation.
+        workload: WorkloadSpec,
+    } within 120 seconds gives "proof" fails {
+        "unsupported_workload" => "no workload of that kind and shape is registered on the host; the detail names those that are",
         "bad_login" => "the user name or a key has a form that is not accepted",
         "foreign_user" => "a user of that name exists that the agent did not make",
         "missing_gpu" => "a GPU is not there, or sits at another PCI address",
         "gpu_busy" => "processes that are not the login's own run on a GPU",
-        "unsupported_shape" => "this host cannot give capacity of that shape",
         "self_test" => "a GPU is there and does not pass the test of its driver",
         "sshd" => "the host's own sshd would let the login in by other keys than the agent's",
         "user" => "the user could not be made",
@@ -85,28 +86,30 @@ verbs! {
         "gpu_access" => "the GPUs could not be assigned to the user",
     }
 
-    /// An allocation's login holds exactly these keys; who had another can no longer
-    /// log in. Sessions that are open stay open.
+    /// A workload lets in exactly these keys; anyone with another key can no longer
+    /// enter. Sessions that are open stay open.
     EnsureKeys as "ensure_keys" {
-        /// The user of the login.
-        user: String,
+        /// What the keys open.
+        workload: WorkloadRef,
         /// All of its public keys; none locks everybody out.
         keys: Vec<String>,
-    } gives "keys" fails {
+    } within 120 seconds gives "keys" fails {
+        "unsupported_workload" => "no workload of that kind and shape is registered on the host",
         "bad_login" => "the user name or a key has a form that is not accepted",
         "no_user" => "the user does not exist on this host",
         "foreign_user" => "the user is not one that the agent made",
         "keys" => "the keys could not be written; the login is locked",
     }
 
-    /// Nobody can log in and nothing of the user runs; the home stays. It starts
+    /// Nobody can enter the workload and nothing of it runs; its files stay. It starts
     /// again with `ensure_allocation`.
     EnsureStopped as "ensure_stopped" {
-        /// The user of the login.
-        user: String,
+        /// What is stopped.
+        workload: WorkloadRef,
         /// The GPUs on which processes are counted afterwards.
         gpus: Vec<GpuRef>,
-    } gives "evidence" fails {
+    } within 120 seconds gives "evidence" fails {
+        "unsupported_workload" => "no workload of that kind and shape is registered on the host",
         "bad_login" => "the user name has a form that is not accepted",
         "foreign_user" => "the user is not one that the agent made",
         "keys" => "the keys could not be removed",
@@ -114,17 +117,18 @@ verbs! {
         "gpu_access" => "the GPUs could not be closed",
     }
 
-    /// The user, its processes, its home and what it left elsewhere are gone. The
+    /// The workload, its processes, its files and what it left elsewhere are gone. The
     /// evidence counts what still runs on the GPUs. Succeeds where there was nothing.
     EnsureGone as "ensure_gone" {
-        /// The user of the login.
-        user: String,
+        /// What is removed.
+        workload: WorkloadRef,
         /// The GPUs on which processes are counted afterwards.
         gpus: Vec<GpuRef>,
         /// With `full_reimage` the host is cleaned as a whole afterwards; this verb
-        /// still removes the user first.
+        /// still removes the workload first.
         isolation: Isolation,
-    } gives "evidence" fails {
+    } within 120 seconds gives "evidence" fails {
+        "unsupported_workload" => "no workload of that kind and shape is registered on the host",
         "bad_login" => "the user name has a form that is not accepted",
         "foreign_user" => "the user is not one that the agent made",
         "processes_left" => "processes of the user survived being killed",
@@ -135,9 +139,9 @@ verbs! {
     }
 
     /// The wipe script that the operator set for this host has run to its end, and
-    /// nothing of any login was seen afterwards.
+    /// nothing of any workload was seen afterwards.
     EnsureSanitized as "ensure_sanitized" {
-    } gives "evidence" fails {
+    } within 3600 seconds gives "evidence" fails {
         "no_wipe_script" => "no script is set in agent.toml; set one, or attest the wipe by hand",
         "wipe_script" => "the script ended with an error or did not end in time",
         "not_clean" => "logins, their homes or processes, or processes on the GPUs were seen after the script; the detail names them",
@@ -154,7 +158,7 @@ verbs! {
         sha256: String,
         /// Signature of version, target and checksum by a task key, in base64.
         signature: String,
-    } gives "updated" fails {
+    } within 600 seconds gives "updated" fails {
         "wrong_target" => "the binary is for another platform than this host",
         "bad_checksum" => "what was downloaded is not what was announced",
         "bad_agent_signature" => "no task key signed that binary",
@@ -168,12 +172,15 @@ verbs! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Shape;
 
     #[test]
     fn a_verb_travels_with_its_name_and_fields() {
-        let verb = Verb::EnsureKeys { user: "g1".into(), keys: vec!["ssh-ed25519 A".into()] };
+        let workload = WorkloadRef::login(Shape::GpuSlice, "g1");
+        let verb = Verb::EnsureKeys { workload, keys: vec!["ssh-ed25519 A".into()] };
         let text = serde_json::to_string(&verb).unwrap();
-        assert_eq!(text, r#"{"verb":"ensure_keys","user":"g1","keys":["ssh-ed25519 A"]}"#);
+        let workload = r#"{"kind":"login","shape":"gpu_slice","user":"g1"}"#;
+        assert_eq!(text, format!(r#"{{"verb":"ensure_keys","workload":{workload},"keys":["ssh-ed25519 A"]}}"#));
         assert_eq!(verb.name(), "ensure_keys");
         let nothing: Verb = serde_json::from_str(r#"{"verb":"ensure_sanitized"}"#).unwrap();
         assert_eq!(nothing, Verb::EnsureSanitized {});
@@ -182,5 +189,16 @@ mod tests {
     #[test]
     fn an_unknown_verb_is_not_understood() {
         assert!(serde_json::from_str::<Verb>(r#"{"verb":"run_shell","command":"id"}"#).is_err());
+    }
+
+    #[test]
+    fn every_verb_has_a_time_limit_that_its_catalog_entry_states() {
+        let hour = Duration::from_secs(3600);
+        for entry in Verb::CATALOG {
+            assert!(entry.limit >= Duration::from_secs(30) && entry.limit <= hour, "{}", entry.name);
+        }
+        let entry = Verb::CATALOG.iter().find(|entry| entry.name == "ensure_sanitized").unwrap();
+        assert_eq!(Verb::EnsureSanitized {}.limit(), entry.limit);
+        assert_eq!(entry.limit, hour, "overwriting the disks of a host takes long");
     }
 }

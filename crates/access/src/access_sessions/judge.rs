@@ -14,7 +14,7 @@ use contract::{
     permission::PlatformRole,
 };
 use kernel::{Tx, clock};
-use protocol::stream::Limits;
+use protocol::{WorkloadRef, stream::Limits};
 
 use super::store;
 use people::credentials::{self, Credential};
@@ -41,7 +41,8 @@ pub struct Wish<'a> {
 /// What was found out about a wish that may come true.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    pub login: String,
+    /// What streams open into.
+    pub workload: WorkloadRef,
     /// The names of allocation and project, for people.
     pub title: String,
     pub now: Timestamp,
@@ -124,7 +125,7 @@ pub async fn judge(tx: &mut Tx, wish: Wish<'_>, can_record: bool) -> sqlx::Resul
         sessions: u16::try_from(most_sessions).unwrap_or(u16::MAX),
     };
     Ok(Ok(Judged {
-        login: found.login,
+        workload: found.workload,
         title: found.title,
         now,
         limits,

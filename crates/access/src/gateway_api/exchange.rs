@@ -222,7 +222,7 @@ async fn answer(
             node: session.node,
             gateway,
             allocation: session.allocation,
-            login: &judged.login,
+            workload: &judged.workload,
             session: session.watches.unwrap_or(session.id).uuid(),
             kind,
             limits,

@@ -21,7 +21,7 @@ use contract::{
 };
 use kernel::{Access, Actor, Scope, Tx};
 use protocol::{
-    PROTOCOL,
+    PROTOCOL, WorkloadRef,
     stream::{Grant, Kind, Limits, SignedGrant},
 };
 use uuid::Uuid;
@@ -70,7 +70,7 @@ struct Leave<'a> {
     node: NodeId,
     gateway: GatewayId,
     allocation: AllocationId,
-    login: &'a str,
+    workload: &'a WorkloadRef,
     /// The session as the host knows it.
     session: Uuid,
     kind: Kind,
@@ -87,7 +87,7 @@ fn sign(app: &AccessArea, tx: &Tx, leave: Leave<'_>) -> Result<SignedGrant, Refu
         gateway: leave.gateway.to_string(),
         epoch: i64::from(tx.epoch()),
         allocation: leave.allocation.to_string(),
-        user: leave.login.to_owned(),
+        workload: leave.workload.clone(),
         session: leave.session,
         kind: leave.kind,
         limits: leave.limits,

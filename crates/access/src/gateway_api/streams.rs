@@ -47,7 +47,7 @@ pub async fn grant(app: &AccessArea, gateway: GatewayId, request: GrantRequest) 
         node: session.node,
         gateway,
         allocation: session.allocation,
-        login: &judged.login,
+        workload: &judged.workload,
         session: session.id.uuid(),
         kind: request.kind,
         limits,

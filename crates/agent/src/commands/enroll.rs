@@ -2,10 +2,10 @@
 
 use super::{Outcome, Place};
 use agent::config::Config;
-use agent::driver::Driver;
 use agent::enroll::{EnrollError, enroll};
+use agent::host::Host;
 use agent::link::LinkError;
-use agent::linux::LinuxDriver;
+use agent::linux::LinuxHost;
 use agent::state::StateFolder;
 use clap::Args;
 use std::path::PathBuf;
@@ -43,8 +43,8 @@ pub async fn run(options: Options) -> Outcome {
         (None, Some(fingerprint)) => Trust::in_fingerprint(fingerprint)?,
         (None, None) => return Err("pass --ca-file or --ca-fingerprint".into()),
     };
-    let driver = LinuxDriver::new(Config::load(&folder.config())?, None);
-    let enrolled = enroll(&options.url, &options.token, &trust, driver.inventory().await, folder.asked()?).await;
+    let host = LinuxHost::new(Config::load(&folder.config())?, None);
+    let enrolled = enroll(&options.url, &options.token, &trust, host.inventory().await, folder.asked()?).await;
     let identity = enrolled.map_err(|error| match &error {
         EnrollError::Link(LinkError::Unreachable(_) | LinkError::Silent(_) | LinkError::Garbled(_)) => {
             format!("{error}; run the command again: the token is still valid for this host").into()

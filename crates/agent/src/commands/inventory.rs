@@ -2,8 +2,8 @@
 
 use super::{Outcome, Place};
 use agent::config::Config;
-use agent::driver::Driver;
-use agent::linux::LinuxDriver;
+use agent::host::Host;
+use agent::linux::LinuxHost;
 use clap::{Args, ValueEnum};
 use std::process::ExitCode;
 
@@ -24,8 +24,8 @@ enum Form {
 
 pub async fn run(options: Options) -> Outcome {
     let config = Config::load(&options.place.data_dir.join("agent.toml"))?;
-    let driver = LinuxDriver::new(config, None);
-    let inventory = driver.inventory().await;
+    let host = LinuxHost::new(config, None);
+    let inventory = host.inventory().await;
     if let Form::Json = options.output {
         println!("{}", serde_json::to_string_pretty(&inventory)?);
         return Ok(ExitCode::SUCCESS);

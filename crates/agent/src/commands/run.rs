@@ -2,12 +2,13 @@
 
 use super::{Outcome, Place, start_logging};
 use agent::config::Config;
-use agent::driver::{crash_at, no_points};
 use agent::journal::{Bounds, Journal};
-use agent::linux::LinuxDriver;
+use agent::linux::LinuxHost;
 use agent::poll::{Agent, Keep, Start, Timing};
 use agent::state::StateFolder;
+use agent::steps::{crash_at, no_points};
 use agent::update::{Began, Guard, PROVE_WITHIN, Updater};
+use agent::workloads;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -52,24 +53,17 @@ pub async fn run(options: Options) -> Outcome {
     }
     let binary = std::env::current_exe()?;
     let updater = Updater::new(folder.clone(), binary.clone(), restarting.clone());
-    let driver = LinuxDriver::open(Config::load(&folder.config())?, Some(updater), folder.clone())?;
-    if options.configure_host {
-        for problem in driver.configure().await {
-            tracing::error!(problem, "cannot configure the host; run gpuaas-node doctor");
-        }
-    } else {
-        tracing::warn!("started without --configure-host: sshd's settings are not checked");
-    }
-    driver.restore().await;
-    let left = driver.sweep();
-    if left > 0 {
-        tracing::warn!(left, "ended session processes left by a previous agent");
+    let host = Arc::new(LinuxHost::new(Config::load(&folder.config())?, Some(updater)));
+    let workloads = workloads::of_linux(&host, Some(folder.clone()))?;
+    for problem in workloads.start(options.configure_host).await {
+        tracing::error!(problem, "the host could not be set up; run gpuaas-node doctor");
     }
     let heartbeat = Duration::from_millis(options.heartbeat_ms);
     let agent = Agent::new(Start {
         identity: folder.identity()?,
         generation: folder.next_generation()?,
-        driver: Arc::new(driver),
+        host,
+        workloads,
         journal: Arc::new(Mutex::new(Journal::open(&folder.journal(), Bounds::HOST)?)),
         keep: Keep { folder: Some(folder), identity: None },
         timing: Timing { heartbeat, ..Timing::default() },

@@ -1,8 +1,8 @@
 //! `sim`: many simulated nodes in one process, until a signal.
 
 use super::{Outcome, start_logging};
-use agent::driver::{crash_at, no_points};
 use agent::sim::{Fleet, SimConfig, Tokens};
+use agent::steps::{crash_at, no_points};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,19 +1,16 @@
-//! Doing a task: fence first, then the driver, then the report on disk.
+//! Doing a task: fence first, then the host or a workload, then the report on disk.
 
 use super::judge::Verdict;
 use super::{Engine, Shared};
-use crate::driver::{Allocation, Driver, Failure, Steps};
+use crate::host::Host;
 use crate::journal::JournalError;
 use crate::locked;
+use crate::steps::{Failure, Result, Steps};
+use crate::workloads::Workloads;
 use protocol::limits::bounded_text;
 use protocol::stream::Closing;
 use protocol::{Done, Outcome, Task, Verb};
 use std::sync::Arc;
-use std::time::Duration;
-
-const LIMIT: Duration = Duration::from_secs(120); // bound: useradd and NVML answer in seconds
-const WIPE_LIMIT: Duration = Duration::from_secs(3600); // bound: overwriting a host's disks takes its time
-const UPDATE_LIMIT: Duration = Duration::from_secs(600); // bound: a binary over a thin line
 
 /// What became of an attempt.
 enum End {
@@ -24,7 +21,7 @@ enum End {
     Cut,
 }
 
-impl<D: Driver> Shared<D> {
+impl<H: Host> Shared<H> {
     /// Does the tasks of one resource until none waits.
     pub(super) async fn work_through(self: Arc<Self>, resource: &str) {
         while let Some(task) = {
@@ -87,14 +84,10 @@ impl<D: Driver> Shared<D> {
         (self.points)("persisted");
     }
 
-    /// In a task of its own: a driver that panics fails its task and nothing else.
+    /// In a task of its own: a workload that panics fails its task and nothing else.
     async fn run_apart(self: &Arc<Self>, task: &Task) -> End {
         let (shared, wanted) = (Arc::clone(self), task.clone());
-        let limit = match task.verb {
-            Verb::EnsureSanitized {} => WIPE_LIMIT,
-            Verb::EnsureAgent { .. } => UPDATE_LIMIT,
-            _ => LIMIT,
-        };
+        let limit = task.verb.limit();
         let attempt = tokio::spawn(async move {
             let mut steps = Steps::new(Arc::clone(&shared.points));
             match tokio::time::timeout(limit, perform(&shared, &mut steps, &wanted)).await {
@@ -108,14 +101,17 @@ impl<D: Driver> Shared<D> {
             }
         });
         attempt.await.unwrap_or_else(|error| {
-            tracing::error!(%error, task = %task.id, "a driver panicked");
-            End::Report(failed("start", Failure::passing("panic", "the driver stopped unexpectedly; see its log")))
+            tracing::error!(%error, task = %task.id, "a task panicked");
+            End::Report(failed(
+                "start",
+                Failure::passing("panic", "the agent stopped the task unexpectedly; see its log"),
+            ))
         })
     }
 }
 
-async fn perform<D: Driver>(shared: &Shared<D>, steps: &mut Steps, task: &Task) -> crate::driver::Result<Option<Done>> {
-    let (driver, sessions) = (&shared.driver, &shared.sessions);
+async fn perform<H: Host>(shared: &Shared<H>, steps: &mut Steps, task: &Task) -> Result<Option<Done>> {
+    let Shared { host, workloads, sessions, .. } = shared;
     // Streams end first, and none begins until it is done: nobody types into what is being cleaned.
     let _closed = match &task.verb {
         Verb::EnsureStopped { .. } | Verb::EnsureGone { .. } => Some(sessions.end(&task.resource).await),
@@ -126,15 +122,12 @@ async fn perform<D: Driver>(shared: &Shared<D>, steps: &mut Steps, task: &Task) 
         Verb::EnsureAllocation { .. } | Verb::EnsureKeys { .. } | Verb::EnsureAgent { .. } => None,
     };
     let done = match &task.verb {
-        Verb::EnsureAllocation { shape, gpus, login, self_test, limits } => {
-            let wanted = Allocation { shape: *shape, gpus, login, self_test: *self_test, limits: *limits };
-            driver.ensure_allocation(steps, wanted).await
-        }
-        Verb::EnsureKeys { user, keys } => driver.ensure_keys(steps, user, keys).await,
-        Verb::EnsureStopped { user, gpus } => driver.ensure_stopped(steps, user, gpus).await,
-        Verb::EnsureGone { user, gpus, isolation } => driver.ensure_gone(steps, user, gpus, *isolation).await,
-        Verb::EnsureSanitized {} => driver.ensure_sanitized(steps).await,
-        Verb::EnsureAgent { .. } => return driver.ensure_agent(steps, task).await,
+        Verb::EnsureAllocation { workload } => workloads.ensure(steps, workload).await,
+        Verb::EnsureKeys { workload, keys } => workloads.keys(steps, workload, keys).await,
+        Verb::EnsureStopped { workload, gpus } => workloads.stop(steps, workload, gpus).await,
+        Verb::EnsureGone { workload, gpus, isolation } => workloads.remove(steps, workload, gpus, *isolation).await,
+        Verb::EnsureSanitized {} => host.sanitize(steps, workloads).await,
+        Verb::EnsureAgent { .. } => return host.update(steps, task).await,
     };
     done.map(Some)
 }
@@ -149,8 +142,12 @@ pub(super) fn journal_failed(step: &str, error: &JournalError) -> Outcome {
     Outcome::Failed { step: step.to_owned(), code: "journal".into(), detail, retryable: true }
 }
 
-impl<D: Driver> Engine<D> {
-    pub fn driver(&self) -> &Arc<D> {
-        &self.shared.driver
+impl<H: Host> Engine<H> {
+    pub fn host(&self) -> &Arc<H> {
+        &self.shared.host
+    }
+
+    pub fn workloads(&self) -> &Workloads {
+        &self.shared.workloads
     }
 }

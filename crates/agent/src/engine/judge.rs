@@ -11,7 +11,7 @@ pub(super) enum Verdict {
     Run,
 }
 
-impl<D> Shared<D> {
+impl<H> Shared<H> {
     pub(super) fn judge(&self, task: &Task) -> Verdict {
         if task.node != self.node {
             return Verdict::Refuse(Refusal::ForeignNode);

@@ -10,10 +10,12 @@ mod tests;
 
 pub use outbox::Outbox;
 
-use crate::driver::{Driver, Points};
+use crate::host::Host;
 use crate::journal::Journal;
 use crate::locked;
+use crate::steps::Points;
 use crate::streams::{Judge, Sessions, Trusted};
+use crate::workloads::Workloads;
 use jiff::Timestamp;
 use judge::Verdict;
 use lanes::Lanes;
@@ -38,18 +40,19 @@ pub struct Place {
 }
 
 /// Cheap to clone; all clones are one engine.
-pub struct Engine<D> {
-    shared: Arc<Shared<D>>,
+pub struct Engine<H> {
+    shared: Arc<Shared<H>>,
 }
 
-impl<D> Clone for Engine<D> {
+impl<H> Clone for Engine<H> {
     fn clone(&self) -> Self {
         Self { shared: Arc::clone(&self.shared) }
     }
 }
 
-struct Shared<D> {
-    driver: Arc<D>,
+struct Shared<H> {
+    host: Arc<H>,
+    workloads: Workloads,
     node: String,
     generation: u64,
     clock: ControlClock,
@@ -69,8 +72,8 @@ struct State {
     outbox: Outbox,
 }
 
-impl<D: Driver> Engine<D> {
-    pub fn new(place: Place, driver: Arc<D>, journal: Arc<Mutex<Journal>>) -> Self {
+impl<H: Host> Engine<H> {
+    pub fn new(place: Place, host: Arc<H>, workloads: Workloads, journal: Arc<Mutex<Journal>>) -> Self {
         let mut outbox = Outbox::default();
         for report in locked(&journal).unacknowledged() {
             outbox.push(report);
@@ -79,7 +82,8 @@ impl<D: Driver> Engine<D> {
         let judge = Judge { node: place.node.clone(), clock: place.clock.clone(), started: Instant::now() };
         let sessions = Sessions::new(judge, Trusted { keys: place.keys, epoch: place.epoch });
         let shared = Shared {
-            driver,
+            host,
+            workloads,
             sessions,
             node: place.node,
             generation: place.generation,
@@ -175,7 +179,7 @@ impl<D: Driver> Engine<D> {
     }
 }
 
-impl<D> Shared<D> {
+impl<H> Shared<H> {
     fn now(&self) -> Option<Timestamp> {
         self.clock.now()
     }

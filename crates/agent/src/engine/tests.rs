@@ -1,16 +1,16 @@
 use super::*;
-use crate::driver::no_points;
 use crate::journal::Bounds;
-use crate::sim::{Failing, SimDriver, SimHost};
+use crate::sim::{Failing, SimHardware, SimHost, of_sim};
+use crate::steps::no_points;
 use jiff::SignedDuration;
-use protocol::{Done, GpuRef, Login, Shape, SigningKey, Verb};
+use protocol::{Done, GpuRef, Login, LoginSpec, Shape, SigningKey, Verb, WorkloadSpec};
 use std::path::Path;
 use std::time::Duration;
 
 /// An engine over a journal on disk, so that it can be killed and started again.
 struct Host {
-    engine: Engine<SimDriver>,
-    driver: Arc<SimDriver>,
+    engine: Engine<SimHost>,
+    sim: Arc<SimHost>,
     clock: ControlClock,
     key: SigningKey,
 }
@@ -19,20 +19,25 @@ fn noon() -> Timestamp {
     "2026-01-01T12:00:00Z".parse().unwrap()
 }
 
-fn host_at(folder: &Path, driver: Option<Arc<SimDriver>>, points: Points) -> Host {
-    let host = SimHost { name: "h".into(), gpus: 2, model: "m".into(), gpu_memory_bytes: 1 };
-    let driver = driver.unwrap_or_else(|| Arc::new(SimDriver::new(host)));
+fn host_at(folder: &Path, sim: Option<Arc<SimHost>>, points: Points) -> Host {
+    let hardware = SimHardware { name: "h".into(), gpus: 2, model: "m".into(), gpu_memory_bytes: 1 };
+    let sim = sim.unwrap_or_else(|| Arc::new(SimHost::new(hardware)));
     let clock = ControlClock::default();
     clock.learn(noon());
     let journal = Journal::open(&folder.join("journal"), Bounds::HOST).unwrap();
     let place = Place { node: "node-a".into(), generation: 3, epoch: 5, keys: vec![], clock: clock.clone(), points };
-    let engine = Engine::new(place, Arc::clone(&driver), Arc::new(Mutex::new(journal)));
-    Host { engine, driver, clock, key: SigningKey::from_seed(&[1; 32]).unwrap() }
+    let engine = Engine::new(place, Arc::clone(&sim), of_sim(&sim), Arc::new(Mutex::new(journal)));
+    Host { engine, sim, clock, key: SigningKey::from_seed(&[1; 32]).unwrap() }
+}
+
+fn allocation(user: String, gpus: Vec<GpuRef>) -> Verb {
+    let login = Login { user, keys: vec![] };
+    let spec = LoginSpec { shape: Shape::GpuSlice, gpus, login, self_test: true, limits: None };
+    Verb::EnsureAllocation { workload: WorkloadSpec::Login(spec) }
 }
 
 fn task(version: i64) -> Task {
-    let login = Login { user: format!("user{version}"), keys: vec![] };
-    let verb = Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus: vec![], login, self_test: true, limits: None };
+    let verb = allocation(format!("user{version}"), vec![]);
     Task::new("node-a", "allocation-1", (5, version), (noon(), noon() + SignedDuration::from_mins(5)), verb)
 }
 
@@ -52,7 +57,7 @@ impl Host {
 
     /// How often something was really done: each allocation makes a login.
     fn logins(&self) -> usize {
-        self.driver.logins().len()
+        self.sim.logins().len()
     }
 }
 
@@ -120,7 +125,7 @@ async fn a_repeated_task_is_answered_and_not_done_again() {
     let told = host.engine.reports(9);
     host.admit(&task(2));
     host.done().await;
-    // Another process, another driver: what it did would show.
+    // Another process, another host: what it did would show.
     let host = host_at(folder.path(), None, no_points());
     host.clock.learn(noon() + SignedDuration::from_hours(1));
     host.admit(&first);
@@ -197,7 +202,7 @@ async fn a_task_killed_midway_still_fences_off_older_ones() {
 async fn tasks_of_one_resource_are_done_in_order_and_one_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let host = host_at(folder.path(), None, no_points());
-    host.driver.script(|script| script.latency = Duration::from_millis(5));
+    host.sim.script(|script| script.latency = Duration::from_millis(5));
     for version in [1, 3, 2] {
         host.admit(&task(version));
     }
@@ -210,7 +215,7 @@ async fn tasks_of_one_resource_are_done_in_order_and_one_at_a_time() {
 async fn a_task_that_waited_too_long_is_refused_when_its_turn_comes() {
     let folder = tempfile::tempdir().unwrap();
     let host = host_at(folder.path(), None, no_points());
-    host.driver.script(|script| script.latency = Duration::from_millis(20));
+    host.sim.script(|script| script.latency = Duration::from_millis(20));
     host.admit(&task(1));
     host.admit(&task(2));
     tokio::task::yield_now().await;
@@ -223,7 +228,7 @@ async fn a_task_that_waited_too_long_is_refused_when_its_turn_comes() {
 async fn a_failure_names_its_step() {
     let folder = tempfile::tempdir().unwrap();
     let host = host_at(folder.path(), None, no_points());
-    host.driver.script(|script| script.failing = Some(Failing::at("write_keys", 1)));
+    host.sim.script(|script| script.failing = Some(Failing::at("write_keys", 1)));
     host.admit(&task(1));
     let outcomes = host.done().await;
     assert!(
@@ -236,12 +241,10 @@ async fn a_failure_names_its_step() {
 async fn one_gpu_is_never_given_to_two() {
     let folder = tempfile::tempdir().unwrap();
     let host = host_at(folder.path(), None, no_points());
-    let gpu = host.driver.inventory().await.gpus.remove(0);
+    let gpu = crate::host::Host::inventory(&*host.sim).await.gpus.remove(0);
     let gpus = vec![GpuRef { uuid: gpu.uuid, pci: gpu.pci }];
     for (at, resource) in ["allocation-1", "allocation-2"].iter().enumerate() {
-        let login = Login { user: format!("u{at}"), keys: vec![] };
-        let verb =
-            Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus: gpus.clone(), login, self_test: true, limits: None };
+        let verb = allocation(format!("u{at}"), gpus.clone());
         host.admit(&Task { verb, resource: (*resource).into(), ..task(1) });
         host.done().await;
     }

@@ -3,8 +3,8 @@
 
 use super::devices::Devices;
 use crate::config::Config;
-use crate::driver::{Failure, Result};
 use crate::nvidia::Nvidia;
+use crate::steps::{Failure, Result};
 use protocol::agent_binary::sha256_hex;
 use protocol::{Gpu, GpuRef, GpuSample, HealthEvent, SelfTest, Shape};
 use std::path::PathBuf;
@@ -121,7 +121,7 @@ impl GpuSource {
 }
 
 fn pretended(config: &Config, index: u32) -> Gpu {
-    let host = super::host::hostname();
+    let host = super::machine::hostname();
     let hash = sha256_hex(format!("{host} pretended {index}").as_bytes());
     Gpu {
         index,

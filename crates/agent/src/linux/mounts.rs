@@ -2,7 +2,7 @@
 //! on: one whose server is gone can be neither read nor removed.
 
 use super::command::{run, tool};
-use crate::driver::{Failure, Result};
+use crate::steps::{Failure, Result};
 use crate::workloads::login::processes::Ids;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;

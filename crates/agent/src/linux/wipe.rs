@@ -1,7 +1,7 @@
 //! The operator's own script that cleans a whole host.
 
 use super::command::{run_with_input, tool};
-use crate::driver::{Failure, Result};
+use crate::steps::{Failure, Result};
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,4 +19,25 @@ pub(crate) async fn run(script: Option<&Path>) -> Result<()> {
     }
     let code = ended.code.map_or("a signal".to_owned(), |code| format!("code {code}"));
     Err(Failure::passing("wipe_script", format!("ended with {code}; {}", ended.said)))
+}
+
+/// Fails where something still uses the GPUs, whoever it belongs to.
+pub(crate) fn check_idle(gpu_processes_left: u32) -> Result<()> {
+    match gpu_processes_left {
+        0 => Ok(()),
+        left => Err(Failure::passing("not_clean", format!("after the wipe {left} processes are left on the GPUs"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_whose_gpus_are_in_use_is_not_clean() {
+        assert!(check_idle(0).is_ok());
+        let failure = check_idle(2).unwrap_err();
+        assert_eq!((failure.code.as_str(), failure.retryable), ("not_clean", true));
+        assert!(failure.detail.contains("2 processes"), "{}", failure.detail);
+    }
 }

@@ -1,7 +1,7 @@
 //! What an answer changes: time, epoch, keys, roots, and the tasks it delivered.
 
 use super::{Agent, BRIEF, FIRST_EAGER, LAST_EAGER, Next};
-use crate::driver::Driver;
+use crate::host::Host;
 use crate::identity::UNBELIEVED;
 use crate::locked;
 use crate::streams::Streams;
@@ -13,7 +13,7 @@ use trust::Trust;
 const EMPTY_PAUSE: Duration = Duration::from_millis(500); // bound: a server that holds nothing is not asked in a loop
 const LONGEST_WISH: Duration = Duration::from_secs(300); // bound: the control plane may slow us, not silence us
 
-impl<D: Driver> Agent<D> {
+impl<H: Host> Agent<H> {
     pub(super) async fn absorb(&mut self, sent: &[Report], answer: PollAnswer, asked: Instant, wait: Duration) -> Next {
         self.clock.learn(answer.now);
         self.failures = 0;

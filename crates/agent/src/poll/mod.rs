@@ -9,14 +9,16 @@ mod telemetry;
 pub use backoff::Backoff;
 
 use crate::VERSION;
-use crate::driver::{Driver, Points};
 use crate::engine::{Engine, Place};
+use crate::host::Host;
 use crate::identity::Identity;
 use crate::journal::Journal;
 use crate::link::{Endpoint, Link, LinkError};
 use crate::state::{StateFolder, Status};
+use crate::steps::Points;
 use crate::streams::Streams;
 use crate::update::Guard;
+use crate::workloads::Workloads;
 use protocol::limits::{MAX_REPORTS_PER_POLL, MAX_WAIT_MS};
 use protocol::{PROTOCOL, PollAnswer, PollRequest, Report, paths};
 use std::sync::{Arc, Mutex};
@@ -66,10 +68,11 @@ pub struct Keep {
 }
 
 /// What an agent is started with.
-pub struct Start<D> {
+pub struct Start<H> {
     pub identity: Identity,
     pub generation: u64,
-    pub driver: Arc<D>,
+    pub host: Arc<H>,
+    pub workloads: Workloads,
     pub journal: Arc<Mutex<Journal>>,
     pub keep: Keep,
     pub timing: Timing,
@@ -84,8 +87,8 @@ pub struct Start<D> {
     pub streams: bool,
 }
 
-pub struct Agent<D> {
-    engine: Engine<D>,
+pub struct Agent<H> {
+    engine: Engine<H>,
     identity: Identity,
     generation: u64,
     sequence: u64,
@@ -110,11 +113,12 @@ enum Next {
     After(Duration),
 }
 
-impl<D: Driver> Agent<D> {
-    pub fn new(start: Start<D>) -> Result<Self, TrustError> {
-        let Start { identity, generation, driver, journal, keep, timing, points, trust, voice, guard, streams } = start;
+impl<H: Host> Agent<H> {
+    pub fn new(start: Start<H>) -> Result<Self, TrustError> {
+        let Start { identity, generation, host, workloads, journal, keep, timing, .. } = start;
+        let (points, voice, guard, streams) = (start.points, start.voice, start.guard, start.streams);
         let clock = ControlClock::default();
-        let trust = match trust {
+        let trust = match start.trust {
             Some(trust) => trust,
             None => Trust::in_roots(&identity.roots)?,
         };
@@ -133,7 +137,7 @@ impl<D: Driver> Agent<D> {
             ..Status::default()
         };
         Ok(Self {
-            engine: Engine::new(place, driver, journal),
+            engine: Engine::new(place, host, workloads, journal),
             identity,
             generation,
             sequence: 0,
@@ -153,15 +157,15 @@ impl<D: Driver> Agent<D> {
         })
     }
 
-    pub fn engine(&self) -> &Engine<D> {
+    pub fn engine(&self) -> &Engine<H> {
         &self.engine
     }
 
     /// Polls until `stop` is canceled. Running tasks are left to the process.
     pub async fn run(mut self, stop: CancellationToken) {
         let ending = self.streams.as_ref().map(|streams| {
-            let (driver, sessions) = (Arc::clone(self.engine.driver()), self.engine.sessions().clone());
-            streams.start(driver, sessions, self.timing.backoff, stop.clone())
+            let (workloads, sessions) = (self.engine.workloads().clone(), self.engine.sessions().clone());
+            streams.start(workloads, sessions, self.timing.backoff, stop.clone())
         });
         self.poll(stop).await;
         if let Some(ending) = ending {
@@ -202,8 +206,8 @@ impl<D: Driver> Agent<D> {
 
     async fn turn(&mut self) -> Next {
         self.renew_if_due().await;
-        let driver = Arc::clone(self.engine.driver());
-        self.telemetry.refresh(&*driver, &self.timing).await;
+        let host = Arc::clone(self.engine.host());
+        self.telemetry.refresh(&*host, &self.timing).await;
         let (request, wait) = self.request();
         let reports = request.reports.clone();
         let asked = Instant::now();

@@ -2,7 +2,7 @@
 //! control plane's clock, or when told.
 
 use super::Agent;
-use crate::driver::Driver;
+use crate::host::Host;
 use crate::identity::Identity;
 use crate::link::{Link, LinkError};
 use crate::streams::Streams;
@@ -12,7 +12,7 @@ use trust::{Asked, Trust};
 
 const LIMIT: Duration = Duration::from_secs(30); // bound: signing takes milliseconds
 
-impl<D: Driver> Agent<D> {
+impl<H: Host> Agent<H> {
     pub(super) async fn renew_if_due(&mut self) {
         let is_due = match (self.clock.now(), self.identity.pair.renew_at()) {
             (Some(now), Ok(at)) => now >= at,

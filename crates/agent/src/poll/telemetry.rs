@@ -2,7 +2,7 @@
 //! bounded queues that keep the newest through an outage.
 
 use super::Timing;
-use crate::driver::{Driver, Readings};
+use crate::host::{Host, Readings};
 use protocol::limits::{MAX_HEALTH_PER_POLL, MAX_SAMPLES_PER_POLL};
 use protocol::{HealthEvent, Inventory, PollRequest, Sample};
 use std::collections::VecDeque;
@@ -27,12 +27,12 @@ impl Telemetry {
         self.inventory = None;
     }
 
-    /// Asks the driver for whatever is due.
-    pub async fn refresh<D: Driver>(&mut self, driver: &D, timing: &Timing) {
+    /// Asks the host for whatever is due.
+    pub async fn refresh<H: Host>(&mut self, host: &H, timing: &Timing) {
         let is_old = |at: &Instant| at.elapsed() >= timing.inventory_every;
-        let noticed = driver.health().await;
+        let noticed = host.health().await;
         if self.inventory.as_ref().is_none_or(|(_, _, at)| is_old(at)) || !noticed.is_empty() {
-            let inventory = driver.inventory().await;
+            let inventory = host.inventory().await;
             let hash = inventory.hash();
             self.inventory = Some((inventory, hash, Instant::now()));
         }
@@ -41,7 +41,7 @@ impl Telemetry {
         self.health.drain(..excess);
         if self.last_sample.is_none_or(|at| at.elapsed() >= timing.sample_every) {
             self.last_sample = Some(Instant::now());
-            if let Some(readings) = driver.sample().await {
+            if let Some(readings) = host.sample().await {
                 self.keep(readings);
             }
         }

@@ -1,19 +1,21 @@
 //! Pretended hosts that speak the real protocol: any number in one process, each
 //! with its own key, certificate, generation and engine, and a script of faults.
 
-mod driver;
 mod fleet;
+mod host;
 mod node;
 mod sandbox;
 mod script;
+mod workloads;
 
-pub use driver::{SimDriver, SimHost, SimLogin};
 pub use fleet::{Fleet, FleetError, Handle};
+pub use host::{SimHardware, SimHost, SimLogin};
 pub use node::NodeHandle;
 pub use script::{Failing, Lie, Script};
+pub use workloads::of_sim;
 
-use crate::driver::{Points, no_points};
 use crate::poll::Timing;
+use crate::steps::{Points, no_points};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,10 +1,11 @@
 //! One pretended host of a fleet, and the handle by which a test plays with it.
 
-use super::driver::{SimDriver, SimHost, SimLogin};
+use super::host::{SimHardware, SimHost, SimLogin};
 use super::script::Script;
+use super::workloads::of_sim;
 use super::{FleetError, SimConfig};
-use crate::driver::Driver;
 use crate::enroll::enroll;
+use crate::host::Host;
 use crate::identity::Identity;
 use crate::journal::{Bounds, Journal};
 use crate::locked;
@@ -21,7 +22,7 @@ use trust::{Asked, Trust};
 
 pub(super) struct Node {
     pub name: String,
-    driver: Arc<SimDriver>,
+    host: Arc<SimHost>,
     journal: Arc<Mutex<Journal>>,
     folder: Option<StateFolder>,
     voice: watch::Sender<bool>,
@@ -40,7 +41,7 @@ struct Running {
 impl Node {
     pub fn new(config: &SimConfig, at: usize) -> Result<Self, FleetError> {
         let name = format!("{}-{:04}", config.name, at + 1);
-        let host = SimHost {
+        let hardware = SimHardware {
             name: name.clone(),
             gpus: config.gpus_per_node,
             model: config.model.clone(),
@@ -53,7 +54,7 @@ impl Node {
         };
         Ok(Self {
             name,
-            driver: Arc::new(SimDriver::new(host)),
+            host: Arc::new(SimHost::new(hardware)),
             journal: Arc::new(Mutex::new(journal)),
             folder,
             voice: watch::Sender::new(true),
@@ -79,7 +80,7 @@ impl Node {
                     }
                     super::Tokens::Each(make) => make(at).await.map_err(FleetError::Token),
                 }?;
-                let inventory = self.driver.inventory().await;
+                let inventory = self.host.inventory().await;
                 let asked = match &self.folder {
                     Some(folder) => folder.asked()?,
                     None => Asked::new().map_err(StateError::from)?,
@@ -114,7 +115,8 @@ impl Node {
             trust: (identity.roots.trim() == config.roots.trim()).then(|| trust.clone()),
             identity,
             generation: running.generation,
-            driver: Arc::clone(&self.driver),
+            host: Arc::clone(&self.host),
+            workloads: of_sim(&self.host),
             journal: Arc::clone(&self.journal),
             keep,
             timing: config.timing,
@@ -158,7 +160,7 @@ impl NodeHandle {
 
     /// Changes what goes wrong there from now on.
     pub fn script(&self, change: impl FnOnce(&mut Script)) {
-        self.node.driver.script(change);
+        self.node.host.script(change);
     }
 
     /// Says nothing until [`NodeHandle::speak`]; running tasks run on.
@@ -191,16 +193,16 @@ impl NodeHandle {
 
     /// Who may log in there, and with which GPUs.
     pub fn logins(&self) -> BTreeMap<String, SimLogin> {
-        self.node.driver.logins()
+        self.node.host.logins()
     }
 
     /// Removes every login by hand, as a person would who sees to the host.
     pub fn evict(&self) {
-        self.node.driver.evict();
+        self.node.host.evict();
     }
 
     /// Reports an event with the next poll.
     pub fn notice(&self, event: HealthEvent) {
-        self.node.driver.notice(event);
+        self.node.host.notice(event);
     }
 }

@@ -104,7 +104,7 @@ mod tests {
             gateway: "g".into(),
             epoch: 3,
             allocation: "a".into(),
-            user: "u".into(),
+            workload: protocol::WorkloadRef::login(protocol::Shape::GpuSlice, "u"),
             session: Uuid::now_v7(),
             kind: Kind::File,
             limits,

@@ -2,10 +2,10 @@
 //! dialled again when it breaks, and anew when the certificate was renewed.
 
 use super::registry::Sessions;
-use super::serve::{self, Ends, Host};
-use crate::driver::Driver;
+use super::serve::{self, Ends, Server};
 use crate::link::{Endpoint, LinkError};
 use crate::poll::Backoff;
+use crate::workloads::Workloads;
 use protocol::gateway::limits::MAX_GATEWAYS;
 use protocol::stream::{ALPN, GatewayRef};
 use rustls::ClientConfig;
@@ -36,8 +36,8 @@ pub struct Wanted {
 }
 
 /// Keeps the connections until `stop` is canceled.
-pub async fn keep<D: Driver>(
-    driver: Arc<D>,
+pub async fn keep(
+    workloads: Workloads,
     sessions: Sessions,
     mut wanted: watch::Receiver<Wanted>,
     backoff: Backoff,
@@ -62,8 +62,8 @@ pub async fn keep<D: Driver>(
         for gateway in list.into_iter().filter(|_| is_ready) {
             lines.entry(gateway.clone()).or_insert_with(|| {
                 let drain = stop.child_token();
-                let host = Host { driver: Arc::clone(&driver), sessions: sessions.clone(), gateway: gateway.id };
-                let line = Line { host, url: gateway.url, wanted: wanted.clone(), backoff };
+                let server = Server { workloads: workloads.clone(), sessions: sessions.clone(), gateway: gateway.id };
+                let line = Line { server, url: gateway.url, wanted: wanted.clone(), backoff };
                 open.spawn(line.hold(drain.clone(), cut.clone()));
                 drain
             });
@@ -80,14 +80,14 @@ pub async fn keep<D: Driver>(
 }
 
 /// The connection to one gateway, again and again.
-struct Line<D> {
-    host: Host<D>,
+struct Line {
+    server: Server,
     url: String,
     wanted: watch::Receiver<Wanted>,
     backoff: Backoff,
 }
 
-impl<D: Driver> Line<D> {
+impl Line {
     /// Until `drain`, when the streams that are open are served to their end, or
     /// `cut`, when nothing is.
     async fn hold(mut self, drain: CancellationToken, cut: CancellationToken) {
@@ -103,7 +103,7 @@ impl<D: Driver> Line<D> {
             match held {
                 Ok(()) => continue,
                 Err(error) if u32::is_power_of_two(failures) => {
-                    let gateway = &self.host.gateway;
+                    let gateway = &self.server.gateway;
                     tracing::warn!(%error, gateway, failures, "no connection to a gateway; trying again");
                 }
                 Err(_) => {}
@@ -123,12 +123,12 @@ impl<D: Driver> Line<D> {
         let tls = tls.ok_or_else(|| LinkError::Unreachable("there is no certificate yet".into()))?;
         let line = dial(&self.url, &tls).await?;
         let shown = line.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-        if !shown.is_some_and(|certificate| names(certificate, &self.host.gateway)) {
-            self.host.sessions.count(WRONG_GATEWAY);
-            let detail = format!("its certificate does not name {URI}{}", self.host.gateway);
+        if !shown.is_some_and(|certificate| names(certificate, &self.server.gateway)) {
+            self.server.sessions.count(WRONG_GATEWAY);
+            let detail = format!("its certificate does not name {URI}{}", self.server.gateway);
             return Err(LinkError::Unreachable(detail));
         }
-        tracing::info!(gateway = self.host.gateway, "connected to a gateway");
+        tracing::info!(gateway = self.server.gateway, "connected to a gateway");
         let renew = CancellationToken::new();
         let ends = Ends { drain: drain.clone(), renew: renew.clone() };
         let mut wanted = self.wanted.clone();
@@ -139,7 +139,7 @@ impl<D: Driver> Line<D> {
             std::future::pending::<()>().await
         };
         let served = tokio::select! {
-            served = serve::serve(self.host.clone(), line, ends) => served,
+            served = serve::serve(self.server.clone(), line, ends) => served,
             () = renewal => Ok(()),
         };
         let is_given_up = renew.is_cancelled() || drain.is_cancelled();

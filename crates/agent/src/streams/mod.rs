@@ -21,9 +21,9 @@ pub use admit::{Judge, Trusted};
 pub use refusal::{Counts, Refused};
 pub use registry::{Closed, Sessions};
 
-use crate::driver::Driver;
 use crate::identity::Identity;
 use crate::poll::Backoff;
+use crate::workloads::Workloads;
 use dial::Wanted;
 use protocol::stream::{ALPN, Closing, GatewayRef};
 use std::sync::Arc;
@@ -44,9 +44,9 @@ impl Streams {
 
     /// Dials what is wanted until `stop` is canceled; every stream ends with it,
     /// and then what is returned.
-    pub fn start<D: Driver>(
+    pub fn start(
         &self,
-        driver: Arc<D>,
+        workloads: Workloads,
         sessions: Sessions,
         backoff: Backoff,
         stop: CancellationToken,
@@ -56,7 +56,7 @@ impl Streams {
             let all = sessions.clone();
             // Lines go only after their streams were told why they end.
             let lines = CancellationToken::new();
-            let keeping = tokio::spawn(dial::keep(driver, sessions, wanted, backoff, lines.clone()));
+            let keeping = tokio::spawn(dial::keep(workloads, sessions, wanted, backoff, lines.clone()));
             stop.cancelled().await;
             all.end_all(Closing::GoingAway).await;
             lines.cancel();

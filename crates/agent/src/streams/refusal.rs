@@ -56,7 +56,7 @@ fn described(code: &str) -> (u16, &'static str, &'static str) {
             "The host carries as many streams of this gateway as it may",
             "close a shell, a copy or a forwarded connection that is not needed, or try again in a moment",
         ),
-        refusals::UNSUPPORTED => (422, "This host does not offer that", "see what the host's driver offers"),
+        refusals::UNSUPPORTED => (422, "This host does not offer that", "see what the host's workloads offer"),
         refusals::NOTHING_LISTENS => {
             (422, "Nothing listens on that port", "start the program that should listen there")
         }

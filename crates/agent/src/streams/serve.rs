@@ -7,13 +7,12 @@ use super::shell::{Program, Way};
 use super::terminal::{self, Joined, Wish};
 use super::wire::{Incoming, Outgoing};
 use super::{exec, raw};
-use crate::driver::Driver;
+use crate::workloads::Workloads;
 use bytes::Bytes;
 use h2::server::{Builder, Connection, SendResponse};
 use h2::{Ping, RecvStream};
 use http::{Method, Request, Response};
 use protocol::stream::{ENVIRONMENT_HEADER, Environment, GRANT_HEADER, Grant, Kind, PATH, WINDOW_BYTES, refusals};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
@@ -33,17 +32,11 @@ const HANDSHAKE: Duration = Duration::from_secs(10); // bound: the gateway speak
 const _: () = assert!(WINDOW as u64 == WINDOW_BYTES);
 
 /// Whose streams are served, and to whom.
-pub struct Host<D> {
-    pub driver: Arc<D>,
+#[derive(Clone)]
+pub struct Server {
+    pub workloads: Workloads,
     pub sessions: Sessions,
     pub gateway: String,
-}
-
-impl<D> Clone for Host<D> {
-    fn clone(&self) -> Self {
-        let Self { driver, sessions, gateway } = self;
-        Self { driver: Arc::clone(driver), sessions: sessions.clone(), gateway: gateway.clone() }
-    }
 }
 
 /// When a connection that works is given up.
@@ -56,7 +49,7 @@ pub struct Ends {
 }
 
 /// Serves until the connection breaks or is given up.
-pub async fn serve<D: Driver, T>(host: Host<D>, line: T, ends: Ends) -> Result<(), h2::Error>
+pub async fn serve<T>(server: Server, line: T, ends: Ends) -> Result<(), h2::Error>
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
@@ -82,12 +75,12 @@ where
                 None => return Ok(()),
                 Some(accepted) => {
                     let (request, respond) = accepted?;
-                    let most = host.sessions.most_streams();
+                    let most = server.sessions.most_streams();
                     if open.len() < most {
-                        open.spawn(answer(host.clone(), request, respond));
+                        open.spawn(answer(server.clone(), request, respond));
                     } else {
                         // Before its grant is spent: it can be used when there is room.
-                        refuse(&host, Refused::new(refusals::TOO_MANY_STREAMS, full(most)), respond);
+                        refuse(&server, Refused::new(refusals::TOO_MANY_STREAMS, full(most)), respond);
                     }
                 }
             },
@@ -136,12 +129,12 @@ enum Open {
     Pipe(raw::Pipe, super::registry::Entry),
 }
 
-async fn answer<D: Driver>(host: Host<D>, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
+async fn answer(server: Server, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let (head, body) = request.into_parts();
-    let opened = open(&host, &head).await;
+    let opened = open(&server, &head).await;
     let (grant, open) = match opened {
         Ok(opened) => opened,
-        Err(refused) => return refuse(&host, refused, respond),
+        Err(refused) => return refuse(&server, refused, respond),
     };
     let Ok(stream) = respond.send_response(Response::new(()), false) else { return };
     let (incoming, outgoing) = (Incoming::new(body), Outgoing::new(stream));
@@ -153,9 +146,9 @@ async fn answer<D: Driver>(host: Host<D>, request: Request<RecvStream>, mut resp
     }
 }
 
-fn refuse<D>(host: &Host<D>, refused: Refused, mut respond: SendResponse<Bytes>) {
-    host.sessions.count(refused.code);
-    tracing::warn!(reason = refused.code, gateway = host.gateway, detail = refused.detail, "refused a stream");
+fn refuse(server: &Server, refused: Refused, mut respond: SendResponse<Bytes>) {
+    server.sessions.count(refused.code);
+    tracing::warn!(reason = refused.code, gateway = server.gateway, detail = refused.detail, "refused a stream");
     let status = refused.status();
     let body = serde_json::to_vec(&refused.problem()).unwrap_or_default();
     let head = Response::builder().status(status).header(http::header::CONTENT_TYPE, "application/json").body(());
@@ -166,48 +159,48 @@ fn refuse<D>(host: &Host<D>, refused: Refused, mut respond: SendResponse<Bytes>)
     }
 }
 
-async fn open<D: Driver>(host: &Host<D>, head: &http::request::Parts) -> Result<(Grant, Open), Refused> {
+async fn open(server: &Server, head: &http::request::Parts) -> Result<(Grant, Open), Refused> {
     if head.method != Method::POST || head.uri.path() != PATH {
         return Err(Refused::new(refusals::MALFORMED, format!("streams are opened with POST {PATH}")));
     }
     let header = head.headers.get(GRANT_HEADER).and_then(|value| value.to_str().ok());
-    let grant = host.sessions.spend(header, &host.gateway)?;
+    let grant = server.sessions.spend(header, &server.gateway)?;
     let environment = head.headers.get(ENVIRONMENT_HEADER).and_then(|value| value.to_str().ok());
     let environment = environment.map(Environment::from_header).unwrap_or_default();
-    let open = open_kind(host, &grant, &environment).await?;
+    let open = open_kind(server, &grant, &environment).await?;
     tracing::info!(session = %grant.session, allocation = grant.allocation, kind = grant.kind.name(), "opened a stream");
     Ok((grant, open))
 }
 
-async fn open_kind<D: Driver>(host: &Host<D>, grant: &Grant, environment: &Environment) -> Result<Open, Refused> {
-    let (driver, user) = (&host.driver, grant.user.as_str());
+async fn open_kind(server: &Server, grant: &Grant, environment: &Environment) -> Result<Open, Refused> {
+    let (workloads, workload) = (&server.workloads, &grant.workload);
     match &grant.kind {
         Kind::Terminal { size, term, command, resume, from, recorded, watch } => {
             let wish =
                 Wish { size: *size, from: *from, recorded: *recorded, is_watching: *watch, limits: grant.limits };
             if *resume || *watch {
-                let shell = host.sessions.shell(grant);
+                let shell = server.sessions.shell(grant);
                 let shell = shell.ok_or_else(|| Refused::new(refusals::NO_SESSION, "its shell has ended"))?;
                 return Joined::new(&shell, wish).map(Open::Viewer);
             }
-            let entry = host.sessions.enter(grant)?;
+            let entry = server.sessions.enter(grant)?;
             let program = Program::Shell { term: super::shell::plain_term(term), command: command.as_deref() };
-            let prepared = driver.prepare(user, program).await?.with(environment);
+            let prepared = workloads.open_stream(workload, program).await?.with(environment);
             terminal::start(prepared, wish, entry).map(Open::Viewer)
         }
         Kind::Exec { command } => {
-            let entry = host.sessions.enter(grant)?;
-            let prepared = driver.prepare(user, Program::Command(command)).await?.with(environment);
+            let entry = server.sessions.enter(grant)?;
+            let prepared = workloads.open_stream(workload, Program::Command(command)).await?.with(environment);
             Ok(Open::Command(exec::start(prepared)?, entry))
         }
         Kind::File => {
-            let entry = host.sessions.enter(grant)?;
-            let prepared = driver.prepare(user, Program::Files).await?;
+            let entry = server.sessions.enter(grant)?;
+            let prepared = workloads.open_stream(workload, Program::Files).await?;
             Ok(Open::Pipe(raw::Pipe::open(Way::Program(Box::new(prepared.command)))?, entry))
         }
         Kind::Tcp { port } => {
-            let entry = host.sessions.enter(grant)?;
-            Ok(Open::Pipe(raw::Pipe::open(driver.connect(user, *port).await?)?, entry))
+            let entry = server.sessions.enter(grant)?;
+            Ok(Open::Pipe(raw::Pipe::open(workloads.reach_port(workload, *port).await?)?, entry))
         }
         Kind::Serial { .. } => Err(Refused::new(refusals::UNSUPPORTED, "this host has no serial console to offer")
             .advise("open a terminal instead")),

@@ -1,5 +1,5 @@
-//! What a driver is asked for: to run something as the user of a login, or to
-//! reach a port of theirs.
+//! What a workload is asked for: to run something inside, or to reach a port on which
+//! it listens.
 
 use protocol::stream::Environment;
 use tokio::net::TcpStream;
@@ -25,7 +25,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// With what the client sets, in place of what the driver did.
+    /// With what the client sets, in place of what the workload did.
     pub fn with(mut self, environment: &Environment) -> Self {
         self.command.envs(environment.iter());
         self

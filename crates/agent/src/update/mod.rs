@@ -6,9 +6,9 @@ mod guard;
 
 pub use guard::{Began, Guard, MAX_STARTS, PROVE_WITHIN};
 
-use crate::driver::{Failure, Result, Steps};
 use crate::link::{Endpoint, Link};
 use crate::state::{StateFolder, replace};
+use crate::steps::{Failure, Result, Steps};
 use crate::{TARGET, VERSION};
 use protocol::agent_binary::{AgentBinary, sha256_hex};
 use protocol::limits::MAX_AGENT_BYTES;

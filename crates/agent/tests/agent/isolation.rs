@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::host::{Host, KEY, eventually};
-use agent::driver::{Driver, Steps, no_points};
+use agent::host::Host as _;
 use protocol::WantedLimits;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -60,7 +60,7 @@ async fn devices_are_closed_unless_assigned() {
     let host = Host::new("f5f5");
     make_devices(&host);
     assert_eq!(openable(&host, nobody()), "nvidia0 nvidia1 nvidiactl nvidia-uvm", "as the driver makes them");
-    host.driver.restore().await;
+    host.login.restore().await;
     assert_eq!(openable(&host, nobody()), "", "after the start");
     let gpus = host.gpus().await;
     host.allocate_gpus(&[KEY], &gpus[..1]).await.unwrap();
@@ -68,7 +68,7 @@ async fn devices_are_closed_unless_assigned() {
     assert_eq!(openable(&host, nobody()), "");
     // A program of the driver resets them; the next look closes them again.
     make_devices(&host);
-    host.driver.sample().await;
+    host.linux.sample().await;
     assert_eq!(openable(&host, login(&host)), "nvidia0 nvidiactl nvidia-uvm");
     host.stop().await.unwrap();
     assert_eq!(openable(&host, login(&host)), "", "a login that is stopped holds nothing");
@@ -93,7 +93,7 @@ async fn gpu_with_processes_on_it_is_not_handed_over() {
     let mut squatter = squatter.stdout(Stdio::piped()).spawn().unwrap();
     let mut ready = [0; 6];
     std::io::Read::read_exact(squatter.stdout.as_mut().unwrap(), &mut ready).unwrap();
-    host.driver.restore().await;
+    host.login.restore().await;
     let gpus = host.gpus().await;
     let refused = host.allocate_gpus(&[KEY], &gpus[..1]).await;
     assert_eq!(refused.map_err(|failure| failure.code).unwrap_err(), "gpu_busy");
@@ -129,14 +129,14 @@ async fn failed_key_write_leaves_the_login_locked() {
     // Nor after somebody's key could not be taken away.
     std::fs::remove_file(host.key_file()).unwrap();
     std::fs::create_dir_all(host.key_file().join("x")).unwrap();
-    let failure = host.driver.ensure_keys(&mut Steps::new(no_points()), &host.user, &[]).await.unwrap_err();
+    let failure = host.replace_keys(&[]).await.unwrap_err();
     assert_eq!((failure.code.as_str(), host.shadow(1).as_str()), ("keys", "!"));
     std::fs::remove_dir_all(host.key_file()).unwrap();
     // The keys are written at last; a login that is stopped stays locked all the same.
-    host.driver.ensure_keys(&mut Steps::new(no_points()), &host.user, &[]).await.unwrap();
+    host.replace_keys(&[]).await.unwrap();
     assert_eq!(host.shadow(1), "*");
     host.stop().await.unwrap();
-    host.driver.ensure_keys(&mut Steps::new(no_points()), &host.user, &[KEY.to_owned()]).await.unwrap();
+    host.replace_keys(&[KEY.to_owned()]).await.unwrap();
     assert_eq!(host.shadow(1), "!");
     host.release().await;
 }
@@ -153,7 +153,7 @@ async fn keys_are_roots_and_the_home_has_no_say() {
     // What made writing into the home fail.
     host.spawn("mkdir -p ~/.ssh/.gpuaas.new; mkfifo ~/.gpuaas.new").wait().unwrap();
     let other = KEY.replace("a@b", "c@d");
-    host.driver.ensure_keys(&mut Steps::new(no_points()), &host.user, std::slice::from_ref(&other)).await.unwrap();
+    host.replace_keys(std::slice::from_ref(&other)).await.unwrap();
     assert_eq!(host.keys().unwrap(), format!("{other}\n"));
     host.release().await;
     assert!(host.keys().is_none());
@@ -203,7 +203,7 @@ async fn uids_of_released_logins_are_not_used_again() {
 async fn wipe_that_did_nothing_is_not_evidence() {
     let host = Host::with("f2f2", |config| config.wipe_script = Some("/bin/true".into()));
     host.allocate(&[KEY]).await.unwrap();
-    let sanitize = async || host.driver.ensure_sanitized(&mut Steps::new(no_points())).await;
+    let sanitize = async || host.sanitize().await;
     let failure = sanitize().await.unwrap_err();
     assert_eq!(failure.code, "not_clean");
     assert!(failure.detail.contains(&host.user), "{}", failure.detail);
@@ -294,7 +294,7 @@ async fn fork_bomb_in_a_shell_stops_at_its_limit_and_is_killed_whole() {
     let output = host.exec("ulimit -Hn; ulimit -Sn").await;
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "256\n256\n");
     let script = "for i in $(seq 200); do sleep 600 & done 2>/dev/null; wait";
-    let prepared = host.driver.prepare(&host.user, agent::streams::shell::Program::Command(script)).await;
+    let prepared = host.prepare(agent::streams::shell::Program::Command(script)).await;
     let mut command = prepared.map_err(|refused| refused.detail).unwrap().command;
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let uid = host.account().unwrap().uid.to_string();
@@ -317,7 +317,7 @@ async fn processes_that_changed_their_user_are_killed_with_the_group() {
     host.allocate(&[KEY]).await.unwrap();
     // Where systemd runs the host, a login has a group while something of it runs.
     let script = "echo ready; exec sleep 600";
-    let prepared = host.driver.prepare(&host.user, agent::streams::shell::Program::Command(script)).await;
+    let prepared = host.prepare(agent::streams::shell::Program::Command(script)).await;
     let mut command = prepared.map_err(|refused| refused.detail).unwrap().command;
     let mut shell = command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
     let mut ready = [0; 6];

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::host::{Host, KEY, eventually};
-use agent::driver::{Driver, Steps, no_points};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
@@ -94,7 +93,7 @@ async fn files_in_the_operators_shared_folders_go_and_forbid_to_use_uids_again()
     succeeds(host.spawn(&format!("mkdir -p {place}/own/below; touch {place}/own/below/file {place}/foreign/left")));
     host.release().await;
     assert!(!scratch.path().join("own").exists(), "files of the login are left");
-    let sanitize = async || host.driver.ensure_sanitized(&mut Steps::new(no_points())).await;
+    let sanitize = async || host.sanitize().await;
     let failure = sanitize().await.unwrap_err();
     assert_eq!(failure.code, "not_clean");
     assert!(failure.detail.contains("foreign/left"), "{}", failure.detail);
@@ -131,7 +130,7 @@ impl Sshd {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let own = format!("HostKey {at}/host_key\nListenAddress 127.0.0.1:{port}\nStrictModes no\nUsePAM no\n");
         let own = format!("{own}PidFile none\nSubsystem sftp internal-sftp\n");
-        std::fs::write(folder.path().join("config"), format!("{own}{}", host.driver.sshd_settings())).unwrap();
+        std::fs::write(folder.path().join("config"), format!("{own}{}", host.login.sshd_settings())).unwrap();
         let mut server = Command::new("/usr/sbin/sshd");
         server.args(["-D", "-e", "-f"]).arg(folder.path().join("config")).stderr(Stdio::null());
         let server = server.spawn().unwrap();
@@ -167,13 +166,13 @@ async fn connections_to_sshd_end_when_a_key_is_taken_away_and_jobs_go_on() {
     let detached = "nohup setsid sleep 600 >/dev/null 2>&1 & echo ready; exec sleep 601";
     let mut connection = sshd.connect(&host.user, "first", detached);
     let program = agent::streams::shell::Program::Command("echo ready; exec sleep 602");
-    let prepared = host.driver.prepare(&host.user, program).await;
+    let prepared = host.prepare(program).await;
     let mut stream = prepared.map_err(|refused| refused.detail).unwrap().command;
     let mut stream = stream.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
     tokio::io::AsyncReadExt::read_exact(stream.stdout.as_mut().unwrap(), &mut [0; 6]).await.unwrap();
     let keys = async |keys: &[&String]| {
         let keys: Vec<String> = keys.iter().map(|key| (*key).clone()).collect();
-        host.driver.ensure_keys(&mut Steps::new(no_points()), &host.user, &keys).await.unwrap();
+        host.replace_keys(&keys).await.unwrap();
     };
     let uid = host.account().unwrap().uid.to_string();
     let runs = |what: &str| {
@@ -198,7 +197,7 @@ async fn connections_to_sshd_end_when_a_key_is_taken_away_and_jobs_go_on() {
     // A login whose keys cannot be written is locked, and nobody stays in it.
     std::fs::remove_file(host.key_file()).unwrap();
     std::fs::create_dir_all(host.key_file().join("x")).unwrap();
-    let failure = host.driver.ensure_keys(&mut Steps::new(no_points()), &host.user, &[]).await.unwrap_err();
+    let failure = host.replace_keys(&[]).await.unwrap_err();
     assert_eq!(failure.code, "keys");
     eventually("the end of the connection", || connection.try_wait().unwrap().is_some()).await;
     std::fs::remove_dir_all(host.key_file()).unwrap();

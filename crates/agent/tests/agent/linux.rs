@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::host::{Host, KEY};
-use agent::driver::{Allocation, Driver, Steps, no_points};
-use protocol::{Done, GpuRef, Isolation, Login, Shape};
+use agent::steps::{Steps, no_points};
+use protocol::{Done, GpuRef, Isolation, Login, LoginSpec, Shape, WorkloadRef, WorkloadSpec};
 use std::process::Command;
 use std::time::Duration;
 
@@ -52,15 +52,14 @@ async fn a_stopped_login_keeps_its_home_and_starts_again() {
     host.allocate(&[KEY]).await.unwrap();
     host.spawn("echo kept > ~/work").wait().unwrap();
     let steps = &mut Steps::new(no_points());
-    host.driver.ensure_stopped(steps, &host.user, &[]).await.unwrap();
+    host.workloads.stop(steps, &host.reference(), &[]).await.unwrap();
     assert_eq!(host.shadow(7), "1", "the account has ended long ago");
     assert!(host.keys().is_none(), "and no key is left");
     host.allocate(&[KEY]).await.unwrap();
     assert_eq!(host.shadow(7), "");
     assert_eq!(std::fs::read_to_string(host.home().join("work")).unwrap(), "kept\n");
     let other = KEY.replace("a@b", "c@d");
-    let steps = &mut Steps::new(no_points());
-    host.driver.ensure_keys(steps, &host.user, std::slice::from_ref(&other)).await.unwrap();
+    host.replace_keys(std::slice::from_ref(&other)).await.unwrap();
     assert_eq!(host.keys().unwrap(), format!("{other}\n"));
     host.release().await;
 }
@@ -74,7 +73,7 @@ async fn login_is_not_handed_over_while_sshd_honors_other_keys() {
     let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).status().unwrap();
     assert!(made.success());
     let own = format!("HostKey {}\n", key.display());
-    host.driver.answer_for_sshd(file.clone());
+    host.login.answer_for_sshd(file.clone());
     // No Include of what the agent wrote, a file that sshd refuses, and none at all.
     for settings in [Some(own.clone()), Some(format!("{own}Nonsense yes\n")), None] {
         match &settings {
@@ -87,7 +86,7 @@ async fn login_is_not_handed_over_while_sshd_honors_other_keys() {
         assert_eq!(host.shadow(7), "1", "nobody gets in");
         assert!(host.keys().is_none());
     }
-    std::fs::write(&file, format!("{}{own}", host.driver.sshd_settings())).unwrap();
+    std::fs::write(&file, format!("{}{own}", host.login.sshd_settings())).unwrap();
     host.allocate(&[KEY]).await.unwrap();
     assert_eq!(host.shadow(7), "");
     // Sessions of sshd get as many open files as those of gateways.
@@ -108,8 +107,7 @@ async fn what_a_user_links_to_is_not_written_or_removed_by_root() {
     std::fs::write(outside.path().join("precious"), "x").unwrap();
     let link = format!("rm -rf ~/.ssh; ln -s {0} ~/.ssh; ln -s {0} ~/link", outside.path().display());
     host.spawn(&link).wait().unwrap();
-    let steps = &mut Steps::new(no_points());
-    host.driver.ensure_keys(steps, &host.user, &[KEY.to_owned()]).await.unwrap();
+    host.replace_keys(&[KEY.to_owned()]).await.unwrap();
     assert_eq!(host.keys().unwrap(), format!("{KEY}\n"), "what is in the home does not matter");
     assert!(!outside.path().join("authorized_keys").exists());
     host.release().await;
@@ -120,16 +118,17 @@ async fn what_a_user_links_to_is_not_written_or_removed_by_root() {
 #[ignore = "needs root; run by cargo xtask root-test"]
 async fn users_that_the_agent_did_not_make_are_left_alone() {
     let host = Host::new("dddd");
+    let named = |user: &str| WorkloadRef::login(Shape::GpuSlice, user);
     for user in ["root", "daemon"] {
         let steps = &mut Steps::new(no_points());
-        let refused = host.driver.ensure_gone(steps, user, &[], Isolation::UserRevoke).await;
+        let refused = host.workloads.remove(steps, &named(user), &[], Isolation::UserRevoke).await;
         assert!(refused.is_err_and(|failure| failure.code == "foreign_user"), "{user}");
         let steps = &mut Steps::new(no_points());
-        let refused = host.driver.ensure_keys(steps, user, &[]).await;
+        let refused = host.workloads.keys(steps, &named(user), &[]).await;
         assert!(refused.is_err_and(|failure| failure.code == "foreign_user"), "{user}");
     }
     let steps = &mut Steps::new(no_points());
-    let refused = host.driver.ensure_gone(steps, "../etc", &[], Isolation::UserRevoke).await;
+    let refused = host.workloads.remove(steps, &named("../etc"), &[], Isolation::UserRevoke).await;
     assert!(refused.is_err_and(|failure| failure.code == "bad_login"));
 }
 
@@ -138,14 +137,16 @@ async fn a_gpu_that_is_elsewhere_or_missing_is_not_handed_over() {
     let host = Host::without_users("eeee", |_| ());
     let mut gpus = host.gpus().await;
     gpus[0].pci = "00000000:ff:00.0".into();
-    let login = Login { user: host.user.clone(), keys: vec![] };
+    let spec = |shape, gpus: &[GpuRef]| {
+        let login = Login { user: host.user.clone(), keys: vec![] };
+        WorkloadSpec::Login(LoginSpec { shape, gpus: gpus.to_vec(), login, self_test: true, limits: None })
+    };
     for wanted in [&gpus[..1], &[GpuRef { uuid: "GPU-none".into(), pci: "0".into() }]] {
-        let wanted = Allocation { shape: Shape::GpuSlice, gpus: wanted, login: &login, self_test: true, limits: None };
-        let refused = host.driver.ensure_allocation(&mut Steps::new(no_points()), wanted).await;
+        let wanted = spec(Shape::GpuSlice, wanted);
+        let refused = host.workloads.ensure(&mut Steps::new(no_points()), &wanted).await;
         assert!(refused.is_err_and(|failure| failure.code == "missing_gpu"));
     }
-    let wanted = Allocation { shape: Shape::MigSlice, gpus: &[], login: &login, self_test: true, limits: None };
-    let refused = host.driver.ensure_allocation(&mut Steps::new(no_points()), wanted).await;
-    assert!(refused.is_err_and(|failure| failure.code == "unsupported_shape"));
+    let refused = host.workloads.ensure(&mut Steps::new(no_points()), &spec(Shape::MigSlice, &[])).await;
+    assert!(refused.is_err_and(|failure| failure.code == "unsupported_workload"));
     assert!(host.account().is_none());
 }

@@ -1,4 +1,4 @@
-//! The agent: its program, its drivers, its streams, and what tenants leave behind.
+//! The agent: its program, its workloads, its streams, and what tenants leave behind.
 
 #[path = "../gateway/mod.rs"]
 mod gateway;
@@ -15,3 +15,4 @@ mod linux;
 mod program;
 mod sim;
 mod streams;
+mod workloads;

@@ -4,13 +4,15 @@
 use crate::plane::{Plane, eventually, fast};
 use agent::sim::{Failing, Fleet, Lie};
 use protocol::{
-    Done, GpuRef, HealthEvent, HealthKind, Isolation, Login, Outcome, Refusal, Shape, SignedTask, SigningKey, Verb,
+    Done, GpuRef, HealthEvent, HealthKind, Isolation, Login, LoginSpec, Outcome, Refusal, Shape, SignedTask,
+    SigningKey, Verb, WorkloadRef, WorkloadSpec,
 };
 use std::time::Duration;
 
 fn allocation(user: &str, gpus: Vec<GpuRef>) -> Verb {
     let login = Login { user: user.into(), keys: vec!["ssh-ed25519 AAAA".into()] };
-    Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus, login, self_test: true, limits: None }
+    let spec = LoginSpec { shape: Shape::GpuSlice, gpus, login, self_test: true, limits: None };
+    Verb::EnsureAllocation { workload: WorkloadSpec::Login(spec) }
 }
 
 /// The first GPUs of a node, as it told them.
@@ -45,7 +47,8 @@ async fn an_allocation_is_proved_and_given_back_with_evidence() {
     let names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
     assert_eq!(names, ["check_gpus", "create_user", "write_keys", "assign_gpus", "self_test"]);
     assert_eq!(fleet.node(0).logins()["u"].keys, 1);
-    let gone = Verb::EnsureGone { user: "u".into(), gpus, isolation: Isolation::UserRevoke };
+    let gone =
+        Verb::EnsureGone { workload: WorkloadRef::login(Shape::GpuSlice, "u"), gpus, isolation: Isolation::UserRevoke };
     let task = plane.deliver(plane.task(&node, "allocation-1", 2, gone));
     let outcome = outcome(&plane, task).await;
     assert!(

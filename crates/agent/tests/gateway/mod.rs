@@ -8,10 +8,10 @@ use h2::client::SendRequest;
 use h2::{RecvStream, SendStream};
 use http::Request;
 use jiff::{SignedDuration, Timestamp};
-use protocol::Problem;
 use protocol::stream::{
     ALPN, Closing, ENVIRONMENT_HEADER, Frame, GRANT_HEADER, GatewayRef, Grant, Kind, Limits, PATH, SignedGrant, Size,
 };
+use protocol::{Problem, Shape, WorkloadRef};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -162,7 +162,7 @@ impl Gateway {
             gateway: self.id.clone(),
             epoch,
             allocation: "allocation-1".into(),
-            user: "u".into(),
+            workload: WorkloadRef::login(Shape::GpuSlice, "u"),
             session: Uuid::now_v7(),
             kind,
             limits,

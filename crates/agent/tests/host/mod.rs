@@ -1,14 +1,19 @@
-//! A driver for this machine, with homes of its own and one login.
+//! This machine as a host, with homes of its own and one login.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use agent::config::Config;
-use agent::driver::{Allocation, Driver, Failure, Steps, no_points};
-use agent::linux::LinuxDriver;
-use protocol::{Done, GpuRef, Isolation, Login, Shape, WantedLimits};
+use agent::host::Host as _;
+use agent::linux::LinuxHost;
+use agent::steps::{Failure, Steps, no_points};
+use agent::streams::Refused;
+use agent::streams::shell::{Prepared, Program};
+use agent::workloads::{self, Workloads};
+use protocol::{Done, GpuRef, Isolation, LoginSpec, Shape, WantedLimits, WorkloadRef, WorkloadSpec};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 pub const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGm0aQvXhWqOqJ0P0u5v5u5v5u5v5u5v5u5v5u5v5u5v a@b";
 
@@ -19,7 +24,9 @@ fn needs_root() {
 }
 
 pub struct Host {
-    pub driver: LinuxDriver,
+    pub linux: Arc<LinuxHost>,
+    pub login: Arc<workloads::Login>,
+    pub workloads: Workloads,
     pub folder: tempfile::TempDir,
     pub homes: PathBuf,
     pub devices: PathBuf,
@@ -59,7 +66,11 @@ impl Host {
         adjust(&mut config);
         // Names as the control plane makes them, of this process alone.
         let user = format!("g{:08x}{tail}", std::process::id());
-        Self { driver: LinuxDriver::new(config, None), folder, homes, devices, keys, user }
+        let linux = Arc::new(LinuxHost::new(config, None));
+        let login = Arc::new(workloads::Login::open(&linux, None).unwrap());
+        let mut workloads = Workloads::default();
+        workloads.register(&[Shape::Baremetal, Shape::GpuSlice], Arc::clone(&login));
+        Self { linux, login, workloads, folder, homes, devices, keys, user }
     }
 
     pub async fn allocate(&self, keys: &[&str]) -> Result<Done, Failure> {
@@ -77,25 +88,44 @@ impl Host {
         gpus: &[GpuRef],
         limits: Option<WantedLimits>,
     ) -> Result<Done, Failure> {
-        let login = Login { user: self.user.clone(), keys: keys.iter().map(|key| (*key).to_owned()).collect() };
-        let wanted = Allocation { shape: Shape::GpuSlice, gpus, login: &login, self_test: true, limits };
-        self.driver.ensure_allocation(&mut Steps::new(no_points()), wanted).await
+        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        let login = protocol::Login { user: self.user.clone(), keys };
+        let (shape, gpus) = (Shape::GpuSlice, gpus.to_vec());
+        let spec = WorkloadSpec::Login(LoginSpec { shape, gpus, login, self_test: true, limits });
+        self.workloads.ensure(&mut Steps::new(no_points()), &spec).await
+    }
+
+    /// How tasks name the login.
+    pub fn reference(&self) -> WorkloadRef {
+        WorkloadRef::login(Shape::GpuSlice, &self.user)
+    }
+
+    pub async fn replace_keys(&self, keys: &[String]) -> Result<Done, Failure> {
+        self.workloads.keys(&mut Steps::new(no_points()), &self.reference(), keys).await
+    }
+
+    pub async fn sanitize(&self) -> Result<Done, Failure> {
+        self.linux.sanitize(&mut Steps::new(no_points()), &self.workloads).await
+    }
+
+    pub async fn prepare(&self, program: Program<'_>) -> Result<Prepared, Refused> {
+        self.workloads.open_stream(&self.reference(), program).await
     }
 
     pub async fn gpus(&self) -> Vec<GpuRef> {
-        let gpus = self.driver.inventory().await.gpus;
+        let gpus = self.linux.inventory().await.gpus;
         gpus.into_iter().map(|gpu| GpuRef { uuid: gpu.uuid, pci: gpu.pci }).collect()
     }
 
     pub async fn stop(&self) -> Result<Done, Failure> {
         let gpus = self.gpus().await;
-        self.driver.ensure_stopped(&mut Steps::new(no_points()), &self.user, &gpus).await
+        self.workloads.stop(&mut Steps::new(no_points()), &self.reference(), &gpus).await
     }
 
     pub async fn release(&self) -> Done {
         let gpus = self.gpus().await;
         let steps = &mut Steps::new(no_points());
-        self.driver.ensure_gone(steps, &self.user, &gpus, Isolation::UserRevoke).await.unwrap()
+        self.workloads.remove(steps, &self.reference(), &gpus, Isolation::UserRevoke).await.unwrap()
     }
 
     pub fn account(&self) -> Option<nix::unistd::User> {
@@ -137,7 +167,7 @@ impl Host {
 
     /// What a command of a stream prints.
     pub async fn exec(&self, line: &str) -> std::process::Output {
-        let prepared = self.driver.prepare(&self.user, agent::streams::shell::Program::Command(line)).await;
+        let prepared = self.prepare(Program::Command(line)).await;
         let mut command = prepared.map_err(|refused| refused.detail).unwrap().command;
         command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap()
     }

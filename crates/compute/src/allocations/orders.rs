@@ -1,11 +1,7 @@
 //! What hosts are asked to do for an allocation in each state.
 
-use contract::{
-    allocations::AllocationState,
-    id::NodeId,
-    skus::SkuLimits,
-};
-use protocol::{GpuRef, Isolation, Login, Verb, WantedLimits};
+use contract::{allocations::AllocationState, id::NodeId, skus::SkuLimits};
+use protocol::{GpuRef, Isolation, Login, LoginSpec, Verb, WantedLimits, WorkloadRef, WorkloadSpec};
 
 use super::visits::Visit;
 
@@ -29,20 +25,23 @@ pub fn verb(visit: &Visit, node: NodeId, keys: &[String]) -> Option<Verb> {
     let gpus = || -> Vec<GpuRef> {
         visit.held_on(node).map(|it| GpuRef { uuid: it.gpu_uuid.clone(), pci: it.pci.clone() }).collect()
     };
-    let user = || visit.login.clone();
+    let workload = || WorkloadRef::login(visit.shape, &visit.login);
     match visit.state {
-        AllocationState::Provisioning | AllocationState::Starting => Some(Verb::EnsureAllocation {
-            shape: visit.shape,
-            gpus: gpus(),
-            login: Login { user: user(), keys: keys.to_vec() },
-            self_test: true,
-            limits: limits(visit.limits, gpus().len()),
-        }),
-        AllocationState::Active => Some(Verb::EnsureKeys { user: user(), keys: keys.to_vec() }),
-        AllocationState::Stopping => Some(Verb::EnsureStopped { user: user(), gpus: gpus() }),
+        AllocationState::Provisioning | AllocationState::Starting => {
+            let spec = LoginSpec {
+                shape: visit.shape,
+                limits: limits(visit.limits, gpus().len()),
+                gpus: gpus(),
+                login: Login { user: visit.login.clone(), keys: keys.to_vec() },
+                self_test: true,
+            };
+            Some(Verb::EnsureAllocation { workload: WorkloadSpec::Login(spec) })
+        }
+        AllocationState::Active => Some(Verb::EnsureKeys { workload: workload(), keys: keys.to_vec() }),
+        AllocationState::Stopping => Some(Verb::EnsureStopped { workload: workload(), gpus: gpus() }),
         AllocationState::Releasing => {
             let isolation = visit.held_on(node).next().map(|it| it.isolation)?;
-            Some(Verb::EnsureGone { user: user(), gpus: gpus(), isolation: how(isolation) })
+            Some(Verb::EnsureGone { workload: workload(), gpus: gpus(), isolation: how(isolation) })
         }
         AllocationState::Requested
         | AllocationState::Stopped

@@ -1,7 +1,7 @@
 //! The rows of `skus`.
 
 use contract::{
-    Label, Word,
+    Label,
     id::SkuId,
     skus::{GpuModel, Sku, SkuFilter, SkuLimits, SkuSpec},
 };

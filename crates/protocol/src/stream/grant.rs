@@ -2,7 +2,7 @@
 //! plane signs it with a task key under a context of its own.
 
 use crate::canonical::{self, EncodeError};
-use crate::{PROTOCOL, SigningKey, TaskKey, is_supported};
+use crate::{PROTOCOL, SigningKey, TaskKey, WorkloadRef, is_supported};
 use base64::{Engine, prelude::BASE64_STANDARD, prelude::BASE64_URL_SAFE_NO_PAD};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub enum Kind {
     Exec { command: String },
     /// The SFTP protocol, raw.
     File,
-    /// Bytes to and from a port on which the allocation's own user listens, raw.
+    /// Bytes to and from a port on which the workload itself listens, raw.
     Tcp { port: u16 },
     /// The serial console, framed as a terminal.
     Serial { size: Size },
@@ -103,8 +103,8 @@ pub struct Grant {
     pub epoch: i64,
     /// As tasks name it in `resource`.
     pub allocation: String,
-    /// The user of the login.
-    pub user: String,
+    /// What the stream opens into.
+    pub workload: WorkloadRef,
     pub session: Uuid,
     pub kind: Kind,
     pub limits: Limits,
@@ -176,6 +176,7 @@ impl SignedGrant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Shape;
     use jiff::SignedDuration;
 
     fn key(byte: u8) -> SigningKey {
@@ -191,7 +192,7 @@ mod tests {
             gateway: "gw-1".into(),
             epoch: 1,
             allocation: "allocation-1".into(),
-            user: "g1".into(),
+            workload: WorkloadRef::login(Shape::GpuSlice, "g1"),
             session: Uuid::from_u128(9),
             kind: Kind::Terminal {
                 size: Size::DEFAULT,

@@ -94,7 +94,7 @@ impl Host {
              Match Group {}\nAuthorizedKeysFile {}/%u\n",
             self.port,
             self.path("host-key").display(),
-            agent::linux::LOGINS,
+            agent::workloads::LOGINS,
             self.path("keys").display()
         );
         std::fs::write(self.path("sshd_config"), settings).unwrap();

@@ -12,8 +12,8 @@ use std::time::Duration;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use contract::{allocations::AllocationState, id::NodeId};
 use protocol::{
-    Done, GpuRef, Login, Outcome, PROTOCOL, PollAnswer, PollRequest, RenewAnswer, RenewRequest, Report, Shape,
-    SignedTask, SigningKey, Task, Verb, paths,
+    Done, GpuRef, Login, LoginSpec, Outcome, PROTOCOL, PollAnswer, PollRequest, RenewAnswer, RenewRequest, Report,
+    Shape, SignedTask, SigningKey, Task, Verb, WorkloadSpec, paths,
 };
 use rcgen::KeyPair;
 use testkit::{
@@ -47,13 +47,14 @@ fn refused_by_us(kind: &str) -> String {
 /// Would give somebody a login with a GPU of the first host.
 async fn wicked(cloud: &Cloud, node: NodeId) -> Task {
     let slot = cloud.fleet.node(node).await.slots.remove(0);
-    let verb = Verb::EnsureAllocation {
+    let spec = LoginSpec {
         shape: Shape::GpuSlice,
         gpus: vec![GpuRef { uuid: slot.gpu_uuid, pci: slot.pci }],
         login: Login { user: "gffffffffffff".into(), keys: vec![] },
         self_test: true,
         limits: None,
     };
+    let verb = Verb::EnsureAllocation { workload: WorkloadSpec::Login(spec) };
     let (now, epoch) = (cloud.world().server.app.db.clock.estimate(), cloud.world().server.app.db.epoch());
     let life = (now, now + Duration::from_secs(3600));
     Task::new(&node.to_string(), "allocation-forged", (i64::from(epoch), 1), life, verb)

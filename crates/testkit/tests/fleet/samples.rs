@@ -16,7 +16,9 @@ use contract::{
 use fleet::samples;
 use gpuaasd::roles::Role;
 use jiff::SignedDuration;
-use protocol::{Done, GpuSample, HostSample, Outcome, PollRequest, Sample, SelfTest, Task, Verb};
+use protocol::{
+    Done, GpuSample, HostSample, LoginSpec, Outcome, PollRequest, Sample, SelfTest, Task, Verb, WorkloadSpec,
+};
 use testkit::{Agent, Database, Fleet, Server, World, cloud::add_slice, server::eventually};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -190,7 +192,9 @@ async fn answer(agent: &mut Agent, wanted: impl Fn(&Verb) -> bool, outcome: impl
 }
 
 fn proof(task: &Task) -> Outcome {
-    let Verb::EnsureAllocation { gpus, .. } = &task.verb else { panic!("{task:?}") };
+    let Verb::EnsureAllocation { workload: WorkloadSpec::Login(LoginSpec { gpus, .. }) } = &task.verb else {
+        panic!("{task:?}")
+    };
     let result = Done::Proof {
         gpus: gpus.iter().map(|it| it.uuid.clone()).collect(),
         driver_version: Some("570.0".into()),

@@ -7,6 +7,7 @@ use contract::{
     organizations::OrganizationState,
 };
 use kernel::Tx;
+use protocol::WorkloadRef;
 use uuid::Uuid;
 
 use crate::access_sessions::judge::{Wish, roles, staff_roles};
@@ -18,17 +19,18 @@ pub struct Circumstances {
     pub node_state: NodeState,
     /// Whether the gateway and the node are in one region.
     pub is_same_region: bool,
-    pub login: String,
+    /// What streams open into.
+    pub workload: WorkloadRef,
     pub title: String,
 }
 
-type Columns = (String, String, String, bool, String, Option<String>, String);
+type Columns = (String, String, String, bool, String, String, Option<String>, String);
 
 /// Nothing when the allocation is not on the node. Nobody moves it until the commit.
 pub async fn circumstances(tx: &mut Tx, wish: &Wish<'_>) -> sqlx::Result<Option<Circumstances>> {
     let row: Option<Columns> = sqlx::query_as(
-        "SELECT a.state, o.state, n.state, g.region_id = n.region_id, a.login, a.name, p.name
-         FROM allocations a JOIN organizations o ON o.id = a.organization_id JOIN projects p ON p.id = a.project_id
+        "SELECT a.state, o.state, n.state, g.region_id = n.region_id, a.login, k.shape, a.name, p.name
+         FROM allocations a JOIN skus k ON k.id = a.sku_id JOIN organizations o ON o.id = a.organization_id JOIN projects p ON p.id = a.project_id
          JOIN allocation_parts part ON part.allocation_id = a.id AND part.node_id = $3
          JOIN nodes n ON n.id = part.node_id JOIN gateways g ON g.id = $4
          WHERE a.id = $1 AND a.organization_id = $2 FOR NO KEY UPDATE OF a",
@@ -39,14 +41,16 @@ pub async fn circumstances(tx: &mut Tx, wish: &Wish<'_>) -> sqlx::Result<Option<
     .bind(wish.gateway.uuid())
     .fetch_optional(tx.conn())
     .await?;
-    let Some((allocation, organization, node, is_same_region, login, name, project)) = row else { return Ok(None) };
+    let Some((allocation, organization, node, is_same_region, login, shape, name, project)) = row else {
+        return Ok(None);
+    };
     let name = name.unwrap_or_else(|| wish.allocation.to_string());
     Ok(Some(Circumstances {
         allocation_state: rows::known(&allocation)?,
         organization_state: rows::known(&organization)?,
         node_state: rows::known(&node)?,
         is_same_region,
-        login,
+        workload: WorkloadRef::login(rows::known(&shape)?, login),
         title: format!("{name} ({project})"),
     }))
 }

@@ -4,7 +4,7 @@ use super::files::{homes_below, left_in_shared};
 use super::processes;
 use super::users;
 use crate::config::Config;
-use crate::driver::{Failure, Result};
+use crate::steps::{Failure, Result};
 
 const SHOWN: usize = 8; // bound: of each kind in a report
 
@@ -32,29 +32,8 @@ pub(crate) fn inspect(config: &Config) -> Result<()> {
     Err(Failure::lasting("not_clean", format!("after the wipe there are {}; {advice}", left.join("; "))))
 }
 
-/// Fails where something still uses the GPUs, whoever it belongs to.
-pub(crate) fn check_idle(gpu_processes_left: u32) -> Result<()> {
-    match gpu_processes_left {
-        0 => Ok(()),
-        left => Err(Failure::passing("not_clean", format!("after the wipe {left} processes are left on the GPUs"))),
-    }
-}
-
 fn listed((kind, names): &(&str, Vec<String>)) -> String {
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
     format!("{kind} {}{more}", shown.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn host_whose_gpus_are_in_use_is_not_clean() {
-        assert!(check_idle(0).is_ok());
-        let failure = check_idle(2).unwrap_err();
-        assert_eq!((failure.code.as_str(), failure.retryable), ("not_clean", true));
-        assert!(failure.detail.contains("2 processes"), "{}", failure.detail);
-    }
 }

@@ -5,9 +5,9 @@
 use super::users::LOGINS;
 use super::{groups, keys, sshd};
 use crate::config::Config;
-use crate::driver::{self, Failure};
 use crate::linux::command::{run, tool};
 use crate::state;
+use crate::steps::{self, Failure};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -65,12 +65,12 @@ fn open_files() -> Result<(), String> {
 
 /// The login's own limit, for its sessions of sshd: a line of a user goes before one
 /// of a group.
-pub(crate) fn limit_files(name: &str, open_files: u32) -> driver::Result<()> {
+pub(crate) fn limit_files(name: &str, open_files: u32) -> steps::Result<()> {
     limit_files_in(Path::new(LIMITS_FOLDER), name, open_files).map_err(limits_failed)
 }
 
 /// Nothing is left of a login that is gone.
-pub(crate) fn forget_files(name: &str) -> driver::Result<()> {
+pub(crate) fn forget_files(name: &str) -> steps::Result<()> {
     forget_files_in(Path::new(LIMITS_FOLDER), name).map_err(limits_failed)
 }
 

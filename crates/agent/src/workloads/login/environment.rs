@@ -5,8 +5,8 @@
 use super::keys::make_root;
 use super::users::User;
 use crate::config::Config;
-use crate::driver::{Failure, Result};
 use crate::linux::command::{run, tool};
+use crate::steps::{Failure, Result};
 use std::io;
 use std::path::PathBuf;
 

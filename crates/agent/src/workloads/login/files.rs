@@ -4,9 +4,9 @@
 use super::processes::Ids;
 use super::users::User;
 use crate::config::Config;
-use crate::driver::{Failure, Result};
 use crate::linux::command::{run, tool};
 use crate::linux::{mounts, tree};
+use crate::steps::{Failure, Result};
 use nix::errno::Errno;
 use nix::fcntl::{open, openat};
 use nix::sys::stat::Mode;

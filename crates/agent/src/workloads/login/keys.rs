@@ -2,7 +2,7 @@
 //! user's home opens nothing.
 
 use super::users::User;
-use crate::driver::{Failure, Result};
+use crate::steps::{Failure, Result};
 use protocol::limits::{MAX_KEY_BYTES, MAX_KEYS_PER_LOGIN};
 use std::fs::{DirBuilder, Permissions};
 use std::io;

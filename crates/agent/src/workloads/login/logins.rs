@@ -3,9 +3,9 @@
 //! ids were used.
 
 use super::users::User;
-use crate::driver::{Failure, Result};
 use crate::locked;
 use crate::state::{StateError, StateFolder};
+use crate::steps::{Failure, Result};
 use protocol::{GpuRef, Limits};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

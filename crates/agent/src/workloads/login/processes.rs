@@ -4,8 +4,8 @@
 
 use super::groups::Groups;
 use super::users::User;
-use crate::driver::{Failure, Result};
 use crate::linux::command::{run, tool};
+use crate::steps::{Failure, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;

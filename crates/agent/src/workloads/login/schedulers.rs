@@ -2,8 +2,8 @@
 //! limits and devices, so logins may use neither. Timers of systemd's user manager
 //! run inside the group and stay.
 
-use crate::driver::{Failure, Result};
 use crate::state;
+use crate::steps::{Failure, Result};
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

@@ -4,7 +4,7 @@
 
 use super::processes::{self, Ids};
 use super::users::User;
-use crate::driver::{Failure, Result};
+use crate::steps::{Failure, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;

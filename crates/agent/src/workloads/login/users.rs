@@ -1,8 +1,9 @@
 //! The users that the agent makes, told from others by a mark in the comment field.
 
 use super::processes::Ids;
-use crate::driver::{Failure, Result};
+use crate::linux::cards::HOLDERS;
 use crate::linux::command::{run, tool};
+use crate::steps::{Failure, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,8 +12,6 @@ pub const MARK: &str = "gpuaas allocation";
 
 /// Every login is in it, so that sshd can tell them from other users.
 pub const LOGINS: &str = "gpuaas-logins";
-/// Those who hold a GPU.
-pub(crate) const HOLDERS: &str = "gpuaas-gpus";
 
 const TRIES: u32 = 20; // bound: somebody else edits the user files for a moment
 const PAUSE: Duration = Duration::from_millis(250); // bound: as above
@@ -105,11 +104,6 @@ pub(crate) async fn set_holder(user: &User, is_holder: bool) -> Result<()> {
     }
     let groups = if is_holder { format!("{LOGINS},{HOLDERS}") } else { LOGINS.to_owned() };
     edit("usermod", &["--groups", &groups, &user.name]).await
-}
-
-/// The number of the group of those who hold a GPU, once there is one.
-pub(crate) fn holders_group() -> Option<u32> {
-    nix::unistd::Group::from_name(HOLDERS).ok().flatten().map(|group| group.gid.as_raw())
 }
 
 /// The user can log in with a key. A password of "*" matches nothing and is not

@@ -3,7 +3,7 @@
 use crate::gateway::{Gateway, Stream, again, run, shell};
 use crate::node::{Node, children_named};
 use crate::plane::{Plane, eventually};
-use crate::streams::world::{allocation, done, gone};
+use crate::streams::world::{allocation, done, gone, login};
 use bytes::Bytes;
 use protocol::Verb;
 use protocol::stream::{Closing, Ended, Frame, Grant, Kind, refusals};
@@ -58,7 +58,7 @@ impl Host {
     }
 
     fn grant(&self, kind: Kind) -> Grant {
-        Grant { user: self.user.clone(), ..self.gateway.grant(&self.plane, &self.node.id, kind) }
+        Grant { workload: login(&self.user), ..self.gateway.grant(&self.plane, &self.node.id, kind) }
     }
 
     async fn open(&self, kind: Kind) -> Stream {
@@ -165,7 +165,7 @@ async fn a_stopped_allocation_has_no_streams_and_a_released_one_no_user() {
     let grant = host.grant(shell());
     let mut stream = host.gateway.open(&host.plane, &grant).await.unwrap();
     stream.until("$").await;
-    host.perform(2, Verb::EnsureStopped { user: host.user.clone(), gpus: vec![] }).await;
+    host.perform(2, Verb::EnsureStopped { workload: login(&host.user), gpus: vec![] }).await;
     assert_eq!(stream.closed_with().await, Closing::AllocationEnded);
     assert_eq!(host.refusal(shell()).await, refusals::NO_ALLOCATION);
     let come_back = host.gateway.open(&host.plane, &again(&grant, None, false)).await;
@@ -179,7 +179,7 @@ async fn a_stopped_allocation_has_no_streams_and_a_released_one_no_user() {
     assert!(nix::unistd::User::from_name(&host.user).unwrap().is_none());
     assert_eq!(host.refusal(Kind::Tcp { port: 22 }).await, refusals::NO_ALLOCATION);
     let mut foreign = host.grant(shell());
-    foreign.user = "root".into();
+    foreign.workload = login("root");
     let refused = host.gateway.open(&host.plane, &foreign).await.err().unwrap();
     assert_eq!(refused.1.code, refusals::NO_ALLOCATION, "root was not made by the agent");
 }

@@ -1,7 +1,7 @@
 //! Grants that are refused: each with its code, counted, and nothing started.
 
 use crate::gateway::{Gateway, again, shell};
-use crate::streams::world::World;
+use crate::streams::world::{World, login};
 use jiff::SignedDuration;
 use protocol::SigningKey;
 use protocol::stream::{Frame, Kind, SignedGrant, Size, refusals};
@@ -25,8 +25,8 @@ async fn every_wrong_grant_is_refused_with_its_code_and_counted() {
         (change(&|it| it.gateway = "gw-2".into()), 403, refusals::OTHER_GATEWAY),
         (change(&|it| it.expires_at = it.issued_at - hour), 403, refusals::EXPIRED),
         (change(&|it| it.issued_at -= hour), 403, refusals::EXPIRED),
-        (change(&|it| it.user = "nobody-here".into()), 404, refusals::NO_ALLOCATION),
-        (change(&|it| it.user = "../../root".into()), 404, refusals::NO_ALLOCATION),
+        (change(&|it| it.workload = login("nobody-here")), 404, refusals::NO_ALLOCATION),
+        (change(&|it| it.workload = login("../../root")), 404, refusals::NO_ALLOCATION),
         (change(&|it| it.limits.sessions = 0), 429, refusals::TOO_MANY),
         (again(&world.grant(shell()), None, false), 404, refusals::NO_SESSION),
         (again(&world.grant(shell()), None, true), 404, refusals::NO_SESSION),

@@ -3,7 +3,7 @@
 use crate::gateway::run;
 use crate::node::children_named;
 use crate::plane::{Plane, eventually};
-use crate::streams::world::{World, allocation, done};
+use crate::streams::world::{World, allocation, done, login};
 
 impl World {
     /// What a command prints inside.
@@ -57,7 +57,7 @@ async fn what_is_in_the_home_is_there_in_the_next_session_and_logins_do_not_see_
     let task = world.plane.task(&world.node, "allocation-2", 1, allocation("v", vec![]));
     done(&world.plane, world.plane.deliver(task)).await;
     let mut grant = world.grant(run("id -un; ls -A ~ /home; pgrep -c -x sleep; nvidia-smi -L"));
-    (grant.allocation, grant.user) = ("allocation-2".into(), "v".into());
+    (grant.allocation, grant.workload) = ("allocation-2".into(), login("v"));
     let mut stream = world.gateway.open(&world.plane, &grant).await.unwrap();
     let said = String::from_utf8(stream.rest().await.0).unwrap().replace("\r\n", "\n");
     assert_eq!(said, "v\n/home:\nv\n\n/home/v:\n0\nNo devices were found\n");

@@ -1,7 +1,7 @@
 //! Shells on terminals: typing, exit codes, coming back, looking on, limits.
 
 use crate::gateway::{Stream, again, run, shell};
-use crate::streams::world::{World, gone};
+use crate::streams::world::{World, gone, login};
 use bytes::Bytes;
 use jiff::SignedDuration;
 use protocol::Verb;
@@ -265,7 +265,7 @@ async fn streams_end_before_an_allocation_is_stopped_and_its_home_stays_until_it
     let (_, mut stream) = world.open(shell()).await;
     stream.typed("echo kept > ~/file; setsid -f sleep 700; echo $((40+2))\n");
     stream.until("42").await;
-    world.perform(2, Verb::EnsureStopped { user: "u".into(), gpus: vec![] }).await;
+    world.perform(2, Verb::EnsureStopped { workload: login("u"), gpus: vec![] }).await;
     assert_eq!(stream.closed_with().await, Closing::AllocationEnded);
     assert_eq!(world.refusal(&world.grant(shell())).await, (404, refusals::NO_ALLOCATION.into()));
     world.perform(3, crate::streams::world::allocation("u", vec![])).await;

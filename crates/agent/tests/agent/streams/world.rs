@@ -5,7 +5,7 @@ use crate::plane::{Plane, eventually};
 use agent::sim::{Fleet, Handle};
 use agent::streams::Sessions;
 use protocol::stream::{Grant, Kind};
-use protocol::{GpuRef, Isolation, Login, Outcome, Shape, TaskId, Verb};
+use protocol::{GpuRef, Isolation, Login, LoginSpec, Outcome, Shape, TaskId, Verb, WorkloadRef, WorkloadSpec};
 
 pub struct World {
     pub plane: Plane,
@@ -16,11 +16,17 @@ pub struct World {
 
 pub fn allocation(user: &str, gpus: Vec<GpuRef>) -> Verb {
     let login = Login { user: user.into(), keys: vec![] };
-    Verb::EnsureAllocation { shape: Shape::GpuSlice, gpus, login, self_test: false, limits: None }
+    let spec = LoginSpec { shape: Shape::GpuSlice, gpus, login, self_test: false, limits: None };
+    Verb::EnsureAllocation { workload: WorkloadSpec::Login(spec) }
+}
+
+/// How tasks and grants name the login of a user.
+pub fn login(user: &str) -> WorkloadRef {
+    WorkloadRef::login(Shape::GpuSlice, user)
 }
 
 pub fn gone(user: &str) -> Verb {
-    Verb::EnsureGone { user: user.into(), gpus: vec![], isolation: Isolation::UserRevoke }
+    Verb::EnsureGone { workload: login(user), gpus: vec![], isolation: Isolation::UserRevoke }
 }
 
 pub async fn done(plane: &Plane, task: TaskId) {

@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use jiff::{SignedDuration, Timestamp};
 use protocol::gateway::*;
 use protocol::stream::{Closing, Grant, Kind, Limits, SignedGrant, Size};
-use protocol::{PROTOCOL, Problem, SigningKey};
+use protocol::{PROTOCOL, Problem, Shape, SigningKey, WorkloadRef};
 use russh::keys::ssh_key::certificate::{Builder, CertType};
 use russh::keys::ssh_key::private::Ed25519Keypair;
 use russh::keys::{PrivateKey, PublicKey};
@@ -358,7 +358,7 @@ fn sign(session: Uuid, kind: Kind) -> SignedGrant {
         gateway: GATEWAY.into(),
         epoch: 1,
         allocation: "alloc_1".into(),
-        user: "g1".into(),
+        workload: WorkloadRef::login(Shape::GpuSlice, "g1"),
         session,
         kind,
         limits: Limits { until: now + SignedDuration::from_hours(1), grace_seconds: 60, idle_seconds: 0, sessions: 8 },

@@ -8,7 +8,7 @@ mod systemd;
 
 use super::processes;
 use super::users::User;
-use crate::driver::{Failure, Result};
+use crate::steps::{Failure, Result};
 use direct::Direct;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -1,19 +1,19 @@
 //! What a host is made of and how busy it is, as the kernel tells.
 
 use crate::config::Config;
-use crate::workloads::login::groups;
+use crate::workloads::login;
 use crate::{TARGET, VERSION, locked};
 use protocol::limits::bounded_text;
 use protocol::{DriverKind, Gpu, HostSample, Inventory, Limits};
 use std::sync::Mutex;
 
 #[derive(Default)]
-pub(crate) struct Host {
+pub(crate) struct Machine {
     /// Busy and total ticks when last looked.
     ticks: Mutex<Option<(u64, u64)>>,
 }
 
-impl Host {
+impl Machine {
     pub fn inventory(&self, config: &Config, gpus: Vec<Gpu>) -> Inventory {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         Inventory {
@@ -38,7 +38,7 @@ impl Host {
     pub fn share(&self, gpus: usize, of_gpus: usize) -> Limits {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let memory_bytes = memory(&read("/proc/meminfo"), "MemTotal:");
-        groups::share(cpus.try_into().unwrap_or(u32::MAX), memory_bytes, gpus, of_gpus)
+        login::share(cpus.try_into().unwrap_or(u32::MAX), memory_bytes, gpus, of_gpus)
     }
 
     pub fn sample(&self) -> Option<HostSample> {
@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn this_host_has_memory_and_processors() {
-        let host = Host::default();
-        let inventory = host.inventory(&Config::default(), vec![]);
+        let machine = Machine::default();
+        let inventory = machine.inventory(&Config::default(), vec![]);
         assert!(inventory.memory_bytes > 0 && inventory.cpus > 0 && !inventory.kernel.is_empty());
-        assert!(host.sample().unwrap().cpu_percent <= 100);
+        assert!(machine.sample().unwrap().cpu_percent <= 100);
     }
 }

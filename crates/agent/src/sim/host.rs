@@ -3,24 +3,22 @@
 
 use super::sandbox::{Occupant, Sandbox};
 use super::script::{Lie, Script};
-use crate::driver::{Allocation, Driver, Failure, Readings, Result, Steps};
-use crate::linux::is_login_name;
+use crate::host::{Host, Readings};
+use crate::steps::{Failure, Result, Steps};
 use crate::streams::Refused;
-use crate::streams::shell::{Prepared, Program, Way};
+use crate::workloads::{Evidence, Workloads, is_login_name};
 use crate::{TARGET, VERSION, locked};
 use protocol::agent_binary::sha256_hex;
 use protocol::stream::refusals;
-use protocol::{
-    Done, DriverKind, Gpu, GpuRef, GpuSample, HealthEvent, HostSample, Inventory, Isolation, SelfTest, Task, Verb,
-};
+use protocol::{Done, DriverKind, Gpu, GpuRef, GpuSample, HealthEvent, HostSample, Inventory, LoginSpec, Task, Verb};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
-const DRIVER_VERSION: &str = "580.00-sim";
+pub(super) const DRIVER_VERSION: &str = "580.00-sim";
 
 /// What a pretended host looks like.
 #[derive(Clone, Debug)]
-pub struct SimHost {
+pub struct SimHardware {
     pub name: String,
     pub gpus: u32,
     pub model: String,
@@ -35,8 +33,8 @@ pub struct SimLogin {
     pub stopped: bool,
 }
 
-pub struct SimDriver {
-    host: SimHost,
+pub struct SimHost {
+    hardware: SimHardware,
     script: Mutex<Script>,
     logins: Mutex<BTreeMap<String, SimLogin>>,
     health: Mutex<Vec<HealthEvent>>,
@@ -44,11 +42,11 @@ pub struct SimDriver {
     sandboxes: tokio::sync::Mutex<HashMap<String, Sandbox>>,
 }
 
-impl SimDriver {
-    pub fn new(host: SimHost) -> Self {
+impl SimHost {
+    pub fn new(hardware: SimHardware) -> Self {
         let script = Script { wipe_script: true, ..Script::default() };
         Self {
-            host,
+            hardware,
             script: Mutex::new(script),
             logins: Mutex::new(BTreeMap::new()),
             health: Mutex::new(Vec::new()),
@@ -73,7 +71,7 @@ impl SimDriver {
         locked(&self.health).push(event);
     }
 
-    async fn step(&self, steps: &mut Steps, name: &'static str) -> Result<()> {
+    pub(super) async fn step(&self, steps: &mut Steps, name: &'static str) -> Result<()> {
         steps.enter(name);
         let (latency, failure) = {
             let mut script = locked(&self.script);
@@ -85,8 +83,8 @@ impl SimDriver {
         failure.map_or(Ok(()), Err)
     }
 
-    fn uuid(&self, index: u32, salt: &str) -> String {
-        let hash = sha256_hex(format!("{}{index}{salt}", self.host.name).as_bytes());
+    pub(super) fn uuid(&self, index: u32, salt: &str) -> String {
+        let hash = sha256_hex(format!("{}{index}{salt}", self.hardware.name).as_bytes());
         format!("GPU-{}-{}-{}-{}-{}", &hash[..8], &hash[8..12], &hash[12..16], &hash[16..20], &hash[20..32])
     }
 
@@ -95,9 +93,9 @@ impl SimDriver {
             index,
             uuid: self.uuid(index, salt),
             pci: format!("00000000:{:02x}:00.0", index + 16),
-            model: self.host.model.clone(),
-            memory_bytes: self.host.gpu_memory_bytes,
-            numa: Some(index / self.host.gpus.div_ceil(2).max(1)),
+            model: self.hardware.model.clone(),
+            memory_bytes: self.hardware.gpu_memory_bytes,
+            numa: Some(index / self.hardware.gpus.div_ceil(2).max(1)),
             fabric: Some(format!("mlx5_{index}")),
             nvme: vec![format!("nvme{index}n1")],
             driver_version: Some(DRIVER_VERSION.into()),
@@ -109,7 +107,7 @@ impl SimDriver {
     fn gpus(&self) -> Vec<Gpu> {
         let lie = locked(&self.script).lie;
         let salt = if lie == Some(Lie::OtherUuids) { "other" } else { "" };
-        let count = self.host.gpus + if let Some(Lie::MoreGpus(more)) = lie { more } else { 0 };
+        let count = self.hardware.gpus + if let Some(Lie::MoreGpus(more)) = lie { more } else { 0 };
         let mut gpus: Vec<Gpu> = (0..count).map(|index| self.gpu(index, salt)).collect();
         if lie == Some(Lie::SlotTwice) {
             gpus.extend(gpus.first().cloned());
@@ -117,37 +115,74 @@ impl SimDriver {
         gpus
     }
 
-    fn require(&self, wanted: &[GpuRef]) -> Result<()> {
-        let there = |gpu: &GpuRef| (0..self.host.gpus).any(|index| self.uuid(index, "") == gpu.uuid);
+    pub(super) fn require(&self, wanted: &[GpuRef]) -> Result<()> {
+        let there = |gpu: &GpuRef| (0..self.hardware.gpus).any(|index| self.uuid(index, "") == gpu.uuid);
         match wanted.iter().find(|gpu| !there(gpu)) {
             Some(gpu) => Err(Failure::lasting("missing_gpu", format!("{} is not on this host", gpu.uuid))),
             None => Ok(()),
         }
     }
 
-    fn hand_over(&self, wanted: &Allocation<'_>) -> Result<Vec<String>> {
-        let gpus: Vec<String> = wanted.gpus.iter().map(|gpu| gpu.uuid.clone()).collect();
+    /// The login holds the GPUs, unless another does.
+    pub(super) fn hand_over(&self, spec: &LoginSpec) -> Result<()> {
+        let gpus: Vec<String> = spec.gpus.iter().map(|gpu| gpu.uuid.clone()).collect();
         let mut logins = locked(&self.logins);
         let held = logins
             .iter()
-            .find(|(user, login)| **user != wanted.login.user && login.gpus.iter().any(|uuid| gpus.contains(uuid)));
+            .find(|(user, login)| **user != spec.login.user && login.gpus.iter().any(|uuid| gpus.contains(uuid)));
         if let Some((user, _)) = held {
             return Err(Failure::lasting("gpu_access", format!("a GPU is still held by {user}")));
         }
-        let login = SimLogin { gpus: gpus.clone(), keys: wanted.login.keys.len(), stopped: false };
-        logins.insert(wanted.login.user.clone(), login);
-        Ok(gpus)
+        // Nobody enters a new one before it is opened.
+        let stopped = logins.get(&spec.login.user).is_none_or(|login| login.stopped);
+        let login = SimLogin { gpus, keys: spec.login.keys.len(), stopped };
+        logins.insert(spec.login.user.clone(), login);
+        Ok(())
+    }
+
+    /// Changes a login; false when there is none.
+    pub(super) fn with_login(&self, user: &str, change: impl FnOnce(&mut SimLogin)) -> bool {
+        locked(&self.logins).get_mut(user).map(change).is_some()
+    }
+
+    /// Ends what runs in the sandbox of a login; what is in its home stays.
+    pub(super) async fn quiet(&self, user: &str) {
+        if let Some(sandbox) = self.sandboxes.lock().await.get(user) {
+            sandbox.quiet().await;
+        }
+    }
+
+    /// The login and its sandbox are gone; whether there was one.
+    pub(super) async fn remove(&self, user: &str) -> bool {
+        let was = locked(&self.logins).remove(user);
+        let sandbox = self.sandboxes.lock().await.remove(user);
+        if let Some(sandbox) = sandbox {
+            sandbox.end().await;
+        }
+        was.is_some()
+    }
+
+    /// Nothing is left of any login.
+    pub(super) async fn wipe(&self) {
+        locked(&self.logins).clear();
+        self.sandboxes.lock().await.clear();
+    }
+
+    /// What the script says now.
+    pub(super) fn scripted<T>(&self, read: impl FnOnce(&Script) -> T) -> T {
+        read(&locked(&self.script))
     }
 
     /// The login, if somebody may use it now.
     fn open_login(&self, user: &str) -> std::result::Result<SimLogin, Refused> {
         let login = locked(&self.logins).get(user).filter(|login| !login.stopped && is_login_name(user)).cloned();
-        login
-            .ok_or_else(|| Refused::new(refusals::NO_ALLOCATION, format!("{user} cannot log in on {}", self.host.name)))
+        login.ok_or_else(|| {
+            Refused::new(refusals::NO_ALLOCATION, format!("{user} cannot log in on {}", self.hardware.name))
+        })
     }
 
     /// Does something with the sandbox of a login; makes it where it is missing.
-    async fn inside<T>(
+    pub(super) async fn inside<T>(
         &self,
         user: &str,
         act: impl FnOnce(&Sandbox) -> std::result::Result<T, Refused>,
@@ -158,28 +193,16 @@ impl SimDriver {
         if let Some(sandbox) = sandboxes.get(user) {
             return act(sandbox);
         }
-        let all = (0..self.host.gpus).map(|index| self.gpu(index, ""));
+        let all = (0..self.hardware.gpus).map(|index| self.gpu(index, ""));
         let occupant = Occupant {
-            node: self.host.name.clone(),
+            node: self.hardware.name.clone(),
             user: user.to_owned(),
-            model: self.host.model.clone(),
-            memory_mib: self.host.gpu_memory_bytes >> 20,
+            model: self.hardware.model.clone(),
+            memory_mib: self.hardware.gpu_memory_bytes >> 20,
             gpus: all.filter(|gpu| login.gpus.contains(&gpu.uuid)).map(|gpu| (gpu.uuid, gpu.pci)).collect(),
         };
         let sandbox = Sandbox::make(&occupant).await?;
         act(sandboxes.entry(user.to_owned()).insert_entry(sandbox).get())
-    }
-
-    fn evidence(&self, steps: &mut Steps, killed: u32, gone: bool) -> Result<Done> {
-        let gpu_processes_left = locked(&self.script).processes_left;
-        let done = Done::Evidence {
-            stages: steps.finish(),
-            processes_killed: killed,
-            home_removed: gone,
-            user_removed: gone,
-            gpu_processes_left,
-        };
-        Ok(done)
     }
 }
 
@@ -190,18 +213,18 @@ fn scripted_failure(script: &mut Script, step: &str) -> Option<Failure> {
     Some(Failure { code, detail: format!("the script fails {step}"), retryable })
 }
 
-impl Driver for SimDriver {
+impl Host for SimHost {
     async fn inventory(&self) -> Inventory {
         Inventory {
-            hostname: self.host.name.clone(),
-            machine_id: sha256_hex(self.host.name.as_bytes())[..32].to_owned(),
+            hostname: self.hardware.name.clone(),
+            machine_id: sha256_hex(self.hardware.name.as_bytes())[..32].to_owned(),
             os: "Simulated".into(),
             kernel: "0".into(),
             agent_version: VERSION.into(),
             agent_target: Some(TARGET.into()),
             driver: DriverKind::Sim,
-            cpus: 16 * self.host.gpus.max(1),
-            memory_bytes: u64::from(self.host.gpus.max(1)) << 37,
+            cpus: 16 * self.hardware.gpus.max(1),
+            memory_bytes: u64::from(self.hardware.gpus.max(1)) << 37,
             gpus: self.gpus(),
             fabric_domain: Some("sim".into()),
             wipe_script: locked(&self.script).wipe_script,
@@ -211,12 +234,12 @@ impl Driver for SimDriver {
 
     async fn sample(&self) -> Option<Readings> {
         let busy: Vec<String> = locked(&self.logins).values().flat_map(|login| login.gpus.clone()).collect();
-        let gpus = (0..self.host.gpus).map(|index| {
+        let gpus = (0..self.hardware.gpus).map(|index| {
             let uuid = self.uuid(index, "");
             let load = if busy.contains(&uuid) { 90 } else { 0 };
             GpuSample {
                 utilization_percent: load,
-                memory_used_bytes: self.host.gpu_memory_bytes / 100 * u64::from(load),
+                memory_used_bytes: self.hardware.gpu_memory_bytes / 100 * u64::from(load),
                 temperature_c: 30 + i32::try_from(load / 3).unwrap_or(0),
                 power_mw: 70_000 + load * 6_000,
                 uuid,
@@ -230,75 +253,16 @@ impl Driver for SimDriver {
         std::mem::take(&mut *locked(&self.health))
     }
 
-    async fn ensure_allocation(&self, steps: &mut Steps, wanted: Allocation<'_>) -> Result<Done> {
-        self.step(steps, "check_gpus").await?;
-        self.require(wanted.gpus)?;
-        self.step(steps, "create_user").await?;
-        self.step(steps, "write_keys").await?;
-        self.step(steps, "assign_gpus").await?;
-        let mut gpus = self.hand_over(&wanted)?;
-        self.step(steps, "self_test").await?;
-        let (fails, lie) = {
-            let script = locked(&self.script);
-            (script.self_test_fails, script.lie)
-        };
-        if fails && wanted.self_test {
-            return Err(Failure::lasting("self_test", "a GPU does not answer"));
-        }
-        if lie == Some(Lie::ForeignProof) {
-            gpus = vec![self.uuid(0, "foreign")];
-        }
-        let self_test = SelfTest { passed: true, detail: format!("{} GPUs answer", gpus.len()) };
-        Ok(Done::Proof { gpus, driver_version: Some(DRIVER_VERSION.into()), self_test, stages: steps.finish() })
-    }
-
-    async fn ensure_keys(&self, steps: &mut Steps, user: &str, keys: &[String]) -> Result<Done> {
-        self.step(steps, "write_keys").await?;
-        match locked(&self.logins).get_mut(user) {
-            Some(login) => login.keys = keys.len(),
-            None => return Err(Failure::lasting("no_user", format!("{user} does not exist"))),
-        }
-        Ok(Done::Keys { count: keys.len().try_into().unwrap_or(u32::MAX) })
-    }
-
-    async fn ensure_stopped(&self, steps: &mut Steps, user: &str, _: &[GpuRef]) -> Result<Done> {
-        self.step(steps, "lock_login").await?;
-        self.step(steps, "kill_processes").await?;
-        if let Some(login) = locked(&self.logins).get_mut(user) {
-            login.stopped = true;
-        }
-        if let Some(sandbox) = self.sandboxes.lock().await.get(user) {
-            sandbox.quiet().await;
-        }
-        self.step(steps, "check_gpus").await?;
-        self.evidence(steps, 1, false)
-    }
-
-    async fn ensure_gone(&self, steps: &mut Steps, user: &str, _: &[GpuRef], _: Isolation) -> Result<Done> {
-        self.step(steps, "lock_login").await?;
-        self.step(steps, "kill_processes").await?;
-        self.step(steps, "remove_home").await?;
-        self.step(steps, "remove_user").await?;
-        let was = locked(&self.logins).remove(user);
-        let sandbox = self.sandboxes.lock().await.remove(user);
-        if let Some(sandbox) = sandbox {
-            sandbox.end().await;
-        }
-        self.step(steps, "check_gpus").await?;
-        self.evidence(steps, u32::from(was.is_some()), true)
-    }
-
-    async fn ensure_sanitized(&self, steps: &mut Steps) -> Result<Done> {
+    async fn sanitize(&self, steps: &mut Steps, workloads: &Workloads) -> Result<Done> {
         self.step(steps, "wipe_script").await?;
-        if !locked(&self.script).wipe_script {
+        if !self.scripted(|script| script.wipe_script) {
             return Err(Failure::lasting("no_wipe_script", "no script is set in agent.toml"));
         }
-        locked(&self.logins).clear();
-        self.sandboxes.lock().await.clear();
-        self.evidence(steps, 0, true)
+        workloads.wiped().await?;
+        Ok(Evidence::of_nothing(self.scripted(|script| script.processes_left)).done(steps))
     }
 
-    async fn ensure_agent(&self, steps: &mut Steps, task: &Task) -> Result<Option<Done>> {
+    async fn update(&self, steps: &mut Steps, task: &Task) -> Result<Option<Done>> {
         steps.enter("compare");
         match &task.verb {
             Verb::EnsureAgent { version, .. } if version == VERSION => {
@@ -306,13 +270,5 @@ impl Driver for SimDriver {
             }
             _ => Err(Failure::lasting("unsupported", "a simulated agent cannot replace itself")),
         }
-    }
-
-    async fn prepare(&self, user: &str, program: Program<'_>) -> std::result::Result<Prepared, Refused> {
-        self.inside(user, |sandbox| sandbox.prepare(program)).await
-    }
-
-    async fn connect(&self, user: &str, port: u16) -> std::result::Result<Way, Refused> {
-        self.inside(user, |sandbox| sandbox.connect(port)).await
     }
 }
