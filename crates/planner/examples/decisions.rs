@@ -107,8 +107,8 @@ fn give_back(fleet: &mut Fleet, held: &mut Held) {
     held.slots -= size(&placement);
     for part in &placement.parts {
         fleet.update(part.node, |node| {
-            node.slots.iter_mut().filter(|slot| slot.held_by == Some(key)).for_each(|slot| slot.held_by = None);
-            if node.slots.iter().all(|slot| slot.held_by.is_none()) {
+            node.release(key);
+            if node.is_idle() {
                 node.serves = None;
             }
         });

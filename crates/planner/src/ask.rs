@@ -3,6 +3,8 @@
 use crate::groups::SlotClass;
 use crate::key::{Name, NodeKey, OrganizationKey};
 use crate::node::SlotKind;
+use crate::resources::Resources;
+use shapes::Shape;
 use std::fmt;
 
 // bound: the widest host has a few dozen MIG instances; beyond this a count is a mistake
@@ -20,8 +22,9 @@ pub struct Ask {
     /// Empty: any.
     pub pools: Vec<Name>,
     pub sku: SkuShape,
-    /// Slots on each node. For bare metal the size of the node; 0 is whatever it has.
-    pub gpus_per_node: u32,
+    /// What it takes of each node. GPUs of bare metal are the size of the node; 0 is
+    /// whatever it has.
+    pub needs: Resources,
     /// More than one makes a gang: all of them or none.
     pub nodes: u32,
     pub same_fabric: SameFabric,
@@ -45,14 +48,6 @@ pub struct SkuShape {
     pub numa_bound: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shape {
-    Baremetal,
-    GpuSlice,
-    MigSlice { profile: Name },
-    Container,
-}
-
 /// Whether a gang lies in one fabric domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SameFabric {
@@ -64,7 +59,8 @@ pub enum SameFabric {
 /// Why a request makes no sense, whatever the fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Invalid {
-    NoGpus,
+    NothingNeeded,
+    MixedSlots,
     TooManyGpus,
     NoNodes,
     TooManyNodes,
@@ -73,13 +69,13 @@ pub enum Invalid {
 
 impl Ask {
     /// One node, anywhere, with nothing to avoid.
-    pub fn new(organization: OrganizationKey, sku: SkuShape, gpus_per_node: u32) -> Self {
+    pub fn new(organization: OrganizationKey, sku: SkuShape, needs: impl Into<Resources>) -> Self {
         Self {
             organization,
             region: None,
             pools: Vec::new(),
             sku,
-            gpus_per_node,
+            needs: needs.into(),
             nodes: 1,
             same_fabric: SameFabric::Preferred,
             colocate_fabric: false,
@@ -97,16 +93,52 @@ impl Ask {
         self.sku.shape == Shape::Baremetal
     }
 
+    /// GPUs or MIG slices on each node.
+    pub fn slots_per_node(&self) -> u32 {
+        self.needs.profiles().map(|(_, count)| count).fold(self.needs.gpus, u32::saturating_add)
+    }
+
+    /// Whether it takes GPUs or MIG slices at all.
+    pub fn has_slots(&self) -> bool {
+        self.is_baremetal() || self.slots_per_node() > 0
+    }
+
+    /// The same with another number of GPUs or MIG slices.
+    pub(crate) fn with_slots(mut self, count: u32) -> Self {
+        match self.needs.mig.values_mut().find(|slices| **slices > 0) {
+            Some(slices) => *slices = count,
+            None => self.needs.gpus = count,
+        }
+        self
+    }
+
+    /// Whether slots of that class are what it takes.
+    pub fn admits(&self, class: &SlotClass) -> bool {
+        let is_kind = match (self.needs.profiles().next(), &class.kind) {
+            (None, SlotKind::Gpu) => self.has_slots(),
+            (Some((wanted, _)), SlotKind::Mig { profile }) => wanted == profile,
+            (None, SlotKind::Mig { .. }) | (Some(_), SlotKind::Gpu) => false,
+        };
+        is_kind && self.sku.admits(class)
+    }
+
     /// Whether a fabric domain has to hold all of it.
     pub(crate) fn needs_one_domain(&self) -> bool {
         self.is_gang() && self.same_fabric == SameFabric::Required
     }
 
+    /// A part is of one kind of slot, and whole hosts have no slices.
+    fn mixes_slots(&self) -> bool {
+        let kinds = usize::from(self.needs.gpus > 0 || self.is_baremetal()) + self.needs.profiles().count();
+        kinds > 1
+    }
+
     pub fn check(&self) -> Result<(), Invalid> {
         let lists = [self.anti_affinity.len(), self.pools.len(), self.tags.len(), self.allowed_gpus.len()];
         match self {
-            ask if ask.gpus_per_node == 0 && !ask.is_baremetal() => Err(Invalid::NoGpus),
-            ask if ask.gpus_per_node > MAX_GPUS_PER_NODE => Err(Invalid::TooManyGpus),
+            ask if ask.needs.is_nothing() && !ask.is_baremetal() => Err(Invalid::NothingNeeded),
+            ask if ask.mixes_slots() => Err(Invalid::MixedSlots),
+            ask if ask.slots_per_node() > MAX_GPUS_PER_NODE => Err(Invalid::TooManyGpus),
             ask if ask.nodes == 0 => Err(Invalid::NoNodes),
             ask if ask.nodes > MAX_NODES => Err(Invalid::TooManyNodes),
             _ if lists.iter().any(|length| *length > MAX_LIST) => Err(Invalid::ListTooLong),
@@ -131,23 +163,18 @@ impl SkuShape {
         self
     }
 
-    /// Whether slots of that class are what the SKU sells.
-    pub fn admits(&self, class: &SlotClass) -> bool {
-        let kind = match (&self.shape, &class.kind) {
-            (Shape::Baremetal | Shape::GpuSlice | Shape::Container, SlotKind::Gpu) => true,
-            (Shape::MigSlice { profile: wanted }, SlotKind::Mig { profile }) => wanted == profile,
-            (Shape::Baremetal | Shape::GpuSlice | Shape::Container, SlotKind::Mig { .. })
-            | (Shape::MigSlice { .. }, SlotKind::Gpu) => false,
-        };
+    /// Whether the SKU sells slots of that model and memory.
+    fn admits(&self, class: &SlotClass) -> bool {
         let model = self.model.as_ref().is_none_or(|model| *model == class.model);
-        kind && model && class.memory_bytes >= self.min_memory_bytes
+        model && class.memory_bytes >= self.min_memory_bytes
     }
 }
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoGpus => write!(f, "ask for at least one GPU"),
+            Self::NothingNeeded => write!(f, "request at least one GPU, CPU, port, or some memory or disk"),
+            Self::MixedSlots => write!(f, "request whole GPUs, or MIG slices of one profile"),
             Self::TooManyGpus => write!(f, "ask for at most {MAX_GPUS_PER_NODE} GPUs per node"),
             Self::NoNodes => write!(f, "ask for at least one node"),
             Self::TooManyNodes => write!(f, "ask for at most {MAX_NODES} nodes"),

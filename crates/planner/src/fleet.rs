@@ -57,8 +57,8 @@ impl Fleet {
         self.nodes.is_empty()
     }
 
-    /// Notes that the slots of a placement are held, and whom its nodes serve now, so
-    /// that the next decision sees it before the database is read again.
+    /// Notes that the slots of a placement are held, what it uses of its hosts, and whom
+    /// they serve now, so that the next decision sees it before the database is read again.
     pub fn reserve(&mut self, placement: &Placement, ask: &Ask, allocation: AllocationKey) {
         for part in &placement.parts {
             self.update(part.node, |node| {
@@ -67,6 +67,10 @@ impl Fleet {
                 }
                 let taken = node.slots.iter_mut().filter(|slot| part.slots.contains(&slot.key));
                 taken.for_each(|slot| slot.held_by = Some(allocation));
+                let usage = if ask.is_baremetal() { node.host } else { ask.needs.host };
+                if !usage.is_nothing() {
+                    node.usage.insert(allocation, usage);
+                }
             });
         }
     }

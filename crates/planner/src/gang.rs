@@ -67,7 +67,7 @@ fn denial(most: usize, most_in_domain: usize, ask: &Ask) -> Denial {
 
 /// The bins by region and class, since a gang mixes neither; the best team first.
 fn teams(bins: &[Bin<'_>]) -> Vec<Vec<usize>> {
-    let mut teams: Vec<((&Name, &SlotClass), Vec<usize>)> = Vec::new();
+    let mut teams: Vec<((&Name, Option<&SlotClass>), Vec<usize>)> = Vec::new();
     for (at, bin) in bins.iter().enumerate() {
         let key = (bin.region, bin.class);
         match teams.iter_mut().find(|(known, _)| *known == key) {
@@ -80,8 +80,11 @@ fn teams(bins: &[Bin<'_>]) -> Vec<Vec<usize>> {
 
 fn candidates(fleet: &Fleet, ask: &Ask, bins: &[Bin<'_>], members: &[usize]) -> Domains {
     // Without these, the index has already said all there is to say.
-    let is_particular =
-        ask.colocate_fabric || ask.is_baremetal() || !ask.anti_affinity.is_empty() || !ask.tags.is_empty();
+    let is_particular = ask.colocate_fabric
+        || ask.is_baremetal()
+        || !ask.needs.host.is_nothing()
+        || !ask.anti_affinity.is_empty()
+        || !ask.tags.is_empty();
     let takes_first = ask.same_fabric == SameFabric::Any;
     let mut domains = Domains::new();
     let mut found = 0;

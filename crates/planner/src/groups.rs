@@ -3,6 +3,7 @@
 
 use crate::key::Name;
 use crate::node::{Node, Slot, SlotKind};
+use crate::resources::Resource;
 
 /// Slots that are the same to a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,6 +16,13 @@ pub struct SlotClass {
 impl SlotClass {
     pub fn of(slot: &Slot) -> Self {
         Self { kind: slot.kind.clone(), model: slot.model.clone(), memory_bytes: slot.memory_bytes }
+    }
+
+    pub(crate) fn resource(&self) -> Resource {
+        match &self.kind {
+            SlotKind::Gpu => Resource::Gpus,
+            SlotKind::Mig { profile } => Resource::MigSlices { profile: profile.clone() },
+        }
     }
 
     pub fn holds(&self, slot: &Slot) -> bool {

@@ -1,6 +1,7 @@
-//! Usable nodes with free slots, on shelves by region, pool and class, there by whom
+//! Usable nodes, on shelves by region, pool and class of free slots, there by whom
 //! they may serve, and there by signature. A decision scores signatures, of which
-//! there are few, instead of nodes.
+//! there are few, instead of nodes. For requests without slots every node is on a shelf
+//! of no class, too.
 //!
 //! What stands here follows from the nodes alone, not from the order of changes: an
 //! index that was changed a thousand times equals one that is built anew.
@@ -8,6 +9,7 @@
 use crate::groups::{SlotClass, classes, free_groups};
 use crate::key::{Name, NodeKey, OrganizationKey};
 use crate::node::Node;
+use crate::resources::HostResources;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +20,8 @@ pub struct Index {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShelfKey {
     pub pool: Name,
-    pub class: SlotClass,
+    /// None: for requests without slots.
+    pub class: Option<SlotClass>,
 }
 
 /// Nodes by whom they may serve.
@@ -39,8 +42,17 @@ pub type Rack = BTreeMap<Signature, BTreeSet<Place>>;
 pub struct Signature {
     /// Every slot of the node is free and of this class: it could be given out whole.
     pub is_whole: bool,
-    /// Free slots by NUMA group, the largest first.
+    /// Free slots by NUMA group, the largest first; without a class all of them.
     pub groups: Vec<u16>,
+    /// How much of the host is free; of no interest where slots are what counts.
+    pub room: Room,
+}
+
+/// The magnitude of what is free of a host: powers of two, so that there are few.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Room {
+    pub memory: u32,
+    pub cpus: u32,
 }
 
 /// A node within a rack; those of one fabric domain stand together.
@@ -48,6 +60,13 @@ pub struct Signature {
 pub struct Place {
     pub domain: Option<Name>,
     pub node: NodeKey,
+}
+
+impl Room {
+    /// A host with less room of either kind has too little of it.
+    pub fn of(host: &HostResources) -> Self {
+        Self { memory: u64::BITS - host.memory_bytes.leading_zeros(), cpus: u32::BITS - host.cpus.leading_zeros() }
+    }
 }
 
 impl Signature {
@@ -136,14 +155,27 @@ fn take_out(rack: &mut Rack, node: &Node, signature: &Signature) {
 }
 
 /// What the node offers, by class; nothing while it is not usable or kept free.
-fn offers(node: &Node) -> impl Iterator<Item = (SlotClass, Signature)> {
-    let found = if node.is_usable() && node.reserved_for.is_none() { classes(node) } else { Vec::new() };
-    found.into_iter().filter_map(|class| {
+fn offers(node: &Node) -> impl Iterator<Item = (Option<SlotClass>, Signature)> {
+    let is_open = node.is_usable() && node.reserved_for.is_none();
+    let found = if is_open { classes(node) } else { Vec::new() };
+    let of_slots = found.into_iter().filter_map(|class| {
         let groups = free_groups(node, &class, |_| true);
-        let groups: Vec<u16> =
-            groups.iter().map(|group| u16::try_from(group.slots.len()).unwrap_or(u16::MAX)).collect();
-        let signature = Signature { is_whole: false, groups };
+        let groups: Vec<u16> = groups.iter().map(|group| count(group.slots.len())).collect();
+        let signature = Signature { is_whole: false, groups, room: Room::default() };
         let free = signature.free();
-        (free > 0).then_some((class, Signature { is_whole: free == node.slots.len(), ..signature }))
-    })
+        let is_whole = free == node.slots.len();
+        (free > 0).then_some((Some(class), Signature { is_whole, ..signature }))
+    });
+    let of_host = is_open.then(|| (None, without_slots(node)));
+    of_slots.chain(of_host)
+}
+
+fn without_slots(node: &Node) -> Signature {
+    let free = node.slots.iter().filter(|slot| slot.is_free()).count();
+    let groups = if free > 0 { vec![count(free)] } else { Vec::new() };
+    Signature { is_whole: node.is_idle(), groups, room: Room::of(&node.free_host()) }
+}
+
+fn count(slots: usize) -> u16 {
+    u16::try_from(slots).unwrap_or(u16::MAX)
 }

@@ -8,15 +8,17 @@ use crate::key::Name;
 use crate::node::{Health, Node, State, Unavailable};
 use crate::plan::{may_serve, suits};
 use crate::reason::{Occupancy, Reason};
+use crate::resources::Resource;
 use std::collections::BTreeMap;
 
 const UNATTESTED: State = State::Unavailable(Unavailable::Unattested);
 
-/// The classes of which a part fits, or why none does.
-pub fn judge(node: &Node, ask: &Ask) -> Result<Vec<SlotClass>, Reason> {
+/// The classes of which a part fits, or why none does. A request without slots has one,
+/// which is none.
+pub fn judge(node: &Node, ask: &Ask) -> Result<Vec<Option<SlotClass>>, Reason> {
     check_place(node, ask)?;
     check_condition(node)?;
-    let admitted: Vec<SlotClass> = classes(node).into_iter().filter(|class| ask.sku.admits(class)).collect();
+    let admitted = admitted(node, ask);
     if admitted.is_empty() {
         return Err(Reason::OtherModel);
     }
@@ -26,7 +28,7 @@ pub fn judge(node: &Node, ask: &Ask) -> Result<Vec<SlotClass>, Reason> {
     if !may_serve(node, ask) {
         return Err(Reason::ServesAnother);
     }
-    let judged = admitted.into_iter().map(|class| check_room(node, ask, &class).map(|()| class));
+    let judged = admitted.into_iter().map(|class| check_room(node, ask, class.as_ref()).map(|()| class));
     let (fitting, broken): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
     let closest = broken.into_iter().filter_map(Result::err).max_by_key(Reason::rule);
     match closest {
@@ -36,17 +38,25 @@ pub fn judge(node: &Node, ask: &Ask) -> Result<Vec<SlotClass>, Reason> {
     }
 }
 
+/// The classes of the node that would do if they were free.
+pub fn admitted(node: &Node, ask: &Ask) -> Vec<Option<SlotClass>> {
+    if !ask.has_slots() {
+        return vec![None];
+    }
+    classes(node).into_iter().filter(|class| ask.admits(class)).map(Some).collect()
+}
+
 /// How many nodes of one region could hold a part of one class, by fabric domain.
 pub type Team = BTreeMap<Option<Name>, u32>;
 
 /// Teams of nodes that fit; a gang takes one team.
 #[derive(Clone, Debug, Default)]
 pub struct Teams {
-    teams: BTreeMap<(Name, SlotClass), Team>,
+    teams: BTreeMap<(Name, Option<SlotClass>), Team>,
 }
 
 impl Teams {
-    pub fn add(&mut self, node: &Node, fitting: Vec<SlotClass>) {
+    pub fn add(&mut self, node: &Node, fitting: Vec<Option<SlotClass>>) {
         for class in fitting {
             let team = self.teams.entry((node.region.clone(), class)).or_default();
             *team.entry(node.fabric_domain.clone()).or_default() += 1;
@@ -54,7 +64,7 @@ impl Teams {
     }
 
     /// The teams if one more node would do.
-    pub fn with(&self, node: &Node, fitting: Vec<SlotClass>) -> Self {
+    pub fn with(&self, node: &Node, fitting: Vec<Option<SlotClass>>) -> Self {
         let mut more = self.clone();
         more.add(node, fitting);
         more
@@ -65,7 +75,7 @@ impl Teams {
     }
 
     /// The team of a node that does best in all; and in the node's own domain.
-    pub fn largest(&self, node: &Node, fitting: &[SlotClass]) -> (u32, u32) {
+    pub fn largest(&self, node: &Node, fitting: &[Option<SlotClass>]) -> (u32, u32) {
         let own = fitting.iter().filter_map(|class| self.teams.get(&(node.region.clone(), class.clone())));
         own.fold((0, 0), |(all, domain), team| {
             let here = team.get(&node.fabric_domain).copied().unwrap_or(0);
@@ -112,15 +122,23 @@ fn check_condition(node: &Node) -> Result<(), Reason> {
     }
 }
 
-fn check_room(node: &Node, ask: &Ask, class: &SlotClass) -> Result<(), Reason> {
+fn check_room(node: &Node, ask: &Ask, class: Option<&SlotClass>) -> Result<(), Reason> {
+    if let Some(class) = class {
+        check_slots(node, ask, class)?;
+    }
+    check_host(node, ask)
+}
+
+fn check_slots(node: &Node, ask: &Ask, class: &SlotClass) -> Result<(), Reason> {
+    let resource = || class.resource();
     let has = count(node.slots.iter().filter(|slot| class.holds(slot)));
-    let wanted = if ask.is_baremetal() { check_whole(node, ask, has)? } else { ask.gpus_per_node };
+    let wanted = if ask.is_baremetal() { check_whole(node, ask, has)? } else { ask.slots_per_node() };
     if has < wanted {
-        return Err(Reason::TooSmall { has, wanted });
+        return Err(Reason::TooSmall { resource: resource(), has: has.into(), wanted: wanted.into() });
     }
     let occupancy = Occupancy::of(node, |slot| class.holds(slot));
     if occupancy.free < wanted {
-        return Err(Reason::NotFree { wanted, occupancy });
+        return Err(Reason::NotFree { resource: resource(), wanted, occupancy });
     }
     let largest = most(node, ask, class, false);
     if largest < wanted {
@@ -130,13 +148,35 @@ fn check_room(node: &Node, ask: &Ask, class: &SlotClass) -> Result<(), Reason> {
     if beside < wanted { Err(Reason::NoFabricDevice { beside, wanted }) } else { Ok(()) }
 }
 
+/// Whether what allocations share of the host is enough, as a whole and now.
+fn check_host(node: &Node, ask: &Ask) -> Result<(), Reason> {
+    let needs = &ask.needs.host;
+    if let Some(short) = node.host.lacks(needs) {
+        let (has, wanted) = (node.host.of(short), needs.of(short));
+        return Err(Reason::TooSmall { resource: Resource::Host(short), has, wanted });
+    }
+    if ask.is_baremetal() && !node.usage.is_empty() {
+        return Err(Reason::Shared { allocations: count(node.usage.iter()) });
+    }
+    let free = node.free_host();
+    match free.lacks(needs) {
+        Some(resource) => Err(Reason::InUse {
+            resource,
+            free: free.of(resource),
+            has: node.host.of(resource),
+            wanted: needs.of(resource),
+        }),
+        None => Ok(()),
+    }
+}
+
 /// Bare metal wants nothing but such slots, of the size asked for.
 fn check_whole(node: &Node, ask: &Ask, has: u32) -> Result<u32, Reason> {
     let all = count(node.slots.iter());
     if has != all {
         return Err(Reason::OtherModel);
     }
-    let wanted = if ask.gpus_per_node == 0 { all } else { ask.gpus_per_node };
+    let wanted = if ask.needs.gpus == 0 { all } else { ask.needs.gpus };
     if wanted == all { Ok(all) } else { Err(Reason::OtherSize { has, wanted }) }
 }
 

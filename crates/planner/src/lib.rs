@@ -1,4 +1,4 @@
-//! Decides where a request for GPUs goes, and says why when it goes nowhere.
+//! Decides where a request for capacity goes, and says why when it goes nowhere.
 //!
 //! The planner is a pure function over a snapshot. It performs no I/O, reads no
 //! clock and draws no random numbers: the same [`Fleet`] and the same [`Ask`] give
@@ -33,8 +33,10 @@
 //! 6. A NUMA-bound request fits on one NUMA node. A slot of unknown NUMA node is
 //!    alone, unless no slot of its node has a known one.
 //! 7. With `colocate_fabric`, every slot has a fabric device beside it.
-//! 8. It is not kept free for a request that waited longer.
-//! 9. A gang finds all its nodes, in one region, of one model, or takes none; and in
+//! 8. Enough CPUs, memory, disk and ports of the host are free. Bare metal takes all of
+//!    them. A request without GPUs is judged by these alone.
+//! 9. It is not kept free for a request that waited longer.
+//! 10. A gang finds all its nodes, in one region, of one model, or takes none; and in
 //!    one fabric domain where that is required.
 //!
 //! # What is preferred among what is allowed
@@ -46,6 +48,9 @@
 //! slots that share a fabric device are taken together. A gang that prefers one fabric
 //! domain takes the one where it opens the fewest fresh nodes, of those the smallest; or
 //! else few domains.
+//!
+//! A request without slots goes to hosts without free slots first, and there to those
+//! with the least room that may do, in powers of two.
 //!
 //! `tests/planner/first_fit.rs` measures these choices against naive first fit.
 //!
@@ -81,8 +86,9 @@ mod node;
 mod plan;
 mod prospect;
 mod reason;
+mod resources;
 
-pub use ask::{Ask, Invalid, SameFabric, Shape, SkuShape};
+pub use ask::{Ask, Invalid, SameFabric, SkuShape};
 pub use explain::{Audience, Change, Explanation, Rejection, explain};
 pub use fleet::Fleet;
 pub use groups::SlotClass;
@@ -91,3 +97,5 @@ pub use node::{Condition, Health, Node, Slot, SlotKind, State, Unavailable};
 pub use plan::{Denial, Part, Placement, plan};
 pub use prospect::{Ends, could_run, soonest};
 pub use reason::{Occupancy, Reason, Rule};
+pub use resources::{HostResource, HostResources, Resource, Resources};
+pub use shapes::Shape;

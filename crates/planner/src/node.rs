@@ -2,7 +2,8 @@
 //! caller's part.
 
 use crate::key::{AllocationKey, Name, NodeKey, OrganizationKey, SlotKey};
-use std::collections::BTreeSet;
+use crate::resources::{HostResources, Resources};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,10 @@ pub struct Node {
     pub isolates_vms: bool,
     pub tags: BTreeSet<Name>,
     pub slots: Vec<Slot>,
+    /// What the host has besides its slots.
+    pub host: HostResources,
+    /// What allocations use of that. Bare metal uses all of it.
+    pub usage: BTreeMap<AllocationKey, HostResources>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +89,7 @@ pub enum Condition {
 }
 
 impl Node {
-    /// A ready, healthy and clean node without slots.
+    /// A ready, healthy and clean node without slots; how much else it has, nobody said.
     pub fn new(key: NodeKey, name: impl Into<Name>, region: impl Into<Name>, pool: impl Into<Name>) -> Self {
         Self {
             key,
@@ -99,12 +104,53 @@ impl Node {
             isolates_vms: false,
             tags: BTreeSet::new(),
             slots: Vec::new(),
+            host: HostResources::UNLIMITED,
+            usage: BTreeMap::new(),
         }
     }
 
     /// Whether new work may go there at all.
     pub fn is_usable(&self) -> bool {
         self.state == State::Ready && self.health == Health::Ok
+    }
+
+    /// What it has in all.
+    pub fn capacity(&self) -> Resources {
+        self.counted(self.host, |_| true)
+    }
+
+    /// What allocations use of it. A slot that is held but broken is used, too.
+    pub fn used(&self) -> Resources {
+        let host = self.usage.values().fold(HostResources::default(), |sum, usage| sum.and(usage));
+        self.counted(host, |slot| slot.held_by.is_some())
+    }
+
+    /// What is left of the host besides slots.
+    pub fn free_host(&self) -> HostResources {
+        self.usage.values().fold(self.host, |left, usage| left.without(usage))
+    }
+
+    /// Nothing is held or used by anybody.
+    pub fn is_idle(&self) -> bool {
+        self.usage.is_empty() && self.slots.iter().all(|slot| slot.held_by.is_none())
+    }
+
+    /// The allocation leaves its slots and what it used of the host.
+    pub fn release(&mut self, allocation: AllocationKey) {
+        let held = self.slots.iter_mut().filter(|slot| slot.held_by == Some(allocation));
+        held.for_each(|slot| slot.held_by = None);
+        self.usage.remove(&allocation);
+    }
+
+    fn counted(&self, host: HostResources, counts: impl Fn(&Slot) -> bool) -> Resources {
+        let mut sum = Resources::default().with_host(host);
+        for slot in self.slots.iter().filter(|slot| counts(slot)) {
+            match &slot.kind {
+                SlotKind::Gpu => sum.gpus += 1,
+                SlotKind::Mig { profile } => *sum.mig.entry(profile.clone()).or_default() += 1,
+            }
+        }
+        sum
     }
 }
 

@@ -4,10 +4,12 @@
 
 use crate::ask::Ask;
 use crate::fleet::Fleet;
-use crate::groups::{SlotClass, classes};
+use crate::groups::SlotClass;
+use crate::judge::admitted;
 use crate::key::{AllocationKey, Name, NodeKey};
 use crate::node::{Condition, Health, Node, Slot, State, Unavailable};
 use crate::plan::{may_serve, suits};
+use crate::resources::HostResources;
 use std::collections::BTreeMap;
 
 /// When what holds a slot ends, in whatever unit the caller counts; none: nobody knows.
@@ -27,7 +29,7 @@ struct Wait {
 
 /// Nodes that a gang may take together: of one region and class, and of one fabric
 /// domain where that is required.
-type Team = (Name, SlotClass, Option<Name>);
+type Team = (Name, Option<SlotClass>, Option<Name>);
 
 /// Whether it would run if nothing else were on the nodes in service. What it has to
 /// keep away from would not be there either.
@@ -68,17 +70,16 @@ pub fn soonest(fleet: &Fleet, ask: &Ask, own: AllocationKey, ends: Ends<'_>) -> 
     Some(best.into_iter().map(|wait| wait.node).collect())
 }
 
-fn team(node: &Node, class: SlotClass, ask: &Ask) -> Option<Team> {
+fn team(node: &Node, class: Option<SlotClass>, ask: &Ask) -> Option<Team> {
     let domain = if ask.needs_one_domain() { Some(node.fabric_domain.clone()?) } else { None };
     Some((node.region.clone(), class, domain))
 }
 
 /// For each class of slots that would do, how long the node makes it wait.
-fn waits(node: &Node, ask: &Ask, ends: Ends<'_>) -> impl Iterator<Item = (SlotClass, Wait)> {
-    let found = if is_in_service(node) && is_in_place(node, ask) { classes(node) } else { Vec::new() };
-    let admitted = found.into_iter().filter(|class| ask.sku.admits(class));
-    admitted.filter_map(move |class| {
-        let (mut until, slots) = wait(node, ask, &class, ends)?;
+fn waits(node: &Node, ask: &Ask, ends: Ends<'_>) -> impl Iterator<Item = (Option<SlotClass>, Wait)> {
+    let found = if is_in_service(node) && is_in_place(node, ask) { admitted(node, ask) } else { Vec::new() };
+    found.into_iter().filter_map(move |class| {
+        let (mut until, slots) = wait(node, ask, class.as_ref(), ends)?;
         if node.state == State::Unavailable(Unavailable::Unattested) {
             // Nobody knows when a person comes.
             until = i64::MAX;
@@ -104,19 +105,54 @@ fn is_in_place(node: &Node, ask: &Ask) -> bool {
         && ask.tags.iter().all(|tag| node.tags.contains(tag))
 }
 
-/// When enough slots of the class are left, and how many have to be; none when the
-/// node would not do even empty.
-fn wait(node: &Node, ask: &Ask, class: &SlotClass, ends: Ends<'_>) -> Option<(i64, u32)> {
-    let wanted = if ask.is_baremetal() { node.slots.len() } else { usize::try_from(ask.gpus_per_node).ok()? };
-    let is_other_size = ask.gpus_per_node != 0 && u32::try_from(wanted) != Ok(ask.gpus_per_node);
+/// When enough slots of the class and enough of the host are left, and how many have to
+/// be; none when the node would not do even empty.
+fn wait(node: &Node, ask: &Ask, class: Option<&SlotClass>, ends: Ends<'_>) -> Option<(i64, u32)> {
+    let slots = class.map_or(Some((i64::MIN, 0)), |class| wait_for_slots(node, ask, class, ends))?;
+    let host = wait_for_host(node, ask, ends)?;
+    if may_serve(node, ask) {
+        return Some((slots.0.max(host.0), slots.1.saturating_add(host.1)));
+    }
+    // A node that serves somebody else is wiped before, and for that everybody has to leave.
+    let holders = node.slots.iter().map(|slot| slot.held_by).chain(node.usage.keys().map(|user| Some(*user)));
+    let holders = holders.map(|holder| holder.map(|holder| ends(holder).unwrap_or(i64::MAX)));
+    Some(taken(holders, usize::MAX))
+}
+
+fn wait_for_slots(node: &Node, ask: &Ask, class: &SlotClass, ends: Ends<'_>) -> Option<(i64, u32)> {
+    let asked = ask.slots_per_node();
+    let wanted = if ask.is_baremetal() { node.slots.len() } else { usize::try_from(asked).ok()? };
+    let is_other_size = asked != 0 && u32::try_from(wanted) != Ok(asked);
     if wanted == 0 || (ask.is_baremetal() && is_other_size) {
         return None;
     }
     let until = |slot: &Slot| slot.held_by.map(|holder| ends(holder).unwrap_or(i64::MAX));
     let own = groups(node, ask, class).into_iter().filter(|group| group.len() >= wanted);
-    let best = own.map(|group| taken(group.into_iter().map(until), wanted)).min()?;
-    // A node that serves somebody else is wiped before, and for that everybody has to leave.
-    Some(if may_serve(node, ask) { best } else { taken(node.slots.iter().map(until), node.slots.len()) })
+    own.map(|group| taken(group.into_iter().map(until), wanted)).min()
+}
+
+/// When those who use the host leave enough of it, the soonest first. Bare metal waits
+/// for all of them.
+fn wait_for_host(node: &Node, ask: &Ask, ends: Ends<'_>) -> Option<(i64, u32)> {
+    let needs = &ask.needs.host;
+    if node.host.lacks(needs).is_some() {
+        return None;
+    }
+    let mut users: Vec<(i64, AllocationKey)> =
+        node.usage.keys().map(|user| (ends(*user).unwrap_or(i64::MAX), *user)).collect();
+    users.sort_unstable();
+    let mut stays = node.usage.clone();
+    let (mut until, mut left) = (i64::MIN, 0);
+    for (end, user) in users {
+        let used = stays.values().fold(HostResources::default(), |sum, usage| sum.and(usage));
+        let is_enough = !ask.is_baremetal() && node.host.without(&used).lacks(needs).is_none();
+        if is_enough {
+            break;
+        }
+        stays.remove(&user);
+        (until, left) = (end, left + 1);
+    }
+    Some((until, left))
 }
 
 /// Of these slots, the `wanted` that are left first: when the last is, and how many are held.

@@ -3,6 +3,7 @@
 use crate::ask::Invalid;
 use crate::key::Name;
 use crate::node::{Condition, Node, Slot, Unavailable};
+use crate::resources::{HostResource, Resource};
 use std::fmt;
 
 /// The rules in the order in which a node is judged. A node fails at the first that
@@ -26,6 +27,7 @@ pub enum Rule {
     Free,
     Numa,
     FabricDevice,
+    Host(HostResource),
     Reserved,
     Gang,
     SameFabric,
@@ -54,11 +56,15 @@ pub enum Reason {
         has: u32,
         wanted: u32,
     },
+    /// It has less than that in all.
     TooSmall {
-        has: u32,
-        wanted: u32,
+        resource: Resource,
+        has: u64,
+        wanted: u64,
     },
+    /// Too few slots are free.
     NotFree {
+        resource: Resource,
         wanted: u32,
         occupancy: Occupancy,
     },
@@ -69,6 +75,17 @@ pub enum Reason {
     NoFabricDevice {
         beside: u32,
         wanted: u32,
+    },
+    /// It has enough in all, of which others use too much.
+    InUse {
+        resource: HostResource,
+        free: u64,
+        has: u64,
+        wanted: u64,
+    },
+    /// Its slots are free, but allocations without slots keep it from being taken whole.
+    Shared {
+        allocations: u32,
     },
     /// It has room, which is kept for a request that waited longer.
     Reserved,
@@ -107,13 +124,51 @@ impl Reason {
             Self::Unhealthy { .. } => Rule::Health,
             Self::OtherModel => Rule::Model,
             Self::ServesAnother => Rule::Tenancy,
+            Self::TooSmall { resource: Resource::Host(resource), .. } | Self::InUse { resource, .. } => {
+                Rule::Host(*resource)
+            }
             Self::OtherSize { .. } | Self::TooSmall { .. } => Rule::Size,
-            Self::NotFree { .. } => Rule::Free,
+            Self::NotFree { .. } | Self::Shared { .. } => Rule::Free,
             Self::NumaSplit { .. } => Rule::Numa,
             Self::NoFabricDevice { .. } => Rule::FabricDevice,
             Self::Reserved => Rule::Reserved,
             Self::GangShort { .. } => Rule::Gang,
             Self::DomainShort { .. } => Rule::SameFabric,
+        }
+    }
+}
+
+impl Reason {
+    /// What programs tell reasons by; the fields are its parameters.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::OtherRegion { .. } => "other_region",
+            Self::OtherPool { .. } => "other_pool",
+            Self::MissingTag { .. } => "missing_tag",
+            Self::Avoided => "avoided",
+            Self::Unavailable(_) => "unavailable",
+            Self::Unhealthy { .. } => "unhealthy",
+            Self::OtherModel => "other_model",
+            Self::ServesAnother => "serves_another",
+            Self::OtherSize { .. } => "other_size",
+            Self::TooSmall { .. } => "too_small",
+            Self::NotFree { .. } => "not_free",
+            Self::NumaSplit { .. } => "numa_split",
+            Self::NoFabricDevice { .. } => "no_fabric_device",
+            Self::InUse { .. } => "in_use",
+            Self::Shared { .. } => "shared",
+            Self::Reserved => "reserved",
+            Self::GangShort { .. } => "gang_short",
+            Self::DomainShort { .. } => "domain_short",
+        }
+    }
+
+    /// Of what the node has too little, where that is the reason.
+    pub fn resource(&self) -> Option<Resource> {
+        match self {
+            Self::TooSmall { resource, .. } | Self::NotFree { resource, .. } => Some(resource.clone()),
+            Self::InUse { resource, .. } => Some(Resource::Host(*resource)),
+            _ => None,
         }
     }
 }
@@ -148,10 +203,20 @@ impl fmt::Display for Reason {
             Self::OtherModel => write!(f, "has other GPUs"),
             Self::ServesAnother => write!(f, "serves another organization until it is sanitized"),
             Self::OtherSize { has, wanted } => write!(f, "has {has} GPUs; a whole node of {wanted} is wanted"),
-            Self::TooSmall { has, wanted } => write!(f, "has only {has} such GPUs; {wanted} are wanted"),
-            Self::NotFree { wanted, occupancy } => {
-                write!(f, "{} of {wanted} wanted GPUs free ({occupancy})", occupancy.free)
+            Self::TooSmall { resource: resource @ Resource::Host(_), has, wanted } => {
+                write!(f, "has only {}; {} wanted", resource.amount(*has), resource.amount(*wanted))
             }
+            Self::TooSmall { resource, has, wanted } => {
+                write!(f, "has only {has} such {resource}; {wanted} are wanted")
+            }
+            Self::NotFree { resource, wanted, occupancy } => {
+                write!(f, "{} of {wanted} wanted {resource} free ({occupancy})", occupancy.free)
+            }
+            Self::InUse { resource, free, has, wanted } => {
+                let [free, has, wanted] = [free, has, wanted].map(|amount| Resource::Host(*resource).amount(*amount));
+                write!(f, "has {free} free out of {has}; {wanted} wanted")
+            }
+            Self::Shared { allocations } => write!(f, "is shared by {allocations} allocations without GPUs"),
             Self::NumaSplit { largest, wanted } => {
                 write!(f, "has at most {largest} free GPUs on one NUMA node; {wanted} are wanted")
             }
@@ -202,6 +267,10 @@ impl fmt::Display for Rule {
             Self::Free => "too few GPUs are free on one node",
             Self::Numa => "too few GPUs are free on one NUMA node",
             Self::FabricDevice => "too few free GPUs have a fabric device beside them",
+            Self::Host(HostResource::Cpus) => "too few CPUs are free on one node",
+            Self::Host(HostResource::Memory) => "too little memory is free on one node",
+            Self::Host(HostResource::Disk) => "too little disk is free on one node",
+            Self::Host(HostResource::Ports) => "too few ports are free on one node",
             Self::Reserved => "what is free is kept for a request that waited longer",
             Self::Gang => "too few nodes have room at the same time",
             Self::SameFabric => "too few nodes of one fabric domain have room",

@@ -2,7 +2,8 @@
 
 use kernel::Tx;
 use planner::{
-    AllocationKey, Condition, Health, Node, NodeKey, OrganizationKey, Slot, SlotKey, SlotKind, State, Unavailable,
+    AllocationKey, Condition, Health, HostResources, Node, NodeKey, OrganizationKey, Slot, SlotKey, SlotKind, State,
+    Unavailable,
 };
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -27,6 +28,9 @@ struct Row {
     serves: Option<Uuid>,
     reserved_for: Option<Uuid>,
     isolates_vms: bool,
+    /// As the host reported it; unknown for one that reported nothing yet.
+    cpus: Option<i64>,
+    memory_bytes: Option<i64>,
     slots: Json<Vec<SlotRow>>,
 }
 
@@ -58,6 +62,7 @@ pub async fn changes(tx: &mut Tx, since: Option<&Seen>, besides: &[Uuid]) -> sql
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, n.reserved_for,
            p.isolates_vms AND coalesce(n.inventory @> '{\"isolates_vms\": true}', false) AS isolates_vms,
+           (n.inventory->>'cpus')::bigint AS cpus, least((n.inventory->>'memory_bytes')::numeric, 9223372036854775807)::bigint AS memory_bytes,
            n.state = 'sanitizing' AND NOT n.has_wipe_script AND n.inventory->>'driver' IS DISTINCT FROM 'sim'
              AND NOT EXISTS (SELECT FROM machines m WHERE m.node_id = n.id AND m.state <> 'retired') AS awaits_person,
            (SELECT coalesce(json_agg(json_build_object('id', s.id, 'kind', s.kind, 'model', s.model, 'memory_bytes', s.memory_bytes,
@@ -82,6 +87,11 @@ fn node(row: Row) -> Node {
     node.serves = row.serves.map(|it| OrganizationKey(it.as_u128()));
     node.reserved_for = row.reserved_for.map(|it| AllocationKey(it.as_u128()));
     node.isolates_vms = row.isolates_vms;
+    node.host = HostResources {
+        cpus: row.cpus.and_then(|it| u32::try_from(it).ok()).unwrap_or(u32::MAX),
+        memory_bytes: row.memory_bytes.and_then(|it| u64::try_from(it).ok()).unwrap_or(u64::MAX),
+        ..HostResources::UNLIMITED
+    };
     node.slots = row.slots.0.into_iter().map(slot).collect();
     node
 }

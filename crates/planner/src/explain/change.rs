@@ -4,6 +4,7 @@
 use crate::ask::{Ask, Invalid, SameFabric};
 use crate::key::{Name, NodeKey};
 use crate::node::Unavailable;
+use crate::resources::{HostResource, Resource, Resources};
 use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,12 @@ pub enum Change {
         from: u32,
         to: u32,
     },
+    /// Less of what allocations share of a host.
+    LessOf {
+        resource: HostResource,
+        from: u64,
+        to: u64,
+    },
     /// Make a node ready again that an operator took out.
     MakeReady {
         node: NodeKey,
@@ -59,7 +66,8 @@ pub enum Change {
     },
     AddNodes {
         nodes: u32,
-        gpus: u32,
+        /// Of each.
+        needs: Resources,
         model: Option<Name>,
     },
 }
@@ -92,7 +100,8 @@ impl Change {
             | Self::OtherPool { .. }
             | Self::OtherRegion { .. }
             | Self::OtherGpus { .. }
-            | Self::FewerNodes { .. } => Audience::Requester,
+            | Self::FewerNodes { .. }
+            | Self::LessOf { .. } => Audience::Requester,
         }
     }
 
@@ -107,7 +116,8 @@ impl Change {
             Self::DropTags => changed.tags.clear(),
             Self::OtherPool { pool } => changed.pools = vec![pool.clone()],
             Self::OtherRegion { region } => changed.region = Some(region.clone()),
-            Self::OtherGpus { to, .. } => changed.gpus_per_node = *to,
+            Self::OtherGpus { to, .. } => changed = changed.with_slots(*to),
+            Self::LessOf { resource, to, .. } => changed.needs.host = changed.needs.host.with(*resource, *to),
             Self::FewerNodes { to, .. } => changed.nodes = *to,
             Self::Correct(_)
             | Self::WaitForCleaning { .. }
@@ -127,6 +137,7 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Correct(invalid) => invalid.fmt(f),
+            Self::WaitForCleaning { gpus: 0 } => write!(f, "wait: a node is being sanitized"),
             Self::WaitForCleaning { gpus } => write!(f, "wait: {gpus} GPUs are dirty and will be cleaned"),
             Self::WaitForTurn => write!(f, "wait: what is free goes to a request that waited longer"),
             Self::AllowOtherDomains => write!(f, "let the nodes lie in several fabric domains"),
@@ -138,18 +149,26 @@ impl fmt::Display for Change {
             Self::OtherRegion { region } => write!(f, "another region has room: {region}"),
             Self::OtherGpus { from, to } => write!(f, "ask for {to} GPUs instead of {from}"),
             Self::FewerNodes { from, to } => write!(f, "ask for {to} nodes instead of {from}"),
+            Self::LessOf { resource, from, to } => {
+                let [from, to] = [from, to].map(|amount| Resource::Host(*resource).amount(*amount));
+                write!(f, "ask for {to} instead of {from}")
+            }
             Self::MakeReady { name, state: Unavailable::Cordoned, .. } => write!(f, "lift the cordon of node {name}"),
             Self::MakeReady { name, state, .. } => write!(f, "make node {name} ready, which is {state}"),
             Self::Repair { name, .. } => write!(f, "repair node {name}"),
             Self::Sanitize { name, .. } => write!(f, "sanitize node {name}"),
             Self::Attest { nodes: 1, name, .. } => write!(f, "wipe node {name} and attest it"),
             Self::Attest { nodes, name, .. } => write!(f, "wipe {nodes} nodes and attest them, {name} first"),
+            Self::WaitForRelease { gpus: 0 } => write!(f, "wait: what others use may be released"),
             Self::WaitForRelease { gpus } => write!(f, "wait: {gpus} GPUs are held and may be released"),
-            Self::AddNodes { nodes, gpus, model } => {
+            Self::AddNodes { nodes, needs, model } => {
                 let model = model.as_deref().map(|model| format!("{model} ")).unwrap_or_default();
-                match gpus {
-                    0 => write!(f, "add {nodes} nodes with {model}GPUs"),
-                    _ => write!(f, "add {nodes} nodes with {gpus} {model}GPUs each"),
+                let rest = Resources { gpus: 0, ..needs.clone() };
+                match (needs.gpus, rest.is_nothing()) {
+                    (0, true) => write!(f, "add {nodes} nodes with {model}GPUs"),
+                    (0, false) => write!(f, "add {nodes} nodes with {rest} each"),
+                    (gpus, true) => write!(f, "add {nodes} nodes with {gpus} {model}GPUs each"),
+                    (gpus, false) => write!(f, "add {nodes} nodes with {gpus} {model}GPUs, {rest} each"),
                 }
             }
         }

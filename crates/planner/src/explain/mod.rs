@@ -61,7 +61,7 @@ pub fn explain(fleet: &Fleet, ask: &Ask) -> Result<Placement, Box<Explanation>> 
     Err(Box::new(Explanation { rule, rejected, counts, smallest_change, other_changes: changes.collect() }))
 }
 
-type Fitting<'a> = (&'a Node, Vec<SlotClass>);
+type Fitting<'a> = (&'a Node, Vec<Option<SlotClass>>);
 
 fn judge_all<'a>(fleet: &'a Fleet, ask: &Ask) -> (Vec<Rejection>, Vec<Fitting<'a>>, Teams) {
     let mut rejected = Vec::with_capacity(fleet.len());
@@ -80,7 +80,7 @@ fn judge_all<'a>(fleet: &'a Fleet, ask: &Ask) -> (Vec<Rejection>, Vec<Fitting<'a
 }
 
 /// Why a node that has room is not taken all the same: the gang lacks others.
-fn short(node: &Node, classes: &[SlotClass], teams: &Teams, ask: &Ask) -> Rejection {
+fn short(node: &Node, classes: &[Option<SlotClass>], teams: &Teams, ask: &Ask) -> Rejection {
     let (fitting, in_domain) = teams.largest(node, classes);
     let reason = if fitting < ask.nodes {
         Reason::GangShort { fitting, wanted: ask.nodes }

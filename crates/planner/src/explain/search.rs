@@ -9,7 +9,11 @@ use crate::judge::{Teams, judge, would_run};
 use crate::key::Name;
 use crate::node::{Condition, Health, Node, State, Unavailable};
 use crate::plan::{Denial, may_serve, plan};
+use crate::resources::HostResource;
 use std::collections::BTreeSet;
+
+// bound: each amount is tried with a decision over the whole fleet
+const MAX_AMOUNTS: usize = 8;
 
 /// Every change that alone would do, the smallest first: what comes by itself, what
 /// costs the requester a preference, what costs more, and what operators can do.
@@ -34,6 +38,7 @@ pub fn changes(fleet: &Fleet, ask: &Ask, denial: Denial, teams: &Teams) -> Vec<C
         found.extend(regions.find(works));
     }
     found.extend(counts(fleet, ask).into_iter().find(works));
+    found.extend(less_of_host(fleet, ask).into_iter().find(works));
     found.extend(fewer_nodes(ask, denial).filter(works));
     found.extend(attest(fleet, ask, denial));
     found.extend(make_ready(fleet, ask, teams));
@@ -46,7 +51,7 @@ pub fn changes(fleet: &Fleet, ask: &Ask, denial: Denial, teams: &Teams) -> Vec<C
 
 /// What is left when nothing else would do.
 pub fn more_nodes(ask: &Ask, denial: Denial) -> Change {
-    Change::AddNodes { nodes: missing(ask, denial), gpus: ask.gpus_per_node, model: ask.sku.model.clone() }
+    Change::AddNodes { nodes: missing(ask, denial), needs: ask.needs.clone(), model: ask.sku.model.clone() }
 }
 
 /// How many nodes more it takes.
@@ -65,7 +70,7 @@ fn names(fleet: &Fleet, name: impl Fn(&Node) -> &Name) -> BTreeSet<Name> {
 /// Other counts of GPUs, the least different first. Slices only shrink; a whole node
 /// may as well be larger.
 fn counts(fleet: &Fleet, ask: &Ask) -> Vec<Change> {
-    let from = ask.gpus_per_node;
+    let from = ask.slots_per_node();
     let sizes: BTreeSet<u32> = fleet.nodes().filter_map(|node| u32::try_from(node.slots.len()).ok()).collect();
     let largest = sizes.last().copied().unwrap_or(0).min(from);
     let mut counts: Vec<u32> = match (ask.is_baremetal(), ask.allowed_gpus.is_empty()) {
@@ -78,6 +83,19 @@ fn counts(fleet: &Fleet, ask: &Ask) -> Vec<Change> {
     counts.retain(|count| *count > 0 && *count != from);
     counts.sort_by_key(|count| (count.abs_diff(from), *count));
     counts.into_iter().map(|to| Change::OtherGpus { from, to }).collect()
+}
+
+/// Less of one shared resource: what nodes have left of it, the most first.
+fn less_of_host(fleet: &Fleet, ask: &Ask) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for resource in HostResource::ALL.iter().copied() {
+        let from = ask.needs.host.of(resource);
+        let free = fleet.nodes().map(|node| node.free_host().of(resource));
+        let fewer: BTreeSet<u64> = free.filter(|amount| *amount > 0 && *amount < from).collect();
+        let most = fewer.into_iter().rev().take(MAX_AMOUNTS);
+        changes.extend(most.map(|to| Change::LessOf { resource, from, to }));
+    }
+    changes
 }
 
 fn fewer_nodes(ask: &Ask, denial: Denial) -> impl Iterator<Item = Change> {
@@ -95,15 +113,20 @@ fn wait_for_cleaning(fleet: &Fleet, ask: &Ask) -> Option<Change> {
         let is_dirty = node.slots[at].condition == Condition::Dirty && node.slots[at].held_by.is_none();
         is_sanitizing(node) || (is_dirty && node.is_usable() && may_serve(node, ask))
     });
-    let runs = gpus > 0 && runs_with(fleet, ask, clean);
+    let is_hoped_for = gpus > 0 || (!ask.has_slots() && fleet.nodes().any(is_sanitizing));
+    let runs = is_hoped_for && runs_with(fleet, ask, clean);
     runs.then_some(Change::WaitForCleaning { gpus })
 }
 
 fn wait_for_release(fleet: &Fleet, ask: &Ask) -> Option<Change> {
     let gpus = count(fleet, ask, |node, at| node.slots[at].held_by.is_some() && node.is_usable());
-    let runs = gpus > 0
+    let is_hoped_for = gpus > 0
+        || fleet.nodes().any(|node| node.is_usable() && !node.usage.is_empty())
+        || (!ask.has_slots() && fleet.nodes().any(|node| node.is_usable() && !node.is_idle()));
+    let runs = is_hoped_for
         && runs_with(fleet, ask, |node| {
             clean(node);
+            node.usage.clear();
             for slot in &mut node.slots {
                 slot.held_by = None;
                 slot.condition = if slot.condition == Condition::Dirty { Condition::Clean } else { slot.condition };
@@ -152,7 +175,7 @@ fn attest(fleet: &Fleet, ask: &Ask, denial: Denial) -> Option<Change> {
 
 fn sanitize(fleet: &Fleet, ask: &Ask, teams: &Teams) -> Option<Change> {
     let node = one_node(fleet, ask, teams, |node| {
-        let is_idle = node.slots.iter().all(|slot| slot.held_by.is_none());
+        let is_idle = node.is_idle();
         clean_slots(node);
         node.serves.take().is_some() && is_idle
     })?;
@@ -200,7 +223,7 @@ fn is_sanitizing(node: &Node) -> bool {
 fn count(fleet: &Fleet, ask: &Ask, is: impl Fn(&Node, usize) -> bool) -> u32 {
     let nodes = fleet.nodes().filter(|node| ask.region.as_ref().is_none_or(|region| *region == node.region));
     let counts = nodes.map(|node| {
-        let admits = |at: &usize| ask.sku.admits(&SlotClass::of(&node.slots[*at]));
+        let admits = |at: &usize| ask.admits(&SlotClass::of(&node.slots[*at]));
         (0..node.slots.len()).filter(|at| is(node, *at)).filter(admits).count()
     });
     u32::try_from(counts.sum::<usize>()).unwrap_or(u32::MAX)

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 pub struct Bin<'a> {
     pub score: Score,
     pub region: &'a Name,
-    pub class: &'a SlotClass,
+    /// None: the request takes no slots.
+    pub class: Option<&'a SlotClass>,
     pub places: &'a BTreeSet<Place>,
 }
 
@@ -26,7 +27,7 @@ pub fn collect<'a>(index: &'a Index, ask: &Ask) -> Vec<Bin<'a>> {
         for (tenancy, rack) in racks(shelf, ask) {
             let scored = rack.iter().filter_map(|(signature, places)| {
                 let score = Score::of(signature, tenancy, ask)?;
-                Some(Bin { score, region, class: &key.class, places })
+                Some(Bin { score, region, class: key.class.as_ref(), places })
             });
             bins.extend(scored);
         }
@@ -36,7 +37,8 @@ pub fn collect<'a>(index: &'a Index, ask: &Ask) -> Vec<Bin<'a>> {
 }
 
 fn admits(ask: &Ask, shelf: &ShelfKey) -> bool {
-    ask.sku.admits(&shelf.class) && (ask.pools.is_empty() || ask.pools.contains(&shelf.pool))
+    let is_class = shelf.class.as_ref().map_or(!ask.has_slots(), |class| ask.admits(class));
+    is_class && (ask.pools.is_empty() || ask.pools.contains(&shelf.pool))
 }
 
 fn racks<'a>(shelf: &'a Shelf, ask: &Ask) -> impl Iterator<Item = (Tenancy, &'a Rack)> {

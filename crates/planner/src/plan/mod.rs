@@ -22,7 +22,7 @@ pub struct Placement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     pub node: NodeKey,
-    /// In the order in which the node has them.
+    /// In the order in which the node has them; none where the request takes none.
     pub slots: Vec<SlotKey>,
 }
 

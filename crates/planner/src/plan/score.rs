@@ -2,7 +2,7 @@
 
 use crate::ask::Ask;
 use crate::fill;
-use crate::index::Signature;
+use crate::index::{Room, Signature};
 
 /// Whom the node may serve, seen from the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,10 @@ impl Score {
         if ask.is_baremetal() {
             return Self::whole(signature, tenancy, ask);
         }
-        let wanted = usize::try_from(ask.gpus_per_node).ok()?;
+        if !ask.has_slots() {
+            return Self::without_slots(signature, tenancy, ask);
+        }
+        let wanted = usize::try_from(ask.slots_per_node()).ok()?;
         let (numa_nodes, group_leftover) = fill::cost(&signature.groups, wanted)?;
         if ask.sku.numa_bound && numa_nodes > 1 {
             return None;
@@ -59,10 +62,32 @@ impl Score {
         Some(Self { opens_fresh, missed, numa_nodes, group_leftover, node_leftover })
     }
 
+    /// Hosts without free slots come first, so that those with some stay for requests
+    /// that need them; then those with the least room that may do.
+    fn without_slots(signature: &Signature, tenancy: Tenancy, ask: &Ask) -> Option<Self> {
+        let (room, needed) = (signature.room, Room::of(&ask.needs.host));
+        if room.memory < needed.memory || room.cpus < needed.cpus {
+            return None;
+        }
+        let has_slots = !signature.groups.is_empty();
+        let missed = match tenancy {
+            Tenancy::Serving => 0,
+            Tenancy::Shared => 1,
+            Tenancy::Clean => 2,
+        };
+        Some(Self {
+            opens_fresh: has_slots && signature.is_whole,
+            missed: if has_slots { missed + 3 } else { missed },
+            numa_nodes: 0,
+            group_leftover: signature.groups.first().copied().unwrap_or(0),
+            node_leftover: usize::try_from(room.memory + room.cpus).ok()?,
+        })
+    }
+
     /// Bare metal has nothing left over; it takes what slices would miss least.
     fn whole(signature: &Signature, tenancy: Tenancy, ask: &Ask) -> Option<Self> {
         let numa_nodes = u16::try_from(signature.groups.len()).ok()?;
-        let is_size = ask.gpus_per_node == 0 || usize::try_from(ask.gpus_per_node) == Ok(signature.free());
+        let is_size = ask.needs.gpus == 0 || usize::try_from(ask.needs.gpus) == Ok(signature.free());
         if !signature.is_whole || !is_size || (ask.sku.numa_bound && numa_nodes > 1) {
             return None;
         }

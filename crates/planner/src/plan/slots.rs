@@ -19,15 +19,26 @@ pub fn suits(slot: &Slot, ask: &Ask) -> bool {
     !ask.colocate_fabric || slot.fabric.is_some()
 }
 
-/// The slots for one part, in the node's order. None: the node does not do, by
-/// something that its signature does not show.
-pub fn choose(node: &Node, ask: &Ask, class: &SlotClass) -> Option<Vec<SlotKey>> {
+/// Whether what is left of the host besides slots is enough. Bare metal takes it whole.
+fn has_host(node: &Node, ask: &Ask) -> bool {
+    if ask.is_baremetal() && !node.usage.is_empty() {
+        return false;
+    }
+    ask.needs.host.is_nothing() || node.free_host().lacks(&ask.needs.host).is_none()
+}
+
+/// The slots for one part, in the node's order; none where it takes no slots. None: the
+/// node does not do, by something that its signature does not show.
+pub fn choose(node: &Node, ask: &Ask, class: Option<&SlotClass>) -> Option<Vec<SlotKey>> {
     let is_avoided = ask.anti_affinity.contains(&node.key);
     let has_tags = ask.tags.iter().all(|tag| node.tags.contains(tag));
-    if is_avoided || !has_tags || !may_serve(node, ask) {
+    if is_avoided || !has_tags || !may_serve(node, ask) || !has_host(node, ask) {
         return None;
     }
-    let wanted = if ask.is_baremetal() { node.slots.len() } else { usize::try_from(ask.gpus_per_node).ok()? };
+    let Some(class) = class else {
+        return Some(Vec::new());
+    };
+    let wanted = if ask.is_baremetal() { node.slots.len() } else { usize::try_from(ask.slots_per_node()).ok()? };
     let groups = free_groups(node, class, |slot| suits(slot, ask));
     let sizes: Vec<usize> = groups.iter().map(|group| group.slots.len()).collect();
     let filling = fill::fewest(&sizes, wanted)?;

@@ -208,6 +208,6 @@ fn what_fits_by_now_is_placed_and_an_empty_fleet_says_so() {
     assert_eq!(explanation.rule.to_string(), "there are no nodes");
     assert_eq!(
         explained(&fleet([]), &slice(0)).to_string(),
-        "ask for at least one GPU\nwhat would let it run: ask for at least one GPU"
+        "request at least one GPU, CPU, port, or some memory or disk\nwhat would let it run: request at least one GPU, CPU, port, or some memory or disk"
     );
 }

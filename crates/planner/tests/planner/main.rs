@@ -3,6 +3,7 @@
 mod explanations;
 mod first_fit;
 mod properties;
+mod resources;
 mod rules;
 mod support;
 mod waiting;

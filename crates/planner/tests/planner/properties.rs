@@ -1,9 +1,17 @@
 //! What holds for every fleet and every request.
 
 use crate::support::first_fit::first_fit;
-use crate::support::{Random, any_ask, any_fleet, any_node, soundness};
-use planner::{AllocationKey, Audience, Denial, Fleet, NodeKey, Rule, explain, plan};
+use crate::support::{Random, any_ask, any_fleet, any_node, slice, soundness};
+use planner::{AllocationKey, Ask, Audience, Denial, Fleet, HostResources, NodeKey, Resources, Rule, explain, plan};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// As a controller of a cluster needs.
+const HOST_ONLY: Resources = Resources {
+    gpus: 0,
+    mig: BTreeMap::new(),
+    host: HostResources { cpus: 2, memory_bytes: 4 << 30, disk_bytes: 1 << 40, ports: 1 },
+};
 
 /// A seed, and how many nodes: failures shrink to few.
 fn world() -> impl Strategy<Value = (u64, usize)> {
@@ -26,15 +34,60 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_never_takes_a_slot_twice((seed, nodes) in world()) {
+    fn a_stream_never_takes_a_slot_twice_nor_more_than_a_host_has((seed, nodes) in world()) {
         let mut random = Random(seed);
         let mut fleet = any_fleet(&mut random, nodes);
         for turn in 0..40 {
             let ask = any_ask(&mut random);
             if let Ok(placement) = plan(&fleet, &ask) {
                 soundness::check(&fleet, &ask, &placement);
-                fleet.reserve(&placement, &ask, AllocationKey(turn));
+                fleet.reserve(&placement, &ask, AllocationKey(1_000 + turn));
             }
+        }
+        for node in fleet.nodes() {
+            let (has, used) = (node.capacity(), node.used());
+            prop_assert!(used.gpus <= has.gpus, "{}", node.name);
+            prop_assert!(used.mig.iter().all(|(profile, count)| *count <= has.mig[profile]), "{}", node.name);
+            prop_assert_eq!(has.host.lacks(&used.host), None, "{}", node.name);
+        }
+    }
+
+    #[test]
+    fn what_was_reserved_and_released_leaves_the_fleet_as_it_was((seed, nodes) in world()) {
+        let mut random = Random(seed);
+        let mut fleet = any_fleet(&mut random, nodes);
+        let before = fleet.clone();
+        let ask = any_ask(&mut random);
+        if let Ok(placement) = plan(&fleet, &ask) {
+            fleet.reserve(&placement, &ask, AllocationKey(1_000));
+            let reserved = placement.parts.iter().map(|part| fleet.get(part.node).unwrap().free_host());
+            let left = placement.parts.iter().map(|part| before.get(part.node).unwrap().free_host());
+            let takes = ask.needs.host;
+            prop_assert!(reserved.zip(left).all(|(now, then)| then.without(&takes).lacks(&now).is_none()));
+            for part in &placement.parts {
+                let serves = before.get(part.node).unwrap().serves;
+                fleet.update(part.node, |node| {
+                    node.release(AllocationKey(1_000));
+                    node.serves = serves;
+                });
+            }
+        }
+        prop_assert!(fleet == before);
+    }
+
+    #[test]
+    fn request_without_gpus_is_placed_wherever_a_host_has_room((seed, nodes) in world()) {
+        let mut random = Random(seed);
+        let mut fleet = any_fleet(&mut random, nodes);
+        let ask = Ask { needs: HOST_ONLY, nodes: 1 + random.below(3) as u32, ..slice(1) };
+        for turn in 0..30 {
+            let planned = plan(&fleet, &ask);
+            prop_assert_eq!(planned.is_ok(), first_fit(&fleet, &ask).is_some());
+            let Ok(placement) = planned else { break };
+            prop_assert_eq!(placement.parts.len(), ask.nodes as usize, "all of the gang or none");
+            prop_assert!(placement.parts.iter().all(|part| part.slots.is_empty()));
+            soundness::check(&fleet, &ask, &placement);
+            fleet.reserve(&placement, &ask, AllocationKey(1_000 + turn));
         }
     }
 

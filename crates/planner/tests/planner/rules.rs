@@ -3,7 +3,7 @@
 use crate::support::{baremetal, fleet, node, slice};
 use planner::{
     AllocationKey, Ask, Condition, Denial, Fleet, Health, Invalid, Node, NodeKey, OrganizationKey, Placement,
-    SameFabric, Shape, SkuShape, SlotKind, State, Unavailable, plan,
+    Resources, SameFabric, Shape, SkuShape, SlotKind, State, Unavailable, plan,
 };
 
 const OTHER: OrganizationKey = OrganizationKey(2);
@@ -108,8 +108,9 @@ fn shapes_take_the_slots_they_are_made_of() {
     split.slots.iter_mut().for_each(|slot| slot.kind = SlotKind::Mig { profile: "1g".into() });
     let fleet = fleet([split, node(2, 4)]);
     let of = |shape| Ask { sku: SkuShape::new(shape), ..slice(4) };
-    assert_eq!(nodes(&plan(&fleet, &of(Shape::MigSlice { profile: "1g".into() })).unwrap()), [1]);
-    assert_eq!(plan(&fleet, &of(Shape::MigSlice { profile: "2g".into() })), Err(Denial::NoRoom));
+    let slices = |profile: &str| Ask { needs: Resources::mig(profile, 4), ..of(Shape::MigSlice) };
+    assert_eq!(nodes(&plan(&fleet, &slices("1g")).unwrap()), [1]);
+    assert_eq!(plan(&fleet, &slices("2g")), Err(Denial::NoRoom));
     for shape in [Shape::GpuSlice, Shape::Container, Shape::Baremetal] {
         assert_eq!(nodes(&plan(&fleet, &of(shape)).unwrap()), [2]);
     }
@@ -188,7 +189,7 @@ fn nodes_that_serve_the_organization_come_first_and_whole_ones_last() {
 fn fabric_devices_are_taken_whole_and_asked_for() {
     let ask = Ask { colocate_fabric: true, ..slice(2) };
     assert_eq!(place(&fleet([hold(node(1, 4), &[0])]), &ask), Ok((vec![1], vec![2, 3])));
-    let one = Ask { gpus_per_node: 1, ..ask.clone() };
+    let one = Ask { needs: 1.into(), ..ask.clone() };
     let mut flat = hold(node(1, 4), &[0]);
     flat.slots.iter_mut().for_each(|slot| slot.numa = None);
     assert_eq!(place(&fleet([flat]), &one), Ok((vec![1], vec![1])), "the device that is broken into");
@@ -232,7 +233,9 @@ fn a_gang_lies_in_the_smallest_domain_that_holds_it() {
 #[test]
 fn a_request_that_makes_no_sense_is_refused_at_once() {
     let table = [
-        (slice(0), Invalid::NoGpus),
+        (slice(0), Invalid::NothingNeeded),
+        (Ask { needs: Resources { gpus: 1, ..Resources::mig("1g", 1) }, ..slice(1) }, Invalid::MixedSlots),
+        (Ask { needs: Resources::mig("1g", 1), ..baremetal(0) }, Invalid::MixedSlots),
         (slice(2_000), Invalid::TooManyGpus),
         (gang(0, 1, SameFabric::Any), Invalid::NoNodes),
         (gang(5_000, 1, SameFabric::Any), Invalid::TooManyNodes),

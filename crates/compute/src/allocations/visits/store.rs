@@ -8,7 +8,7 @@ use contract::{
     skus::{Shape, SkuLimits},
 };
 use kernel::Tx;
-use planner::{Ask, NodeKey, OrganizationKey, SameFabric, SkuShape};
+use planner::{Ask, NodeKey, OrganizationKey, Resources, SameFabric, SkuShape};
 use protocol::Done;
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -221,13 +221,6 @@ async fn ask_of(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Ask> {
 }
 
 fn ask(row: &Row, shape: Shape, avoid: Vec<Uuid>) -> Ask {
-    let shape = match shape {
-        Shape::Baremetal => planner::Shape::Baremetal,
-        Shape::GpuSlice => planner::Shape::GpuSlice,
-        // The profile is the model's name until SKUs carry it apart.
-        Shape::MigSlice => planner::Shape::MigSlice { profile: row.gpu_model.as_deref().unwrap_or_default().into() },
-        Shape::Container => planner::Shape::Container,
-    };
     let sku = SkuShape {
         model: row.gpu_model.as_deref().map(Into::into),
         min_memory_bytes: 0,
@@ -235,7 +228,12 @@ fn ask(row: &Row, shape: Shape, avoid: Vec<Uuid>) -> Ask {
         shape,
     };
     let count = |number: i32| u32::try_from(number).unwrap_or(0);
-    let mut ask = Ask::new(OrganizationKey(row.organization_id.as_u128()), sku, count(row.gpus));
+    let needs = match shape {
+        // The profile is the model's name until SKUs carry it apart.
+        Shape::MigSlice => Resources::mig(row.gpu_model.as_deref().unwrap_or_default(), count(row.gpus)),
+        Shape::Baremetal | Shape::GpuSlice | Shape::Container => Resources::gpus(count(row.gpus)),
+    };
+    let mut ask = Ask::new(OrganizationKey(row.organization_id.as_u128()), sku, needs);
     ask.nodes = count(row.nodes);
     ask.region = row.region.as_deref().map(Into::into);
     ask.same_fabric = if row.same_fabric { SameFabric::Required } else { SameFabric::Preferred };

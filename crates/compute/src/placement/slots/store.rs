@@ -125,7 +125,7 @@ pub async fn idle_elsewhere(
     .bind(organization.uuid())
     .bind(request.region.as_deref())
     .bind(request.sku.model.as_deref())
-    .bind(i64::from(request.gpus_per_node))
+    .bind(i64::from(request.slots_per_node()))
     .bind(i64::from(request.nodes))
     .bind(allocation.uuid())
     .fetch_all(tx.conn())

@@ -6,8 +6,8 @@ pub mod soundness;
 pub mod stream;
 
 use planner::{
-    Ask, Condition, Fleet, Health, Name, Node, NodeKey, OrganizationKey, SameFabric, Shape, SkuShape, Slot, SlotKey,
-    SlotKind, State, Unavailable,
+    AllocationKey, Ask, Condition, Fleet, Health, HostResources, Name, Node, NodeKey, OrganizationKey, Resources,
+    SameFabric, Shape, SkuShape, Slot, SlotKey, SlotKind, State, Unavailable,
 };
 
 /// Splitmix64: the same numbers on every machine, from one seed.
@@ -98,24 +98,39 @@ pub fn any_node(random: &mut Random, key: u128) -> Node {
             slot.condition = random.pick(&[Condition::Dirty, Condition::Quarantined, Condition::Missing]);
         }
         if random.percent(20) {
-            slot.held_by = Some(planner::AllocationKey(1));
+            slot.held_by = Some(AllocationKey(1));
+        }
+    }
+    if random.percent(60) {
+        node.host = host(random, &[8, 16, 32, 64]);
+        for user in 0..random.below(3) {
+            let usage = host(random, &[1, 2, 4, 8]);
+            if node.free_host().lacks(&usage).is_none() {
+                node.usage.insert(AllocationKey(100 + u128::from(user)), usage);
+            }
         }
     }
     node
 }
 
+/// Some of each resource of a host.
+fn host(random: &mut Random, choices: &[u32]) -> HostResources {
+    HostResources {
+        cpus: random.pick(choices),
+        memory_bytes: u64::from(random.pick(choices)) << 30,
+        disk_bytes: u64::from(random.pick(choices)) << 40,
+        ports: random.pick(choices),
+    }
+}
+
 /// Anything that can be asked for.
 pub fn any_ask(random: &mut Random) -> Ask {
     let profile = random.name(&["1g", "2g"]);
-    let shape = random.pick(&[
-        Shape::Baremetal,
-        Shape::GpuSlice,
-        Shape::GpuSlice,
-        Shape::Container,
-        Shape::MigSlice { profile },
-    ]);
-    let gpus = random.pick(&[0, 1, 1, 2, 2, 3, 4, 8]);
-    let mut ask = Ask::new(OrganizationKey(random.below(3).into()), SkuShape::new(shape), gpus);
+    let shape = random.pick(&[Shape::Baremetal, Shape::GpuSlice, Shape::GpuSlice, Shape::Container, Shape::MigSlice]);
+    let count = random.pick(&[0, 1, 1, 2, 2, 3, 4, 8]);
+    let slots = if shape == Shape::MigSlice { Resources::mig(profile, count) } else { Resources::gpus(count) };
+    let needs = if random.percent(40) { slots.with_host(host(random, &[0, 1, 4, 12, 40])) } else { slots };
+    let mut ask = Ask::new(OrganizationKey(random.below(3).into()), SkuShape::new(shape), needs);
     ask.sku.model = random.pick(&[None, Some("H200"), Some("H100")]).map(Name::from);
     ask.sku.numa_bound = random.percent(30);
     ask.region = random.pick(&[None, Some("north"), Some("south")]).map(Name::from);

@@ -1,6 +1,6 @@
 //! What every placement must hold, checked from the fleet alone.
 
-use planner::{Ask, Fleet, Health, Node, Part, Placement, SameFabric, Shape, Slot, SlotClass, State};
+use planner::{Ask, Fleet, Health, HostResource, Node, Part, Placement, SameFabric, Shape, Slot, SlotClass, State};
 use std::collections::BTreeSet;
 
 pub fn check(fleet: &Fleet, ask: &Ask, placement: &Placement) {
@@ -17,7 +17,8 @@ pub fn check(fleet: &Fleet, ask: &Ask, placement: &Placement) {
             classes.insert(SlotClass::of(slot));
         }
     }
-    assert_eq!(classes.len(), 1, "one kind and model");
+    let takes_slots = ask.slots_per_node() > 0 || ask.sku.shape == Shape::Baremetal;
+    assert_eq!(classes.len(), usize::from(takes_slots), "one kind and model");
     let regions: BTreeSet<_> = nodes.iter().map(|node| &node.region).collect();
     assert_eq!(regions.len(), 1, "one region");
     if ask.nodes > 1 && ask.same_fabric == SameFabric::Required {
@@ -40,12 +41,18 @@ fn check_part<'a>(node: &'a Node, ask: &Ask, part: &Part) -> Vec<&'a Slot> {
     let find = |key| node.slots.iter().find(|slot| slot.key == key).expect("a slot of the node");
     let slots: Vec<&Slot> = part.slots.iter().map(|key| find(*key)).collect();
     assert!(slots.iter().all(|slot| slot.is_free()), "clean and free");
-    assert!(slots.iter().all(|slot| ask.sku.admits(&SlotClass::of(slot))), "what the SKU sells");
+    assert!(slots.iter().all(|slot| ask.admits(&SlotClass::of(slot))), "what the SKU sells");
     if ask.sku.shape == Shape::Baremetal {
         assert_eq!(slots.len(), node.slots.len(), "the whole node");
-        assert!(ask.gpus_per_node == 0 || slots.len() == ask.gpus_per_node as usize, "of that size");
+        assert!(ask.needs.gpus == 0 || slots.len() == ask.needs.gpus as usize, "of that size");
+        assert!(node.usage.is_empty(), "shared with nobody");
     } else {
-        assert_eq!(slots.len(), ask.gpus_per_node as usize, "as many as wanted");
+        assert_eq!(slots.len(), ask.slots_per_node() as usize, "as many as wanted");
+    }
+    for resource in HostResource::ALL {
+        let used = node.usage.values().map(|usage| usage.of(*resource)).fold(0, u64::saturating_add);
+        let then = used.saturating_add(ask.needs.host.of(*resource));
+        assert!(then <= node.host.of(*resource), "no more {resource} than the host has");
     }
     if ask.sku.numa_bound && slots.len() > 1 {
         let numas: BTreeSet<_> = slots.iter().map(|slot| slot.numa).collect();

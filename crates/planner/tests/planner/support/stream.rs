@@ -40,7 +40,7 @@ pub fn steps(random: &mut Random, fleet: &Fleet) -> Vec<Step> {
             continue;
         }
         let ask = ask(random, organizations);
-        asked += u64::from(ask.gpus_per_node) * u64::from(ask.nodes);
+        asked += u64::from(ask.slots_per_node()) * u64::from(ask.nodes);
         steps.push(Step::Place(ask));
     }
     steps
@@ -87,9 +87,8 @@ pub fn play(fleet: &Fleet, steps: &[Step], decide: impl Fn(&Fleet, &Ask) -> Opti
 /// Gives the slots back clean, and sanitizes a node that is left empty.
 pub fn release(fleet: &mut Fleet, node: NodeKey, allocation: AllocationKey) {
     fleet.update(node, |node| {
-        let held = node.slots.iter_mut().filter(|slot| slot.held_by == Some(allocation));
-        held.for_each(|slot| slot.held_by = None);
-        if node.slots.iter().all(|slot| slot.held_by.is_none()) {
+        node.release(allocation);
+        if node.is_idle() {
             node.serves = None;
         }
     });
