@@ -228,13 +228,13 @@ impl Workload for Login {
             self.answer_for_sshd(sshd::MAIN_FILE.into());
             configure::configure(self.config()).await
         } else {
-            tracing::warn!("started without --configure-host: what this host's sshd honors is not looked at");
+            tracing::warn!("started without --configure-host: sshd settings are not checked");
             Vec::new()
         };
         self.restore().await;
         let left = self.sweep();
         if left > 0 {
-            tracing::warn!(left, "ended processes of sessions that an agent before this one had");
+            tracing::warn!(left, "ended session processes left by a previous agent");
         }
         problems
     }
