@@ -6,7 +6,7 @@ pub struct Row(String);
 
 impl Row {
     /// A text that somebody may have chosen. One that a spreadsheet would take
-    /// for a formula is kept from being one by an apostrophe.
+    /// for a formula is defused by an apostrophe.
     pub fn text(self, text: &str) -> Self {
         let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
         self.cell(if is_formula { "'" } else { "" }, text)

@@ -106,7 +106,7 @@ words! {
     }
 }
 event! {
-    /// A consumer kept failing on an event, which became a dead letter. No consumer is given this one.
+    /// An event became a dead letter because a consumer failed on it too often. No consumer receives this event.
     DeadLetterKept = "dead_letter.kept" { consumer: String, subject: String }
 }
 moved_event! {

@@ -125,9 +125,9 @@ pub enum SecondFactor {
 pub enum Idempotency {
     /// Repeating it changes nothing: GET, PUT, DELETE.
     Natural,
-    /// The caller must send `Idempotency-Key`; the answer is kept and replayed.
+    /// The caller must send `Idempotency-Key`; the response is stored and replayed.
     KeyRequired,
-    /// As `KeyRequired`, and the kept answer is sealed because it shows a secret.
+    /// As `KeyRequired`, and the stored response is sealed because it shows a secret.
     KeyRequiredSealed,
     /// A mutation whose repetition is harmless for the stated reason.
     Exempt { because: &'static str },

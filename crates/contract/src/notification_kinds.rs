@@ -37,10 +37,10 @@ words! {
     }
 }
 
-/// Who is told.
+/// Who is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Who asked for the allocation; the stewards, if that was a program or somebody who left.
+    /// The requester of the allocation; the stewards, if that was a program or somebody who left.
     Requester,
     /// As the requester, and platform operators: one of them has to look.
     RequesterAndOperators,
@@ -64,7 +64,7 @@ pub struct KindInfo {
     /// The events that cause it.
     pub subjects: &'static [&'static str],
     pub audience: Audience,
-    /// Told in the console and by mail, whatever people prefer.
+    /// Sent in the console and by mail, whatever people prefer.
     pub is_mandatory: bool,
     /// Whether it guards an account; its mail does not wait behind other mail.
     pub is_security: bool,

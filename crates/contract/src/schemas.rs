@@ -31,7 +31,7 @@ impl Schemas {
         )
     }
 
-    /// As AsyncAPI 3.0 has them: draft 7, kept where OpenAPI keeps them.
+    /// As AsyncAPI 3.0 has them: draft 7, stored where OpenAPI stores them.
     pub fn asyncapi() -> Self {
         let place = "/components/schemas";
         Self::new(SchemaSettings::draft07().with(|it| it.definitions_path = place.into()))

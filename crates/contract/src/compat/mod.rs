@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// Where the document of the last release is kept. Before the first release
+/// Where the document of the last release is stored. Before the first release
 /// there is none, and nothing to break.
 pub const RELEASED: &str = "api/released/openapi.json";
 

@@ -81,7 +81,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// "This or null" is this one, nullable; more than one are kept apart.
+    /// "This or null" is this one, nullable; more than one stay separate.
     fn join_variants(&mut self, document: &'a Value, variants: &'a Value, depth: usize) {
         let is_null = |it: &&Value| it["enum"] == json!([null]) || it["type"] == "null";
         let all = variants.as_array().into_iter().flatten();
