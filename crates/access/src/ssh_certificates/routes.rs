@@ -41,8 +41,7 @@ impl Handle<CreateSshCertificate> for AccessArea {
         let node = node.ok_or_else(|| Failure::new(Code::Conflict, "the allocation has no node yet"))?;
         let silent = keys::seconds(self.policies.number(keys::ACCESS_GATEWAY_SECONDS));
         let address = gateways::ssh_address_for(&mut call.tx, node, silent).await?;
-        let address =
-            address.ok_or_else(|| unavailable("no gateway with SSH is online in the allocation's region"))?;
+        let address = address.ok_or_else(|| unavailable("no gateway with SSH is online in the allocation's region"))?;
         let place = Place { organization: allocation.organization_id.uuid(), project: allocation.project_id.uuid() };
         let mut here = Here { tx: &mut call.tx, place };
         let life = keys::minutes(here.number(keys::ACCESS_SSH_CERTIFICATE_MINUTES).await?);

@@ -100,11 +100,14 @@ pub fn recordings(wanted: &Recordings, clock: &Clock) -> Result<Option<Arc<dyn R
             let expected = "expected `https://host/bucket`; `http` is allowed only for localhost";
             let url = parsed.ok_or_else(|| wrong("recordings.s3_url", expected))?;
             let access_key = wanted.s3_access_key.clone();
-            let access_key = access_key.ok_or_else(|| wrong("recordings.s3_access_key", "required when `recordings.s3_url` is set"))?;
+            let access_key = access_key
+                .ok_or_else(|| wrong("recordings.s3_access_key", "required when `recordings.s3_url` is set"))?;
             let secret = match (&wanted.s3_secret_key, &wanted.s3_secret_key_file) {
                 (Some(secret), _) => secret.clone(),
                 (None, Some(path)) => read(path)?.trim().to_owned(),
-                (None, None) => return Err(wrong("recordings.s3_secret_key", "required when `recordings.s3_url` is set")),
+                (None, None) => {
+                    return Err(wrong("recordings.s3_secret_key", "required when `recordings.s3_url` is set"));
+                }
             };
             let region = wanted.s3_region.clone().unwrap_or_else(|| "us-east-1".into());
             let access = S3Access { url, region, access_key, secret_key: secret.into() };
