@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 /// The nodes that could hold a part, by fabric domain; each domain's best first.
 type Domains = BTreeMap<Option<Name>, Vec<Candidate>>;
 
+/// A region and a class; none without slots.
+type TeamKey<'a> = (&'a Name, Option<&'a SlotClass>);
+
 /// A node and how good it is: less is better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
@@ -67,7 +70,7 @@ fn denial(most: usize, most_in_domain: usize, ask: &Ask) -> Denial {
 
 /// The bins by region and class, since a gang mixes neither; the best team first.
 fn teams(bins: &[Bin<'_>]) -> Vec<Vec<usize>> {
-    let mut teams: Vec<((&Name, Option<&SlotClass>), Vec<usize>)> = Vec::new();
+    let mut teams: Vec<(TeamKey<'_>, Vec<usize>)> = Vec::new();
     for (at, bin) in bins.iter().enumerate() {
         let key = (bin.region, bin.class);
         match teams.iter_mut().find(|(known, _)| *known == key) {

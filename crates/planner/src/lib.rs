@@ -37,7 +37,7 @@
 //!    them. A request without GPUs is judged by these alone.
 //! 9. It is not kept free for a request that waited longer.
 //! 10. A gang finds all its nodes, in one region, of one model, or takes none; and in
-//!    one fabric domain where that is required.
+//!     one fabric domain where that is required.
 //!
 //! # What is preferred among what is allowed
 //!

@@ -5,7 +5,7 @@ use planner::{AllocationKey, Ask, Fleet, NodeKey, OrganizationKey, Placement, Sa
 use std::collections::BTreeMap;
 
 pub enum Step {
-    Place(Ask),
+    Place(Box<Ask>),
     /// The request made at that step gives back what it got.
     Release(usize),
 }
@@ -41,7 +41,7 @@ pub fn steps(random: &mut Random, fleet: &Fleet) -> Vec<Step> {
         }
         let ask = ask(random, organizations);
         asked += u64::from(ask.slots_per_node()) * u64::from(ask.nodes);
-        steps.push(Step::Place(ask));
+        steps.push(Step::Place(Box::new(ask)));
     }
     steps
 }
