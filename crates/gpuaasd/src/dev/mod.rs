@@ -202,5 +202,5 @@ fn announce(base: &str, options: &Options, config: &Config, seeded: Option<&seed
     if let Some(folder) = &config.mail.folder {
         println!("  Emails are written to {}", folder.display());
     }
-    println!("\nPress Ctrl-C to stop.");
+    println!("\nCtrl-C stops everything.");
 }

@@ -157,7 +157,7 @@ async fn nothing_is_overwritten_and_rubbish_is_refused() {
     let whole = folder.path().join("whole.backup");
     back_up(&database.url(), &whole).await;
     let said = run(&["restore", whole.to_str().unwrap()], &database.url()).await;
-    assert!(!said.is_success && said.err.contains("empty one"), "{said:?}");
+    assert!(!said.is_success && said.err.contains("empty database"), "{said:?}");
 
     let cut = folder.path().join("cut.backup");
     let bytes = std::fs::read(&whole).unwrap();
