@@ -16,7 +16,7 @@ use trust::{Asked, ControlClock, Pair, PairError, Trust, TrustError};
 pub enum IdentityError {
     #[error("{path} cannot be read or written; run as the user that owns it")]
     Io { path: PathBuf, source: io::Error },
-    #[error("{path} is not what a gateway wrote; remove it and join anew")]
+    #[error("{path} is not a valid gateway identity; remove it and join again")]
     Damaged { path: PathBuf, source: serde_json::Error },
     #[error(transparent)]
     Pair(#[from] PairError),

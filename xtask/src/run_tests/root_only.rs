@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn root_only_tests_that_did_not_run_are_named() {
-        let wanted = [ignored("agent", Some("streams"), "linux::a"), ignored("control", None, "dev::tests::b")];
-        let both = ["agent::streams linux::a", "control dev::tests::b"];
+        let wanted = [ignored("agent", Some("streams"), "linux::a"), ignored("gpuaasd", None, "dev::tests::b")];
+        let both = ["agent::streams linux::a", "gpuaasd dev::tests::b"];
         assert_eq!(counted(&wanted, &both).unwrap(), "root-only tests: 2 of 2 ran");
         let refused = counted(&wanted, &both[..1]).unwrap_err();
         assert_eq!(refused, "root-only tests: 1 of 2 ran; the runner did not find: dev::tests::b");
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn root_only_tests_are_selected_exactly_by_either_runner() {
-        let tests = [ignored("agent", Some("streams"), "linux::a"), ignored("control", None, "dev::tests::b")];
+        let tests = [ignored("agent", Some("streams"), "linux::a"), ignored("gpuaasd", None, "dev::tests::b")];
         let selection = selection(&tests);
-        let filter = "(binary_id(=agent::streams) & test(=linux::a)) + (binary_id(=control) & test(=dev::tests::b))";
+        let filter = "(binary_id(=agent::streams) & test(=linux::a)) + (binary_id(=gpuaasd) & test(=dev::tests::b))";
         assert_eq!(selection.nextest, ["--run-ignored", "only", "-E", filter]);
         let words = "--lib --test streams -- --ignored --exact linux::a dev::tests::b";
         assert_eq!(selection.cargo, [words.split(' ').map(str::to_owned).collect::<Vec<_>>()]);

@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(named("crates/agent/tests/streams/main.rs", &text), test("streams", "a_login"));
         assert_eq!(named("crates/agent/tests/streams/linux.rs", &text), test("streams", "linux::a_login"));
         assert_eq!(named("crates/agent/tests/streams/deep/mod.rs", &text), test("streams", "deep::a_login"));
-        let library = |name: &str| vec![("control".to_owned(), None, name.to_owned())];
+        let library = |name: &str| vec![("gpuaasd".to_owned(), None, name.to_owned())];
         assert_eq!(named("crates/gpuaasd/src/dev/tests.rs", &text), library("dev::tests::a_login"));
         let inside = format!("#[cfg(test)]\nmod tests {{\n{text}\n}}");
         assert_eq!(named("crates/gpuaasd/src/dev/mod.rs", &inside), library("dev::tests::a_login"));

@@ -120,7 +120,7 @@ async fn within_limits(
         Err(Failure::new(Code::LimitReached, detail))
     };
     if let Some(most) = quotas::limit(tx, organization, sku.id).await? {
-        check(&format!("of `{}` the organization", sku.name), wanted.of_sku, u64::from(most), "a quota")?;
+        check(&format!("SKU `{}` in this organization", sku.name), wanted.of_sku, u64::from(most), "a quota")?;
     }
     let (own, below) = (Some(organization.uuid()), Some(project.uuid()));
     let policy = format!("the policy `{}`", keys::ALLOCATIONS_MAX_GPUS.0.name);

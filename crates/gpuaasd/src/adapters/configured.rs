@@ -115,3 +115,26 @@ pub fn recordings(wanted: &Recordings, clock: &Clock) -> Result<Option<Arc<dyn R
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invalid_settings_of_mail_and_payments_are_named() {
+        for (text, word) in [
+            ("[mail]\nurl = \"smtp://mail.example.com\"", "mail.from"),
+            ("[mail]\nurl = \"https://mail.example.com\"\nfrom = \"a@example.com\"", "mail.url"),
+            ("[stripe]\nsecret_key = \"sk_test_1\"", "stripe.webhook_secrets"),
+            ("[stripe]\nwebhook_secrets = [\"whsec_1\"]", "stripe.secret_key"),
+            ("[stripe]\nsecret_key = \"pk_test_1\"\nwebhook_secrets = [\"whsec_1\"]", "stripe.secret_key"),
+            ("[stripe]\nsecret_key_file = \"/nowhere/key\"", "/nowhere/key"),
+            ("[stripe]\nsecret_key = \"sk_1\"\nwebhook_secrets = [\"w\"]\nurl = \"http://example.com\"", "stripe.url"),
+        ] {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), text).unwrap();
+            let error = crate::configure(Some(&file.path().to_path_buf()), |_| None).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

@@ -35,7 +35,8 @@ pub async fn run(config: &Config, action: Action) -> Result<(), AnyError> {
         }
         Action::Revoke { kind, id } => {
             let count = key_revocation::revoke(&db, &keyring, kind, id).await?;
-            println!("Revoked {count} of {} and created a new one.", kind.name());
+            let keys = if count == 1 { "key" } else { "keys" };
+            println!("Revoked {count} {} {keys} and created a new one.", kind.name());
             println!("{}", kind.next());
         }
     }

@@ -152,7 +152,7 @@ pub enum AmountError {
     Currency,
     #[error("the amount is not a whole number of the currency's smallest units")]
     Fraction,
-    #[error("the amount is more than the provider takes at once")]
+    #[error("the amount exceeds the limit of the payment provider")]
     TooLarge,
 }
 
@@ -190,7 +190,7 @@ pub enum PaymentError {
     TooLarge { most: usize },
     #[error("the provider's answer cannot be read: {0}")]
     Malformed(&'static str),
-    #[error("the amount cannot be told to the provider")]
+    #[error("the amount cannot be sent to the payment provider")]
     Amount(#[from] AmountError),
     #[error("the provider answered with status {status}")]
     Unexpected { status: u16 },

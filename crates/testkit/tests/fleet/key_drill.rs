@@ -34,7 +34,7 @@ async fn revoked_task_key_signs_nothing_that_hosts_do() {
     agent.introduce().await.unwrap();
     let known = agent.task_keys.clone();
     let out = revoke(&fleet, "task").await;
-    assert!(out.contains("revoked 1 of task"), "{out}");
+    assert!(out.contains("Revoked 1 task key"), "{out}");
     let app = &fleet.world.server.app;
     app.fleet.signer.refresh(&app.keyring, YEARS).await.unwrap();
     agent.hang_up();

@@ -44,7 +44,7 @@ async fn bad_bodies_are_named_for_what_they_are() {
     let deep = format!("{{\"name\":{}1{}}}", "[".repeat(60), "]".repeat(60));
     let large = format!("{{\"name\":\"{}\"}}", "x".repeat(100_000));
     let cases: Vec<(Vec<u8>, u16, &str)> = vec![
-        (b"".to_vec(), 400, "a JSON body is needed"),
+        (b"".to_vec(), 400, "a JSON body is required"),
         (b"{".to_vec(), 400, "EOF"),
         (b"[]".to_vec(), 400, "must be a JSON object"),
         (b"{}".to_vec(), 400, "missing field `name`"),

@@ -94,14 +94,14 @@ async fn limits_hold_and_are_named() {
     refused(
         tenant.try_ask(ask(4)).await,
         Code::LimitReached,
-        "of `slice` the organization is limited to 4 GPUs (a quota); 2 are in use or requested, and this request needs 4",
+        "SKU `slice` in this organization is limited to 4 GPUs (a quota); 2 are in use or requested, and this request needs 4",
     );
     assert_eq!(trace(&cloud).await, before);
 
     let path = ProjectPolicyPath { project_id: tenant.project, key: "allocations.max_gpus".into() };
     let body = PolicyValue { value: "3".into() };
     tenant.client.call::<SetProjectPolicy>(path, Default::default(), body).await.unwrap();
-    refused(tenant.try_ask(ask(2)).await, Code::LimitReached, "the policy `allocations.max_gpus` says so");
+    refused(tenant.try_ask(ask(2)).await, Code::LimitReached, "limited to 3 GPUs (the policy `allocations.max_gpus`)");
     assert_eq!(trace(&cloud).await, before);
     tenant.gives_back(first.id).await;
     // Ten at once: only as many as the limit lets through.
