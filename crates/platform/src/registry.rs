@@ -19,6 +19,9 @@ type Expire<A> = fn(Arc<A>, i64) -> BoxFuture<'static, sqlx::Result<u64>>;
 type Measure = for<'a> fn(&'a mut Tx) -> BoxFuture<'a, sqlx::Result<i64>>;
 type AddWorker<A> = Box<dyn Fn(&A, &mut Workers) + Send + Sync>;
 type MakeConsumer<A> = fn(&A) -> Arc<dyn Consumer>;
+type Forget<A> = fn(&A);
+/// The nouns of the events that make a cache stale.
+type Nouns = &'static [&'static str];
 
 /// A number that should be small; alert rules watch it.
 #[derive(Clone, Copy)]
@@ -45,7 +48,7 @@ pub struct Registry<A> {
     workers: Vec<AddWorker<A>>,
     consumers: Vec<MakeConsumer<A>>,
     expiries: Vec<Expire<A>>,
-    caches: Vec<(&'static [&'static str], fn(&A))>,
+    caches: Vec<(Nouns, Forget<A>)>,
 }
 
 impl<A> Default for Registry<A> {
@@ -89,7 +92,7 @@ impl<A: Send + Sync + 'static> Registry<A> {
     }
 
     /// Events about these nouns make something stale that this process caches.
-    pub fn cache(&mut self, nouns: &'static [&'static str], forget: fn(&A)) {
+    pub fn cache(&mut self, nouns: Nouns, forget: Forget<A>) {
         self.caches.push((nouns, forget));
     }
 

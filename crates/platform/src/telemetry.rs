@@ -20,7 +20,8 @@ static METRICS: OnceLock<PrometheusHandle> = OnceLock::new();
 static TRACES: OnceLock<SdkTracerProvider> = OnceLock::new();
 
 /// Our own spans, however quiet the log is; never those of sending them.
-const TRACED: &str = "off,control=info,kernel=info";
+const TRACED: &str =
+    "off,kernel=info,platform=info,people=info,fleet=info,money=info,compute=info,access=info,gpuaasd=info";
 
 const LATENCY_BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 

@@ -118,8 +118,6 @@ pub fn recordings(wanted: &Recordings, clock: &Clock) -> Result<Option<Arc<dyn R
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn invalid_settings_of_mail_and_payments_are_named() {
         for (text, word) in [
