@@ -16,6 +16,7 @@ pub mod machine;
 pub mod merkle;
 pub mod money;
 pub mod outbox;
+mod pending;
 mod pool;
 pub mod sealed;
 pub mod seals;

@@ -37,6 +37,9 @@ pub trait Machine: 'static {
     const INITIAL: Self::State;
     /// What becomes of a row when its project or organization ends.
     const PARENT_END: ParentEnd;
+    /// What every move does besides, in its transaction: no caller of
+    /// [`transition`] can forget it.
+    const ON_MOVE: Option<OnMove<Self::State>>;
     /// Whether a row in this state is visited by a reconciler after a move.
     fn is_driven(state: Self::State) -> bool;
 
@@ -48,6 +51,18 @@ pub trait Machine: 'static {
     fn event_name(event: Self::Event) -> &'static str;
     fn text_id(id: Uuid) -> String;
 }
+
+/// A move that was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved<S> {
+    pub id: Uuid,
+    pub organization: Option<Uuid>,
+    pub from: S,
+    pub to: S,
+}
+
+/// What moves do in their transaction. It gets all moves that are made at once.
+pub type OnMove<S> = for<'a> fn(&'a mut Tx, &'a [Moved<S>]) -> BoxFuture<'a, sqlx::Result<()>>;
 
 /// A row as it was read: moves are checked against this version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +121,9 @@ pub async fn transition_telling<M: Machine>(
         .rows_affected();
     if moved == 0 {
         return Err(TransitionError::Stale { machine: M::NAME, id: M::text_id(row.id) });
+    }
+    if let Some(on_move) = M::ON_MOVE {
+        on_move(tx, &[Moved { id: row.id, organization: row.organization, from: row.state, to }]).await?;
     }
     let version = row.version + 1;
     let subject = format!("{}.{name}", M::NAME);

@@ -5,17 +5,17 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, PgConnection, Postgres,
+    AssertSqlSafe, ConnectOptions, PgConnection,
     postgres::{PgConnectOptions, PgRow},
 };
 use uuid::Uuid;
 
 use crate::{
-    audit,
     bell::Bell,
     clock::Clock,
     hooks::Hooks,
-    idempotency, outbox,
+    outbox,
+    pending::Pending,
     pool::{Lent, Pool},
     work,
 };
@@ -81,15 +81,8 @@ pub struct Tx {
     clock: Clock,
     hooks: Hooks,
     pub(crate) pending: Pending,
-}
-
-/// What is written just before the commit, in one statement.
-#[derive(Default)]
-pub(crate) struct Pending {
-    pub events: Vec<outbox::Row>,
-    pub entries: Vec<audit::Row>,
-    pub wakes: Vec<work::Wake>,
-    pub answer: Option<idempotency::Answer>,
+    /// Whether the commit has somebody to ring for.
+    rings: bool,
 }
 
 /// A place in a transaction, with what was pending there.
@@ -330,6 +323,7 @@ impl Tx {
             clock: db.clock.clone(),
             hooks: db.hooks.clone(),
             pending: Pending::default(),
+            rings: false,
         })
     }
 
@@ -337,8 +331,7 @@ impl Tx {
     /// others, and goes on in a new transaction of the same scope. For reads
     /// that wait for somebody outside; what is seen afterwards may be newer.
     pub async fn aside<T>(&mut self, work: impl Future<Output = T>) -> sqlx::Result<T> {
-        let pending = std::mem::take(&mut self.pending);
-        flush(self, pending).await?;
+        self.flush().await?;
         sqlx::raw_sql("COMMIT").execute(&mut *self.inner).await?;
         self.inner.pause();
         let done = work.await;
@@ -402,6 +395,8 @@ impl Tx {
         self.pending.entries.extend(since.entries);
         // One by one: the same wake must not be written twice.
         since.wakes.into_iter().for_each(|wake| work::push_wake(self, wake));
+        self.pending.unless_queued.extend(since.unless_queued);
+        since.together.into_iter().for_each(|(kind, id)| work::wake_together(self, kind, id));
         self.pending.answer = since.answer.or(self.pending.answer.take());
         Ok(())
     }
@@ -411,17 +406,23 @@ impl Tx {
         self.pending.events.iter().map(outbox::Row::subject)
     }
 
+    /// Writes what is pending. The commit does it, too: whoever needs the locks of
+    /// queue rows earlier calls it.
+    pub async fn flush(&mut self) -> sqlx::Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        self.rings |= pending.rings();
+        pending.write(self).await
+    }
+
     /// Writes what is pending, commits, and rings the bell.
     pub async fn commit(mut self) -> sqlx::Result<()> {
-        let pending = std::mem::take(&mut self.pending);
-        let (woke, spoke) = (!pending.wakes.is_empty(), !pending.events.is_empty());
-        flush(&mut self, pending).await?;
+        self.flush().await?;
         if self.access == Access::Read {
             return self.inner.end_read().await;
         }
         sqlx::raw_sql("COMMIT").execute(&mut *self.inner).await?;
         self.inner.give_back();
-        if woke || spoke {
+        if self.rings {
             self.bell.ring();
         }
         Ok(())
@@ -447,44 +448,4 @@ fn opening(scope: Scope, access: Access, actor: &Actor, clock: &Clock) -> String
         Access::Read => format!("BEGIN READ ONLY; {scope}{clock}"),
         Access::Write => format!("BEGIN; {scope}; SET LOCAL app.principal = '{}'{clock}", actor.as_str()),
     }
-}
-
-/// One statement for events, audit entries, wakes and the idempotent answer.
-async fn flush(tx: &mut Tx, pending: Pending) -> sqlx::Result<()> {
-    let Pending { events, entries, wakes, answer } = pending;
-    let mut statement = sqlx::QueryBuilder::<Postgres>::new("WITH ");
-    let mut parts = 0;
-    let epoch = tx.epoch;
-    let (cause, trace) = (tx.cause.clone(), tx.trace.clone());
-    let actor = tx.actor.clone();
-    let mut next = |statement: &mut sqlx::QueryBuilder<Postgres>, name: &str| {
-        statement.push(if parts == 0 { "" } else { ", " }).push(name).push(" AS (");
-        parts += 1;
-    };
-    if !events.is_empty() {
-        next(&mut statement, "events");
-        outbox::push(&mut statement, epoch, &cause, trace.as_ref(), events);
-        statement.push(")");
-    }
-    if !entries.is_empty() {
-        next(&mut statement, "entries");
-        audit::push(&mut statement, epoch, &actor, &cause, entries);
-        statement.push(")");
-    }
-    if !wakes.is_empty() {
-        next(&mut statement, "wakes");
-        work::push(&mut statement, wakes);
-        statement.push(")");
-    }
-    if let Some(answer) = answer {
-        next(&mut statement, "answer");
-        idempotency::push(&mut statement, answer);
-        statement.push(")");
-    }
-    if parts == 0 {
-        return Ok(());
-    }
-    statement.push(" SELECT 1");
-    statement.build().execute(&mut *tx.inner).await?;
-    Ok(())
 }

@@ -5,7 +5,7 @@ use contract::{
     access_sessions::AccessSessionState::{self, Detached, Ended, Open, Opening},
     id::AccessSessionId,
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -28,6 +28,7 @@ impl Machine for Lifecycle {
     const INITIAL: AccessSessionState = Opening;
     const PARENT_END: ParentEnd =
         ParentEnd::EndsToo("`access_sessions/judge.rs`: nobody stays in an allocation that ends");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     /// Gateways speak of what they carry; only what nobody carries must be looked after.
     fn is_driven(state: AccessSessionState) -> bool {

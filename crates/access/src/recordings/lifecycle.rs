@@ -5,7 +5,7 @@ use contract::{
     id::RecordingId,
     recordings::RecordingState::{self, Deleted, Recording, Sealed},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -25,6 +25,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Sealed, Event::Deleted];
     const INITIAL: RecordingState = Recording;
     const PARENT_END: ParentEnd = ParentEnd::Stays("evidence, for as long as `access.recording_days` says");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: RecordingState) -> bool {
         match state {

@@ -7,7 +7,7 @@ use contract::{
     },
     id::AllocationId,
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -78,6 +78,7 @@ impl Machine for Lifecycle {
     ];
     const INITIAL: AllocationState = Requested;
     const PARENT_END: ParentEnd = ParentEnd::EndsFirst;
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: AllocationState) -> bool {
         match state {

@@ -5,7 +5,7 @@ use contract::{
     agents::AgentUpdateState::{self, Failed, RolledBack, Stopped, Updated, Updating, Waiting},
     id::AgentUpdateId,
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -29,6 +29,7 @@ impl Machine for Lifecycle {
         &[Event::Ordered, Event::Updated, Event::RolledBack, Event::Failed, Event::Stopped];
     const INITIAL: AgentUpdateState = Waiting;
     const PARENT_END: ParentEnd = ParentEnd::Unowned;
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: AgentUpdateState) -> bool {
         match state {

@@ -8,7 +8,7 @@ use contract::{
         self, Acquiring, Deploying, Discovered, Enrolling, Erased, Failed, InService, Releasing, Retired,
     },
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -57,6 +57,7 @@ impl Machine for Lifecycle {
     ];
     const INITIAL: MachineState = Discovered;
     const PARENT_END: ParentEnd = ParentEnd::Unowned;
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: MachineState) -> bool {
         match state {

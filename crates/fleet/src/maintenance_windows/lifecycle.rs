@@ -5,7 +5,7 @@ use contract::{
     id::MaintenanceWindowId,
     maintenance_windows::MaintenanceWindowState::{self, Active, Canceled, Over, Planned},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -26,6 +26,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Started, Event::Ended, Event::Canceled];
     const INITIAL: MaintenanceWindowState = Planned;
     const PARENT_END: ParentEnd = ParentEnd::Unowned;
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: MaintenanceWindowState) -> bool {
         match state {

@@ -5,7 +5,7 @@ use contract::{
     id::NodeId,
     nodes::NodeState::{self, Cordoned, Draining, Enrolling, Failed, Maintenance, Ready, Retired, Sanitizing},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -44,6 +44,7 @@ impl Machine for Lifecycle {
     ];
     const INITIAL: NodeState = Enrolling;
     const PARENT_END: ParentEnd = ParentEnd::Unowned;
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: NodeState) -> bool {
         match state {

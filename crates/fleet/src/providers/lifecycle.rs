@@ -5,7 +5,7 @@ use contract::{
     id::ProviderId,
     providers::ProviderState::{self, Active, Removed, Removing},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -25,6 +25,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::RemoveRequested, Event::Removed];
     const INITIAL: ProviderState = Active;
     const PARENT_END: ParentEnd = ParentEnd::Unowned;
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: ProviderState) -> bool {
         match state {

@@ -44,6 +44,44 @@ pub fn wake_at(tx: &mut Tx, kind: impl Into<Cow<'static, str>>, id: Uuid, at: ji
     push_wake(tx, Wake { kind: kind.into(), id, after: Some(at) });
 }
 
+/// Puts it into the queue for a visit after a while, and leaves it alone if it is
+/// there: for rows that many transactions wake, whose visits come anyway.
+pub fn wake_unless_queued(tx: &mut Tx, kind: &'static str, id: Uuid, after: Duration) {
+    if !tx.pending.unless_queued.iter().any(|it| (it.kind, it.id) == (kind, id)) {
+        tx.pending.unless_queued.push(Unqueued { kind, id, after });
+    }
+}
+
+/// Asks for a visit of something that many transactions wake at once. They do
+/// not wait for each other; its reconciler calls [`wait_for_wakers`].
+pub fn wake_together(tx: &mut Tx, kind: &'static str, id: Uuid) {
+    if !tx.pending.together.contains(&(kind, id)) {
+        tx.pending.together.push((kind, id));
+    }
+}
+
+pub(crate) struct Unqueued {
+    kind: &'static str,
+    id: Uuid,
+    after: Duration,
+}
+
+pub(crate) fn push_unless_queued(statement: &mut QueryBuilder<Postgres>, rows: Vec<Unqueued>) {
+    statement.push("INSERT INTO work (kind, id, due_at) ");
+    statement.push_values(rows, |mut values, row| {
+        values.push_bind(row.kind).push_bind(row.id).push("app_now() + make_interval(secs => ");
+        values.push_bind_unseparated(row.after.as_secs_f64()).push_unseparated(")");
+    });
+    statement.push(" ON CONFLICT DO NOTHING");
+}
+
+/// Called, not inserted: the function decides by what others have committed meanwhile.
+pub(crate) fn push_together(statement: &mut QueryBuilder<Postgres>, rows: Vec<(&'static str, Uuid)>) {
+    let (kinds, ids): (Vec<&str>, Vec<Uuid>) = rows.into_iter().unzip();
+    statement.push(" SELECT wake_together(kind, id) FROM unnest(").push_bind(kinds).push("::text[], ");
+    statement.push_bind(ids).push("::uuid[]) AS woken (kind, id) ORDER BY kind, id");
+}
+
 pub(crate) fn push_wake(tx: &mut Tx, wake: Wake) {
     let known = tx.pending.wakes.iter_mut().find(|it| it.kind == wake.kind && it.id == wake.id);
     match known {

@@ -6,7 +6,7 @@ use contract::{
     id::PaymentId,
     payments::PaymentState::{self, Canceled, ChargedBack, Created, Disputed, Failed, Pending, Succeeded},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -39,6 +39,7 @@ impl Machine for Lifecycle {
     ];
     const INITIAL: PaymentState = Created;
     const PARENT_END: ParentEnd = ParentEnd::Stays("the record of money");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: PaymentState) -> bool {
         match state {

@@ -6,7 +6,7 @@ use contract::{
     id::RefundId,
     refunds::RefundState::{self, Failed, Pending, Requested, Succeeded},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -27,6 +27,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Accepted, Event::Succeeded, Event::Failed];
     const INITIAL: RefundState = Requested;
     const PARENT_END: ParentEnd = ParentEnd::Stays("the record of money");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: RefundState) -> bool {
         match state {

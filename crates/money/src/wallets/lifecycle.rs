@@ -5,7 +5,7 @@ use contract::{
     id::WalletId,
     wallets::WalletState::{self, Depleted, Funded, Grace, Low},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -31,6 +31,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::BalanceLow, Event::GraceStarted, Event::Depleted, Event::Funded];
     const INITIAL: WalletState = Funded;
     const PARENT_END: ParentEnd = ParentEnd::Stays("the record of money");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: WalletState) -> bool {
         match state {

@@ -5,7 +5,7 @@ use contract::{
     id::InvitationId,
     invitations::InvitationState::{self, Accepted, Expired, Pending, Revoked},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -27,6 +27,7 @@ impl Machine for Lifecycle {
     const INITIAL: InvitationState = Pending;
     const PARENT_END: ParentEnd =
         ParentEnd::Stays("it expires, and an organization that ended accepts nothing any more");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: InvitationState) -> bool {
         match state {

@@ -5,7 +5,7 @@ use contract::{
     id::MailId,
     mails::MailState::{self, Exhausted, Pending, Refused, Sent, Withdrawn},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -27,6 +27,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Sent, Event::Refused, Event::Exhausted, Event::Withdrawn];
     const INITIAL: MailState = Pending;
     const PARENT_END: ParentEnd = ParentEnd::Stays("what people are told of the end");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: MailState) -> bool {
         match state {

@@ -5,7 +5,7 @@ use contract::{
     id::OrganizationId,
     organizations::OrganizationState::{self, Active, Closed, Suspended},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -26,6 +26,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Suspended, Event::Resumed, Event::Closed];
     const INITIAL: OrganizationState = Active;
     const PARENT_END: ParentEnd = ParentEnd::Unowned;
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: OrganizationState) -> bool {
         match state {

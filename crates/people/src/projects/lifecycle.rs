@@ -5,7 +5,7 @@ use contract::{
     id::ProjectId,
     projects::ProjectState::{self, Active, Deleted, Deleting},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -25,6 +25,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::DeleteRequested, Event::Deleted];
     const INITIAL: ProjectState = Active;
     const PARENT_END: ParentEnd = ParentEnd::EndsToo("`projects/consume.rs`, when its organization is closed");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: ProjectState) -> bool {
         match state {

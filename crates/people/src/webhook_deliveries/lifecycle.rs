@@ -5,7 +5,7 @@ use contract::{
     id::WebhookDeliveryId,
     webhook_deliveries::WebhookDeliveryState::{self, Delivered, Exhausted, Pending},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -26,6 +26,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Delivered, Event::Exhausted, Event::ResendRequested];
     const INITIAL: WebhookDeliveryState = Pending;
     const PARENT_END: ParentEnd = ParentEnd::EndsToo("with its webhook");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: WebhookDeliveryState) -> bool {
         match state {

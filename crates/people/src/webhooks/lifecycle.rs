@@ -5,7 +5,7 @@ use contract::{
     id::WebhookId,
     webhooks::WebhookState::{self, Active, Deleted, Disabled},
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -28,6 +28,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Disabled, Event::SwitchedOff, Event::Enabled, Event::Deleted];
     const INITIAL: WebhookState = Active;
     const PARENT_END: ParentEnd = ParentEnd::EndsToo("`webhooks/consume.rs`, when its organization is closed");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: WebhookState) -> bool {
         match state {

@@ -5,7 +5,7 @@ use contract::{
     dead_letters::DeadLetterState::{self, Delivered, Discarded, Exhausted, Waiting},
     id::DeadLetterId,
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -28,6 +28,7 @@ impl Machine for Lifecycle {
     const INITIAL: DeadLetterState = Waiting;
     const PARENT_END: ParentEnd =
         ParentEnd::Stays("an event that is still to be delivered, also of an organization that is closed");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: DeadLetterState) -> bool {
         match state {

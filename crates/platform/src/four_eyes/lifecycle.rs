@@ -5,7 +5,7 @@ use contract::{
     corrections::CorrectionState::{self, Expired, Posted, Proposed, Rejected},
     id::CorrectionId,
 };
-use kernel::machine::{Machine, ParentEnd};
+use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
 pub struct Lifecycle;
@@ -26,6 +26,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Posted, Event::Rejected, Event::Expired];
     const INITIAL: CorrectionState = Proposed;
     const PARENT_END: ParentEnd = ParentEnd::Stays("the record of a change to the books");
+    const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: CorrectionState) -> bool {
         match state {
