@@ -1,26 +1,43 @@
--- What allocations cost: prices, marks of usage, and the ledger that usage is charged
--- to. Usage and ledger are append-only, for the owner too, and no balance is
+-- What is metered and what it costs: prices, marks of usage, and the ledger that usage
+-- is charged to. Usage and ledger are append-only, for the owner too, and no balance is
 -- stored that could disagree with the sum of its entries.
 
 -- Prices ----------------------------------------------------------------------
+
+-- Whether a unit is measured over time; the others are counted.
+CREATE FUNCTION is_rate(unit text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN unit IN ('gpu_hour', 'hour', 'gib_hour');
 
 -- A price that was charged can always be shown.
 -- not tenant data: what is on offer, for everyone to read
 CREATE TABLE prices (
   id uuid PRIMARY KEY,
   sku_id uuid NOT NULL REFERENCES skus (id),
+  unit text NOT NULL CHECK (unit IN ('gpu_hour', 'hour', 'gib_hour', 'request', 'token', 'job')),
+  kind text NOT NULL CHECK (kind IN ('on_demand', 'stopped', 'reserved', 'spot')),
   version bigint NOT NULL,
   currency text NOT NULL,
-  price_micros_per_gpu_hour bigint NOT NULL CHECK (price_micros_per_gpu_hour >= 0),
+  -- Of so many units: a million tokens may cost less than one of them can be priced at.
+  price_micros bigint NOT NULL CHECK (price_micros >= 0),
+  per_units bigint NOT NULL DEFAULT 1 CHECK (per_units > 0 AND (per_units = 1 OR NOT is_rate(unit))),
   effective_at timestamptz NOT NULL,
   created_at timestamptz NOT NULL DEFAULT app_now(),
-  UNIQUE (sku_id, currency, version)
+  UNIQUE (sku_id, unit, kind, currency, version)
 );
-COMMENT ON TABLE prices IS 'Prices of SKUs per currency, each from a moment on.';
+COMMENT ON TABLE prices IS 'Prices of SKUs per unit, kind and currency, each from a moment on.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON prices FOR EACH ROW EXECUTE FUNCTION forbid_change();
 CREATE TRIGGER append_only_whole BEFORE TRUNCATE ON prices FOR EACH STATEMENT EXECUTE FUNCTION forbid_change();
 GRANT SELECT ON prices TO gpuaas_person, gpuaas_tenant, gpuaas_operator, gpuaas_system;
 GRANT INSERT ON prices TO gpuaas_operator, gpuaas_system;
+
+-- Which price was in force: the one that took effect last, and of those that took effect
+-- together the one that was set last. Admission, metering and budgets ask this function;
+-- `ledger prove` works it out on its own.
+CREATE FUNCTION price_in_force(sku uuid, of_unit text, of_kind text, of_currency text, at timestamptz) RETURNS SETOF prices
+  LANGUAGE sql STABLE ROWS 1 AS $$
+  SELECT * FROM prices WHERE sku_id = sku AND unit = of_unit AND kind = of_kind AND currency = of_currency AND effective_at <= at
+  ORDER BY effective_at DESC, version DESC LIMIT 1
+$$;
 
 -- The advisory lock of a SKU's prices. Setting a price holds it alone until its commit,
 -- starts of usage share it: no interval begins under a price that is about to change.
@@ -30,6 +47,10 @@ CREATE FUNCTION price_key(sku uuid) RETURNS bigint LANGUAGE sql IMMUTABLE PARALL
 -- The cost of some time at an hourly rate: floor(rate × µs / hour), exactly.
 CREATE FUNCTION accrued(micros_per_hour bigint, elapsed interval) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN div(micros_per_hour::numeric * (extract(epoch FROM elapsed) * 1000000), 3600000000);
+
+-- The cost of a counted quantity: floor(price × quantity / units), exactly.
+CREATE FUNCTION counted(price_micros bigint, per_units bigint, quantity bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN div(price_micros::numeric * quantity, per_units)::bigint;
 
 -- Books -----------------------------------------------------------------------
 
@@ -75,37 +96,60 @@ CREATE TRIGGER open_books AFTER INSERT ON organizations FOR EACH ROW EXECUTE FUN
 
 -- Usage -----------------------------------------------------------------------
 
--- An interval is named by the version of its start; its end copies the start, because
--- the allocation may have changed since.
+-- What is metered is a subject, by a meter. A meter with a rate (gpu_hour, hour, gib_hour) has
+-- intervals: a mark of their start and one of their end, which copies the start, because
+-- the subject may have changed since. A meter that counts (request, token, job) has a mark for
+-- each quantity, with the total of its interval: all marks at one price. Amounts
+-- are differences of sums from the start of an interval, so that no rounding is lost.
 CREATE TABLE usage (
-  allocation_id uuid NOT NULL,
-  version bigint NOT NULL,
-  kind text NOT NULL CHECK (kind IN ('start', 'end')),
+  organization_id uuid NOT NULL REFERENCES organizations (id),
+  subject_kind text NOT NULL,
+  subject_id uuid NOT NULL,
+  meter text NOT NULL,
+  -- Counts the marks of a subject and meter.
+  number bigint NOT NULL CHECK (number > 0),
+  kind text NOT NULL CHECK (kind IN ('start', 'end', 'count')),
   at timestamptz NOT NULL,
+  -- The number of the mark that began it.
   interval bigint NOT NULL,
-  organization_id uuid NOT NULL,
+  -- What it belongs to, so that a bill can be divided any way.
   project_id uuid NOT NULL,
-  sku_id uuid NOT NULL,
-  -- Of all nodes together.
-  gpus integer NOT NULL,
-  nodes uuid[] NOT NULL,
-  tags jsonb NOT NULL,
-  currency text NOT NULL,
-  -- The version that was in force at the start; without a price it is free.
-  price_id uuid,
-  -- Of all GPUs together.
-  micros_per_hour bigint NOT NULL CHECK (micros_per_hour >= 0),
+  allocation_id uuid,
+  volume_id uuid,
   app_instance_id uuid,
   deployment_id uuid,
   component text,
   operating_mode text,
-  -- The state that the allocation moved to.
+  -- The request or visit that caused it.
+  correlation_id text,
+  sku_id uuid NOT NULL,
+  unit text NOT NULL,
+  price_kind text NOT NULL,
+  -- At once where it has a rate, in this mark where it is counted.
+  quantity bigint NOT NULL CHECK (quantity >= 0),
+  -- Of the interval with this mark, where it is counted.
+  total bigint,
+  currency text NOT NULL,
+  -- The version that was in force at the start of the interval; without a price it is free.
+  price_id uuid,
+  price_micros bigint NOT NULL CHECK (price_micros >= 0),
+  per_units bigint NOT NULL CHECK (per_units > 0),
+  -- Of the whole quantity, where it has a rate.
+  micros_per_hour bigint NOT NULL CHECK (micros_per_hour >= 0),
+  -- Of this mark, where it is counted.
+  amount bigint NOT NULL CHECK (amount >= 0),
+  nodes uuid[] NOT NULL,
+  tags jsonb NOT NULL,
+  -- Why it began or ended, such as the state that the subject moved to.
   cause text NOT NULL,
-  PRIMARY KEY (organization_id, allocation_id, version),
-  CHECK ((kind = 'start') = (interval = version)),
-  FOREIGN KEY (organization_id, allocation_id) REFERENCES allocations (organization_id, id)
+  PRIMARY KEY (organization_id, subject_id, meter, number),
+  CHECK ((kind = 'start') <= (interval = number) AND (kind = 'end') <= (interval < number)),
+  CHECK ((kind = 'count') = (total IS NOT NULL) AND is_rate(unit) = (kind <> 'count')),
+  CHECK (CASE WHEN kind = 'count' THEN micros_per_hour = 0 AND amount = counted(price_micros, per_units, total)
+    - counted(price_micros, per_units, total - quantity) ELSE amount = 0 AND micros_per_hour = price_micros * quantity END),
+  FOREIGN KEY (organization_id, project_id) REFERENCES projects (organization_id, id)
 );
-COMMENT ON TABLE usage IS 'Marks of usage: each start and end of an allocation, with all that its charge depends on.';
+COMMENT ON TABLE usage IS 'Marks of usage: starts, ends and quantities of what is metered, with all that a charge depends on.';
 CREATE INDEX usage_by_time ON usage (organization_id, at);
 CREATE INDEX usage_by_project ON usage (project_id, at);
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON usage FOR EACH ROW EXECUTE FUNCTION forbid_change();
@@ -115,128 +159,78 @@ GRANT SELECT ON usage TO gpuaas_tenant, gpuaas_operator, gpuaas_system;
 GRANT INSERT ON usage TO gpuaas_system;
 CREATE POLICY operator ON usage TO gpuaas_operator USING (true) WITH CHECK (true);
 
--- Runs as the system, so that no other role needs to write usage. Its name sorts before
--- `move_hold`, which reads the mark: triggers of one event run by name.
-CREATE FUNCTION mark_usage() RETURNS trigger LANGUAGE plpgsql SET role = 'gpuaas_system' AS $$
+-- Found through `usage` alone, open intervals would cost a search of the whole history.
+CREATE TABLE open_intervals (
+  organization_id uuid NOT NULL,
+  subject_id uuid NOT NULL,
+  meter text NOT NULL,
+  interval bigint NOT NULL,
+  project_id uuid NOT NULL,
+  -- When it ends at the latest, such as the end of a lease.
+  ends_at timestamptz,
+  PRIMARY KEY (organization_id, subject_id, meter),
+  FOREIGN KEY (organization_id, subject_id, meter, interval) REFERENCES usage (organization_id, subject_id, meter, number)
+);
+COMMENT ON TABLE open_intervals IS 'The intervals of usage that have started and not ended; `ledger prove` compares them with the marks.';
+CREATE INDEX open_intervals_by_project ON open_intervals (project_id);
+CALL tenant_table('open_intervals', 'SELECT');
+GRANT SELECT ON open_intervals TO gpuaas_tenant, gpuaas_operator, gpuaas_system;
+GRANT INSERT, UPDATE, DELETE ON open_intervals TO gpuaas_system;
+CREATE POLICY operator ON open_intervals TO gpuaas_operator USING (true) WITH CHECK (true);
+
+-- What ran when. Postings, invoices, budgets, reports and exports read usage here. The cost of
+-- a piece of an interval is `amount + accrued(rate, until - started_at) - accrued(rate,
+-- since - started_at)`: one of the two parts is always 0. A count is an interval of one
+-- microsecond, so that each belongs to exactly one of two adjacent periods. `closed_at` is for
+-- searches, which can use an index on it: it is before `ended_at` by that microsecond at most.
+CREATE VIEW intervals WITH (security_invoker = true) AS
+  SELECT s.organization_id, s.subject_kind, s.subject_id, s.meter, s.interval, s.number, s.project_id, s.allocation_id, s.volume_id,
+    s.app_instance_id, s.deployment_id, s.component, s.operating_mode, s.sku_id, s.unit, s.price_kind, s.quantity, s.currency,
+    s.price_id, s.price_micros, s.per_units, s.micros_per_hour, s.amount, s.nodes, s.tags,
+    s.at AS started_at, 'infinity'::timestamptz AS ended_at, 'infinity'::timestamptz AS closed_at, true AS is_open, o.ends_at
+  FROM open_intervals o JOIN usage s ON s.organization_id = o.organization_id AND s.subject_id = o.subject_id
+    AND s.meter = o.meter AND s.number = o.interval
+  UNION ALL
+  SELECT e.organization_id, s.subject_kind, s.subject_id, s.meter, s.interval, s.number, e.project_id, s.allocation_id, s.volume_id,
+    s.app_instance_id, s.deployment_id, s.component, s.operating_mode, s.sku_id, s.unit, s.price_kind, s.quantity, s.currency,
+    s.price_id, s.price_micros, s.per_units, s.micros_per_hour, s.amount, s.nodes, s.tags,
+    s.at, e.at, e.at, false, NULL
+  FROM usage e JOIN usage s ON s.organization_id = e.organization_id AND s.subject_id = e.subject_id
+    AND s.meter = e.meter AND s.number = e.interval
+  WHERE e.kind = 'end'
+  UNION ALL
+  SELECT c.organization_id, c.subject_kind, c.subject_id, c.meter, c.interval, c.number, c.project_id, c.allocation_id, c.volume_id,
+    c.app_instance_id, c.deployment_id, c.component, c.operating_mode, c.sku_id, c.unit, c.price_kind, c.quantity, c.currency,
+    c.price_id, c.price_micros, c.per_units, c.micros_per_hour, c.amount, c.nodes, c.tags,
+    -- bound: the smallest step of the clock
+    c.at, c.at + interval '1 microsecond', c.at, false, NULL
+  FROM usage c WHERE c.kind = 'count';
+GRANT SELECT ON intervals TO gpuaas_tenant, gpuaas_operator, gpuaas_system;
+
+-- What a piece of an interval used: unit-microseconds, or the counted quantity.
+CREATE FUNCTION consumed(unit text, quantity bigint, since timestamptz, until timestamptz) RETURNS numeric LANGUAGE sql STABLE PARALLEL SAFE
+  RETURN CASE WHEN is_rate(unit) THEN quantity::numeric * (extract(epoch FROM until - since) * 1000000) ELSE quantity END;
+
+-- What is metered in a state has an open interval exactly while it is in that state. Metering
+-- is called by the mover of states (see `crates/money/src/metering`); this refuses the commit
+-- of whoever moved without it. The arguments: the meter, then the states.
+CREATE FUNCTION check_metered() RETURNS trigger LANGUAGE plpgsql SET role = 'gpuaas_system' AS $$
 DECLARE
-  moment timestamptz;
-  last usage%ROWTYPE;
-  price record;
-  all_gpus integer := NEW.gpus * NEW.nodes;
+  is_metered boolean := EXISTS (SELECT FROM open_intervals o
+    WHERE o.organization_id = NEW.organization_id AND o.subject_id = NEW.id AND o.meter = TG_ARGV[0]);
+  now_in text;
 BEGIN
-  -- Both before the clock is read: the moment of the mark must lie after any posting and
-  -- any price that committed first.
-  PERFORM pg_advisory_xact_lock_shared(books_key(NEW.organization_id));
-  PERFORM pg_advisory_xact_lock_shared(price_key(NEW.sku_id));
-  SELECT * INTO last FROM usage WHERE organization_id = NEW.organization_id AND allocation_id = NEW.id
-    ORDER BY version DESC LIMIT 1;
-  -- A clock that was set back moves nothing backwards.
-  SELECT greatest(app_clock(), posted_to, last.at) INTO STRICT moment FROM books WHERE organization_id = NEW.organization_id;
-  IF NEW.state = 'active' THEN
-    SELECT id, price_micros_per_gpu_hour AS micros INTO price FROM prices
-      WHERE sku_id = NEW.sku_id AND currency = NEW.currency AND effective_at <= moment
-      ORDER BY effective_at DESC, version DESC LIMIT 1;
-    INSERT INTO usage (allocation_id, version, kind, at, interval, organization_id, project_id, sku_id, gpus, nodes, tags, currency,
-        price_id, micros_per_hour, cause)
-      VALUES (NEW.id, NEW.version, 'start', moment, NEW.version, NEW.organization_id, NEW.project_id, NEW.sku_id, all_gpus,
-        ARRAY(SELECT node_id FROM allocation_parts WHERE allocation_id = NEW.id ORDER BY node_id), NEW.tags, NEW.currency,
-        price.id, coalesce(price.micros * all_gpus, 0), NEW.state);
-    IF price.micros > 0 THEN
-      -- Looked up first, because an insert that conflicts takes a number of the sequence, too.
-      INSERT INTO accounts (organization_id, kind, subject, currency)
-        SELECT NEW.organization_id, wanted.kind, wanted.subject, NEW.currency
-        FROM (VALUES ('wallet', ''), ('revenue', NEW.sku_id::text)) AS wanted (kind, subject)
-        WHERE NOT EXISTS (SELECT FROM accounts a WHERE a.organization_id = NEW.organization_id AND a.kind = wanted.kind
-          AND a.subject = wanted.subject AND a.currency = NEW.currency)
-        ON CONFLICT DO NOTHING;
-    END IF;
-  ELSIF last.kind = 'start' THEN
-    INSERT INTO usage (allocation_id, version, kind, at, interval, organization_id, project_id, sku_id, gpus, nodes, tags, currency,
-        price_id, micros_per_hour, app_instance_id, deployment_id, component, operating_mode, cause)
-      VALUES (NEW.id, NEW.version, 'end', moment, last.interval, last.organization_id, last.project_id, last.sku_id, last.gpus,
-        last.nodes, last.tags, last.currency, last.price_id, last.micros_per_hour, last.app_instance_id, last.deployment_id,
-        last.component, last.operating_mode, NEW.state);
+  -- It may have moved on since: what counts is what is committed.
+  EXECUTE format('SELECT state FROM %I WHERE id = $1', TG_TABLE_NAME) INTO now_in USING NEW.id;
+  IF is_metered <> (now_in = ANY (TG_ARGV[1:])) THEN
+    RAISE EXCEPTION '% % is % and its meter % is %', TG_TABLE_NAME, NEW.id, now_in, TG_ARGV[0],
+      CASE WHEN is_metered THEN 'running' ELSE 'not running' END USING ERRCODE = 'check_violation';
   END IF;
-  -- A posting that finds nothing to come back for leaves the queue while it holds the
-  -- lock alone, so that this insert cannot be lost between the two.
-  INSERT INTO work (kind, id, due_at) VALUES ('books', NEW.organization_id, app_now() + interval '10 seconds')
-    ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mark_usage() IS 'Writes the mark of usage for every way into and out of `active`: no code can forget it.';
-CREATE TRIGGER mark_usage AFTER UPDATE OF state ON allocations
-  FOR EACH ROW WHEN ((OLD.state = 'active') <> (NEW.state = 'active')) EXECUTE FUNCTION mark_usage();
-
--- A heartbeat proves that a host is alive. Usage on a lost host ended with the last one, or
--- where more than that is posted already, where the posting ends: the rest is
--- refunded by a journal. Runs below the lock that the mark was made under.
-CREATE FUNCTION end_at_last_sign_of_life() RETURNS trigger LANGUAGE plpgsql SET role = 'gpuaas_system' AS $$
-DECLARE
-  alive timestamptz;
-BEGIN
-  SELECT alive_until INTO alive FROM allocations WHERE organization_id = NEW.organization_id AND id = NEW.allocation_id;
-  IF alive < NEW.at THEN
-    SELECT greatest(alive, b.posted_to, s.at) INTO STRICT NEW.at FROM books b
-      JOIN usage s ON s.organization_id = b.organization_id AND s.allocation_id = NEW.allocation_id AND s.version = NEW.interval
-      WHERE b.organization_id = NEW.organization_id;
-  END IF;
-  RETURN NEW;
-END $$;
-COMMENT ON FUNCTION end_at_last_sign_of_life() IS 'Ends the usage of a lost host at its last heartbeat.';
-CREATE TRIGGER end_at_last_sign_of_life BEFORE INSERT ON usage
-  FOR EACH ROW WHEN (NEW.kind = 'end') EXECUTE FUNCTION end_at_last_sign_of_life();
-
--- The three functions below read intervals for postings, invoices and budgets. All find
--- running intervals through `allocations_active` and the newest mark of each, because a search of
--- all starts without an end would read the whole history.
-
--- Intervals that a posting has something to charge for: running ones, and those that
--- ended after the last posting.
-CREATE FUNCTION unposted(organization uuid) RETURNS TABLE (allocation_id uuid, of_interval bigint, sku_id uuid, currency text,
-  micros_per_hour bigint, started_at timestamptz, ended_at timestamptz) LANGUAGE sql STABLE AS $$
-  SELECT s.allocation_id, s.interval, s.sku_id, s.currency, s.micros_per_hour, s.at, NULL::timestamptz
-  FROM allocations a CROSS JOIN LATERAL (SELECT u.* FROM usage u
-    WHERE u.organization_id = a.organization_id AND u.allocation_id = a.id ORDER BY u.version DESC LIMIT 1) s
-  WHERE a.organization_id = organization AND a.state = 'active' AND s.kind = 'start'
-  UNION ALL
-  SELECT e.allocation_id, e.interval, e.sku_id, e.currency, e.micros_per_hour, s.at, e.at
-  FROM usage e JOIN usage s ON s.organization_id = e.organization_id AND s.allocation_id = e.allocation_id AND s.version = e.interval
-  WHERE e.organization_id = organization AND e.kind = 'end' AND e.at > (SELECT b.posted_to FROM books b WHERE b.organization_id = organization)
-$$;
-
--- The intervals of a period, each with its cost in the period. The cost is the difference of
--- two sums from the start of the interval, as in postings: rounding each period
--- alone would not add up to what was posted.
-CREATE FUNCTION charges(organization uuid, since timestamptz, until timestamptz) RETURNS TABLE (allocation_id uuid, of_interval bigint,
-  project_id uuid, sku_id uuid, gpus integer, tags jsonb, currency text, price_id uuid, micros_per_hour bigint,
-  from_at timestamptz, to_at timestamptz, amount bigint) LANGUAGE sql STABLE AS $$
-  WITH runs AS (
-    SELECT s.*, NULL::timestamptz AS ended FROM allocations a CROSS JOIN LATERAL (SELECT u.* FROM usage u
-      WHERE u.organization_id = a.organization_id AND u.allocation_id = a.id ORDER BY u.version DESC LIMIT 1) s
-    WHERE a.organization_id = organization AND a.state = 'active' AND s.kind = 'start'
-    UNION ALL
-    SELECT s.*, e.at FROM usage e
-    JOIN usage s ON s.organization_id = e.organization_id AND s.allocation_id = e.allocation_id AND s.version = e.interval
-    WHERE e.organization_id = organization AND e.kind = 'end' AND e.at > since)
-  SELECT r.allocation_id, r.version, r.project_id, r.sku_id, r.gpus, r.tags, r.currency, r.price_id, r.micros_per_hour, c.since, c.until,
-    (accrued(r.micros_per_hour, c.until - r.at) - accrued(r.micros_per_hour, c.since - r.at))::bigint
-  FROM runs r CROSS JOIN LATERAL (SELECT greatest(charges.since, r.at) AS since, least(charges.until, r.ended) AS until) c
-  WHERE c.until > c.since
-$$;
-
--- The intervals of a project that cost something and did not end before a moment. Whole
--- intervals, so that the caller can subtract sums as above.
-CREATE FUNCTION project_runs(project uuid, of_currency text, since timestamptz)
-  RETURNS TABLE (allocation_id uuid, micros_per_hour bigint, started_at timestamptz, ended_at timestamptz) LANGUAGE sql STABLE AS $$
-  SELECT s.allocation_id, s.micros_per_hour, s.at, NULL::timestamptz
-  FROM allocations a CROSS JOIN LATERAL (SELECT u.* FROM usage u
-    WHERE u.organization_id = a.organization_id AND u.allocation_id = a.id ORDER BY u.version DESC LIMIT 1) s
-  WHERE a.project_id = project AND a.state = 'active' AND s.kind = 'start' AND s.currency = of_currency AND s.micros_per_hour > 0
-  UNION ALL
-  SELECT e.allocation_id, e.micros_per_hour, s.at, e.at
-  FROM usage e JOIN usage s ON s.organization_id = e.organization_id AND s.allocation_id = e.allocation_id AND s.version = e.interval
-  WHERE e.project_id = project AND e.kind = 'end' AND e.at > since AND e.currency = of_currency AND e.micros_per_hour > 0
-$$;
+COMMENT ON FUNCTION check_metered() IS 'Refuses the commit of a move into or out of a metered state without a mark of usage.';
+CREATE CONSTRAINT TRIGGER check_metered AFTER UPDATE OF state ON allocations DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW WHEN ((OLD.state = 'active') <> (NEW.state = 'active')) EXECUTE FUNCTION check_metered('gpu_time', 'active');
 
 -- Ledger ----------------------------------------------------------------------
 
@@ -308,14 +302,16 @@ CREATE TABLE entries (
   account_id bigint NOT NULL,
   currency text NOT NULL,
   amount bigint NOT NULL CHECK (amount <> 0),
-  allocation_id uuid,
+  -- The interval of usage that it charges.
+  subject_id uuid,
+  meter text,
   interval bigint,
   PRIMARY KEY (organization_id, number, line)
 );
 COMMENT ON TABLE entries IS
   'Entries of journals, signed: positive entries of a wallet are money of the organization.';
 CREATE INDEX entries_by_account ON entries (account_id, number);
-CREATE INDEX entries_by_interval ON entries (organization_id, allocation_id, interval, number) WHERE allocation_id IS NOT NULL;
+CREATE INDEX entries_by_interval ON entries (organization_id, subject_id, meter, interval, number) WHERE subject_id IS NOT NULL;
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON entries FOR EACH ROW EXECUTE FUNCTION forbid_change();
 CREATE TRIGGER append_only_whole BEFORE TRUNCATE ON entries FOR EACH STATEMENT EXECUTE FUNCTION forbid_change();
 CALL tenant_table('entries', 'SELECT');
@@ -368,10 +364,11 @@ GRANT DELETE ON checkpoints TO gpuaas_system;
 CREATE POLICY operator ON checkpoints TO gpuaas_operator USING (true) WITH CHECK (true);
 
 -- Hash chain ------------------------------------------------------------------
--- The texts that hashes are taken over. A change of any of them would make `ledger prove` fail
--- on all journals before it: they are fixed for all time. Each is a function of the
--- database, so that posting and proof cannot differ. Those that call something stable are
--- declared stable, too: the planner inlines them only then, at a third of the cost.
+-- The texts that hashes are taken over. Each begins with the version of its form, in one byte: a
+-- later form gets the next letter, and `ledger prove` goes on to read what was hashed in
+-- this one. Each is a function of the database, so that posting and proof cannot
+-- differ. Those that call something stable are declared stable, too: the planner
+-- inlines them only then, at a third of the cost.
 
 -- Microseconds since 1970: the text of a timestamp depends on settings of the session.
 CREATE FUNCTION epoch_us(at timestamptz) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
@@ -379,23 +376,25 @@ CREATE FUNCTION epoch_us(at timestamptz) RETURNS bigint LANGUAGE sql STABLE PARA
 
 -- Arrays in JSON quote every value, so that no two marks have one text.
 CREATE FUNCTION usage_text(mark usage) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
-  RETURN jsonb_build_array(mark.allocation_id, mark.version, mark.kind, epoch_us(mark.at), mark.interval, mark.organization_id,
-    mark.project_id, mark.sku_id, mark.gpus, mark.nodes, mark.tags, mark.currency, mark.price_id, mark.micros_per_hour,
-    mark.app_instance_id, mark.deployment_id, mark.component, mark.operating_mode, mark.cause)::text;
+  RETURN 'a' || jsonb_build_array(mark.organization_id, mark.subject_kind, mark.subject_id, mark.meter, mark.number, mark.kind,
+    epoch_us(mark.at), mark.interval, mark.project_id, mark.allocation_id, mark.volume_id, mark.app_instance_id, mark.deployment_id,
+    mark.component, mark.operating_mode, mark.correlation_id, mark.sku_id, mark.unit, mark.price_kind, mark.quantity, mark.total,
+    mark.currency, mark.price_id, mark.price_micros, mark.per_units, mark.micros_per_hour, mark.amount, mark.nodes, mark.tags, mark.cause)::text;
 
 CREATE FUNCTION journal_head(organization_id uuid, number bigint, id uuid, kind text, at timestamptz, from_at timestamptz,
   to_at timestamptz, actor text, reason text, reverses bigint, reference text) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
-  RETURN jsonb_build_array(organization_id, number, id, kind, epoch_us(at), epoch_us(from_at), epoch_us(to_at), actor, reason,
+  RETURN 'a' || jsonb_build_array(organization_id, number, id, kind, epoch_us(at), epoch_us(from_at), epoch_us(to_at), actor, reason,
     reverses, reference)::text;
 
--- Numbers, ids and codes contain no spaces, and so plain text will do here; it is built for every entry.
-CREATE FUNCTION entry_text(line integer, account_id bigint, currency text, amount bigint, allocation_id uuid, of_interval bigint)
+-- Numbers, ids, codes and names of meters contain no spaces, and so plain text will do here; it is built for every entry.
+CREATE FUNCTION entry_text(line integer, account_id bigint, currency text, amount bigint, subject_id uuid, meter text, of_interval bigint)
   RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-  RETURN line::text || ' ' || account_id::text || ' ' || currency || ' ' || amount::text || ' '
-    || coalesce(allocation_id::text, '-') || ' ' || coalesce(of_interval::text, '-');
+  RETURN 'a' || line::text || ' ' || account_id::text || ' ' || currency || ' ' || amount::text || ' '
+    || coalesce(subject_id::text, '-') || ' ' || coalesce(meter, '-') || ' ' || coalesce(of_interval::text, '-');
 
 -- Each part is hashed first: parts of variable length, joined, could be cut elsewhere. The
 -- hash of the previous journal makes the chain: a change anywhere changes all later ones.
+-- The byte before all of it is the version of this form.
 CREATE FUNCTION journal_hash(before bytea, head text, entries text, marks text) RETURNS bytea
   LANGUAGE sql IMMUTABLE PARALLEL SAFE
-  RETURN sha256(before || sha256(convert_to(head, 'UTF8')) || sha256(convert_to(entries, 'UTF8')) || sha256(convert_to(marks, 'UTF8')));
+  RETURN sha256('\x01'::bytea || before || sha256(convert_to(head, 'UTF8')) || sha256(convert_to(entries, 'UTF8')) || sha256(convert_to(marks, 'UTF8')));

@@ -1,11 +1,7 @@
 DROP TABLE corrections, invoice_series, invoices, invoicing, billing_profiles;
 DROP FUNCTION check_series, guard_series, month_after, month_of;
 DROP TABLE payment_drift, payment_events, disputes, refunds, payments;
-DROP TRIGGER wake_budgets ON usage;
 DROP TABLE budget_notices, budgets;
-DROP TRIGGER move_hold ON allocations;
 DROP TABLE holds;
-DROP TRIGGER wake_wallet ON usage;
 DROP TABLE wallets;
-DROP FUNCTION wake_budgets, move_hold, wake_wallet;
 DELETE FROM work WHERE kind IN ('wallet', 'budget');

@@ -15,7 +15,7 @@ CREATE TABLE wallets (
   -- When allocations that cannot be paid for end; null while none is about to.
   grace_ends_at timestamptz,
   -- The balance in the last notification that it is low.
-  told_micros bigint,
+  last_notified_balance_micros bigint,
   created_at timestamptz NOT NULL DEFAULT app_now(),
   UNIQUE (organization_id, currency)
 );
@@ -31,74 +31,28 @@ CREATE POLICY operator ON wallets FOR SELECT TO gpuaas_operator USING (true);
 -- Posting money creates the wallet that it is for.
 CREATE POLICY operator_adds ON wallets FOR INSERT TO gpuaas_operator WITH CHECK (true);
 
--- Deferred to the commit, so that this transaction does not make others of the
--- organization wait while it holds locks of its own.
-CREATE FUNCTION wake_wallet() RETURNS trigger LANGUAGE plpgsql SET role = 'gpuaas_system' AS $$
-DECLARE
-  wallet uuid;
-BEGIN
-  SELECT id INTO wallet FROM wallets WHERE organization_id = NEW.organization_id AND currency = NEW.currency;
-  IF NOT FOUND THEN
-    INSERT INTO wallets (organization_id, currency) VALUES (NEW.organization_id, NEW.currency) ON CONFLICT DO NOTHING;
-    SELECT id INTO STRICT wallet FROM wallets WHERE organization_id = NEW.organization_id AND currency = NEW.currency;
-  END IF;
-  -- Where allocations need no money, nothing has to be foreseen. Switching it on wakes every wallet.
-  IF EXISTS (SELECT FROM policies WHERE key = 'billing.required' AND organization_id IS NULL AND value = 'true') THEN
-    PERFORM wake_together('wallet', wallet);
-  END IF;
-  RETURN NULL;
-END $$;
-COMMENT ON FUNCTION wake_wallet() IS 'Wakes the wallet: a mark changes how long its money lasts.';
-CREATE CONSTRAINT TRIGGER wake_wallet AFTER INSERT ON usage DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW WHEN (NEW.micros_per_hour > 0) EXECUTE FUNCTION wake_wallet();
-
 -- Holds -----------------------------------------------------------------------
 
--- An authorization, as on a card. Until the allocation runs, all of it is held; then the
--- time from now to `held_to`, so that usage consumes it just by time passing.
+-- An authorization, as on a card, for a subject. Until the subject is metered, all of it is held;
+-- then the time from now to `held_to`, so that usage consumes it just by time passing.
 CREATE TABLE holds (
-  allocation_id uuid PRIMARY KEY,
-  organization_id uuid NOT NULL,
+  organization_id uuid NOT NULL REFERENCES organizations (id),
+  subject_kind text NOT NULL,
+  subject_id uuid NOT NULL,
+  meter text NOT NULL,
   currency text NOT NULL,
   micros_per_hour bigint NOT NULL CHECK (micros_per_hour > 0),
   seconds bigint NOT NULL CHECK (seconds > 0),
   held_to timestamptz,
-  FOREIGN KEY (organization_id, allocation_id) REFERENCES allocations (organization_id, id)
+  PRIMARY KEY (organization_id, subject_id, meter)
 );
-COMMENT ON TABLE holds IS 'Money held in a wallet for what an allocation may cost at most.';
+COMMENT ON TABLE holds IS 'Money held in a wallet for what a subject may cost at most.';
 CREATE INDEX holds_by_organization ON holds (organization_id, currency);
 CALL tenant_table('holds');
 GRANT SELECT, INSERT, UPDATE ON holds TO gpuaas_tenant;
 GRANT SELECT ON holds TO gpuaas_operator;
 GRANT SELECT, INSERT, UPDATE, DELETE ON holds TO gpuaas_system;
 CREATE POLICY operator ON holds FOR SELECT TO gpuaas_operator USING (true);
-
--- Reads the mark that `mark_usage` wrote for the same move, and so must run after it:
--- triggers of one event run by name.
-CREATE FUNCTION move_hold() RETURNS trigger LANGUAGE plpgsql SET role = 'gpuaas_system' AS $$
-DECLARE
-  mark record;
-BEGIN
-  IF NEW.state = 'active' THEN
-    -- From here on at the price of the mark, which may be newer than that of the request,
-    -- and no longer than the lease.
-    SELECT u.at, u.micros_per_hour INTO mark FROM usage u
-      WHERE u.organization_id = NEW.organization_id AND u.allocation_id = NEW.id ORDER BY u.version DESC LIMIT 1;
-    UPDATE holds SET held_to = greatest(mark.at, least(mark.at + make_interval(secs => seconds), NEW.lease_ends_at)),
-        micros_per_hour = CASE WHEN mark.micros_per_hour > 0 THEN mark.micros_per_hour ELSE micros_per_hour END
-      WHERE allocation_id = NEW.id;
-  ELSIF NEW.state = 'stopping' THEN
-    -- It may be started again: the whole hold is for that.
-    UPDATE holds SET held_to = NULL WHERE allocation_id = NEW.id;
-  ELSE
-    DELETE FROM holds WHERE allocation_id = NEW.id;
-  END IF;
-  RETURN NULL;
-END $$;
-COMMENT ON FUNCTION move_hold() IS 'Lets the hold of an allocation follow its state: consumed, whole, or released.';
-CREATE TRIGGER move_hold AFTER UPDATE OF state ON allocations FOR EACH ROW
-  WHEN (OLD.state <> NEW.state AND NEW.state IN ('active', 'stopping', 'releasing', 'released', 'failed'))
-  EXECUTE FUNCTION move_hold();
 
 -- Budgets ---------------------------------------------------------------------
 
@@ -107,6 +61,10 @@ CREATE TABLE budgets (
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL,
   project_id uuid NOT NULL,
+  -- Whose usage it bounds: all of the project, or that of something inside it.
+  subject_kind text NOT NULL DEFAULT 'project'
+    CHECK (subject_kind IN ('project', 'allocation', 'volume', 'app_instance', 'deployment')),
+  subject_id uuid NOT NULL,
   amount_micros bigint NOT NULL CHECK (amount_micros > 0),
   currency text NOT NULL CHECK (currency ~ '^[A-Z]{3}$'),
   period text NOT NULL CHECK (period IN ('month', 'quarter', 'year', 'total')),
@@ -136,18 +94,6 @@ COMMENT ON TABLE budget_notices IS 'Thresholds that were announced, so that each
 CALL tenant_table('budget_notices');
 GRANT SELECT, DELETE ON budget_notices TO gpuaas_tenant;
 GRANT SELECT, INSERT, DELETE ON budget_notices TO gpuaas_system;
-
--- In the order of ids, so that two statements cannot deadlock in the queue.
-CREATE FUNCTION wake_budgets() RETURNS trigger LANGUAGE plpgsql SET role = 'gpuaas_system' AS $$
-BEGIN
-  INSERT INTO work (kind, id, due_at)
-    SELECT 'budget', b.id, app_now() FROM budgets b WHERE b.project_id IN (SELECT project_id FROM added) ORDER BY b.id
-    ON CONFLICT (kind, id) DO UPDATE SET wakes = work.wakes + 1, due_at = least(work.due_at, excluded.due_at);
-  RETURN NULL;
-END $$;
-COMMENT ON FUNCTION wake_budgets() IS 'Wakes the budgets of the project: a mark changes when the next threshold is reached.';
-CREATE TRIGGER wake_budgets AFTER INSERT ON usage REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION wake_budgets();
 
 -- Payments --------------------------------------------------------------------
 

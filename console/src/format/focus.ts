@@ -5,6 +5,7 @@
 
 import type { Schemas } from '@/api/client';
 import { csv, type Cell } from './csv';
+import { isRate } from './units';
 
 type Export = Schemas['UsageExport'];
 
@@ -58,7 +59,16 @@ export const COLUMNS = [
 /** A row by the names of its columns; those that are not named are null. */
 type Cells = Partial<Record<(typeof COLUMNS)[number], Cell>>;
 
-const UNIT = 'GPU-Hours';
+/** What a unit's quantities are called, beside its name in the columns. */
+const UNITS: Readonly<Record<string, readonly [of: string, unit: string]>> = {
+  gpu_hour: ['GPU(s)', 'GPU-Hours'],
+  hour: ['unit(s)', 'Hours'],
+  gib_hour: ['GiB', 'GiB-Hours'],
+  request: ['request(s)', 'Requests'],
+  token: ['token(s)', 'Tokens'],
+  job: ['job(s)', 'Jobs'],
+};
+const PRICING: Readonly<Record<string, string>> = { spot: 'Dynamic', reserved: 'Committed' };
 const CATEGORIES: Readonly<Record<string, string>> = { credit: 'Credit', tax: 'Tax' };
 
 const plain = (text: string) => ({ plain: text });
@@ -99,27 +109,34 @@ function common(part: Export, costMicros: number): Cells {
 }
 
 function usage(part: Export, charge: Schemas['Charge']): Cells {
-  const price = decimal(charge.price_micros_per_gpu_hour);
-  const quantity = plain(gpuHours(charge.gpu_micros));
+  const price = decimal(charge.price_micros);
+  const [of, unit] = UNITS[charge.unit] ?? ['unit(s)', 'Units'];
+  const quantity = plain(isRate(charge.unit) ? hours(charge.consumed) : String(charge.consumed));
+  const per = charge.per_units === 1 ? unit : `${charge.per_units} ${unit}`;
+  const unitPrice = plain(
+    charge.per_units === 1
+      ? price
+      : digits((BigInt(charge.price_micros) * 10n ** 12n) / BigInt(charge.per_units), 18),
+  );
   return {
     ...common(part, charge.amount_micros),
     BillingCurrency: charge.currency,
     ChargeCategory: 'Usage',
-    ChargeDescription: `${charge.gpus} GPU(s) of ${charge.sku} at ${price} ${charge.currency} per GPU-hour`,
+    ChargeDescription: `${charge.quantity} ${of} of ${charge.sku} at ${price} ${charge.currency} per ${per}`,
     ChargeFrequency: 'Usage-Based',
     ChargePeriodStart: second(charge.from),
     ChargePeriodEnd: secondAfter(charge.to),
     ConsumedQuantity: quantity,
     PricingQuantity: quantity,
-    ConsumedUnit: UNIT,
-    PricingUnit: UNIT,
-    ContractedUnitPrice: plain(price),
-    ListUnitPrice: plain(price),
-    PricingCategory: 'Standard',
+    ConsumedUnit: unit,
+    PricingUnit: unit,
+    ContractedUnitPrice: unitPrice,
+    ListUnitPrice: unitPrice,
+    PricingCategory: PRICING[charge.price_kind] ?? 'Standard',
     RegionId: charge.region ?? '',
     RegionName: charge.region ?? '',
-    ResourceId: charge.allocation_id,
-    ResourceType: 'Allocation',
+    ResourceId: charge.subject_id,
+    ResourceType: capitalized(charge.subject_kind),
     SkuId: charge.sku_id,
     // What is free has no price of its own, and the column is not for nulls.
     SkuPriceId: charge.price_id ?? charge.sku_id,
@@ -161,9 +178,15 @@ function decimal(micros: number): string {
   return digits(BigInt(micros), 6);
 }
 
-/** GPUs times hours with twelve decimals, the rest cut off. */
-function gpuHours(gpuMicros: number): string {
-  return digits((BigInt(gpuMicros) * 10n ** 12n) / 3_600_000_000n, 12);
+/** `app_instance` as `App instance`. */
+function capitalized(noun: string): string {
+  const text = noun.replaceAll('_', ' ');
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/** Units times hours with twelve decimals, the rest cut off. */
+function hours(micros: number): string {
+  return digits((BigInt(micros) * 10n ** 12n) / 3_600_000_000n, 12);
 }
 
 function digits(scaled: bigint, places: number): string {

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Schemas } from '@/api/client';
-import { gpuHours } from '@/format/size';
+import { priceUnit, quantityOf } from '@/format/units';
 import { common, invoices as text } from '@/strings';
 import { useAct } from '@/ui/act';
 import { Button } from '@/ui/Button';
@@ -74,12 +74,23 @@ export function InvoiceView({
         <Table
           label={text.lines}
           items={invoice.lines}
-          keyOf={(it) => `${it.project_id} ${it.sku_id} ${it.price_micros_per_gpu_hour}`}
+          keyOf={(it) =>
+            `${it.project_id} ${it.sku_id} ${it.tag ?? ''} ${it.unit} ${it.price_kind} ${it.price_micros}`
+          }
           columns={[
             { name: common.project, cell: (it) => it.project },
             { name: 'SKU', cell: (it) => it.sku },
-            { name: 'GPU h', end: true, cell: (it) => gpuHours(it.gpu_micros / 1e6) },
-            { name: text.price, end: true, wide: true, cell: (it) => sum(it.price_micros_per_gpu_hour) },
+            { name: text.quantity, end: true, cell: quantityOf },
+            {
+              name: text.price,
+              end: true,
+              wide: true,
+              cell: (it) => (
+                <>
+                  {sum(it.price_micros)} / {priceUnit(it)}
+                </>
+              ),
+            },
             { name: common.amount, end: true, cell: (it) => sum(it.amount_micros) },
           ]}
         />

@@ -7,6 +7,7 @@ import { type UsageBy, usageQuery } from '@/api/money';
 import { csv, save } from '@/format/csv';
 import { money } from '@/format/money';
 import { gpuHours } from '@/format/size';
+import { isRate, quantityOf } from '@/format/units';
 import { now } from '@/session/clock';
 import { useOrg } from '@/shell/organization';
 import { allocations, common, usage as text } from '@/strings';
@@ -71,9 +72,15 @@ export function UsagePage() {
     return by === 'day' ? Math.max(...amounts) : amounts.reduce((sum, it) => sum + it, 0);
   };
   const download = (items: readonly Line[]) => {
-    const head = [text.key[by], 'gpu_seconds', 'amount', 'currency'];
-    const rows = items.map((it) => [nameOf(it.key), it.gpu_seconds, it.amount_micros / 1e6, it.currency]);
-    save(`usage-by-${by}-${from.slice(0, 10)}.csv`, 'text/csv', csv([head, ...rows]));
+    const cost = (it: Line) => [it.amount_micros / 1e6, it.currency];
+    const head = by === 'meter' ? ['quantity', 'unit'] : ['gpu_seconds'];
+    const used = (it: Line) => (by === 'meter' ? [it.quantity ?? 0, it.unit ?? ''] : [it.gpu_seconds]);
+    const rows = items.map((it) => [nameOf(it.key), ...used(it), ...cost(it)]);
+    save(
+      `usage-by-${by}-${from.slice(0, 10)}.csv`,
+      'text/csv',
+      csv([[text.key[by], ...head, 'amount', 'currency'], ...rows]),
+    );
   };
   return (
     <Page
@@ -146,7 +153,9 @@ export function UsagePage() {
             wide: true,
             cell: (it) => <Share value={it.amount_micros} of={shareOf(it)} />,
           },
-          { name: text.gpuHours, end: true, cell: (it) => gpuHours(it.gpu_seconds) },
+          by === 'meter'
+            ? { name: text.quantity, end: true, cell: metered }
+            : { name: text.gpuHours, end: true, cell: (it) => gpuHours(it.gpu_seconds) },
           {
             name: text.cost,
             end: true,
@@ -157,6 +166,12 @@ export function UsagePage() {
       <Charges key={org} org={org} />
     </Page>
   );
+}
+
+/** What a meter measured or counted, in its unit. */
+function metered({ unit, quantity }: Line): string {
+  if (!unit || quantity == null) return '–';
+  return quantityOf({ unit, consumed: isRate(unit) ? quantity * 1e6 : quantity });
 }
 
 function Totals({ lines, from, days }: { lines: readonly Line[]; from: string; days: number }) {

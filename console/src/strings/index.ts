@@ -3,7 +3,7 @@
 export { common } from './common';
 export { shell, signIn } from './shell';
 export { allocations, launch, overview } from './compute';
-export { billing, budgetWhy, charges, invoices, limits, proof, usage } from './money';
+export { billing, budgetWhy, charges, invoices, limits, proof, units, usage } from './money';
 export {
   account,
   audit,

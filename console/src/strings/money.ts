@@ -4,19 +4,20 @@ export const usage = {
   title: 'Usage',
   lead: 'Usage and cost, billed per second.',
   by: 'Group by',
-  bys: { day: 'Day', project: 'Project', sku: 'Hardware', tag: 'Tag' },
+  bys: { day: 'Day', project: 'Project', sku: 'Hardware', tag: 'Tag', meter: 'Meter' },
   span: 'Time range',
   spans: { 7: '7 days', 30: '30 days', 90: '90 days' },
   tag: 'Tag label',
   total: 'Total cost',
   gpuHours: 'GPU hours',
+  quantity: 'Quantity',
   average: 'Daily average',
   perGpuHour: 'Per GPU hour',
   cost: 'Cost',
   perDay: 'Cost per day',
   share: 'Share',
   daysAreUtc: 'Days are in UTC.',
-  key: { day: 'Day', project: 'Project', sku: 'Hardware', tag: 'Value' },
+  key: { day: 'Day', project: 'Project', sku: 'Hardware', tag: 'Value', meter: 'Meter' },
   emptyTitle: 'No usage in this time range',
   emptyLead: 'Usage accrues while an allocation is active.',
   command: 'gpuaas usage --by day --since 7d',
@@ -59,6 +60,16 @@ export const billing = {
   command: 'gpuaas payments create --amount 50 --currency USD',
 } as const;
 
+/** Units by their names in the API: one, and many. */
+export const units: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  gpu_hour: ['GPU-hour', 'GPU-hours'],
+  hour: ['hour', 'hours'],
+  gib_hour: ['GiB-hour', 'GiB-hours'],
+  request: ['request', 'requests'],
+  token: ['token', 'tokens'],
+  job: ['job', 'jobs'],
+};
+
 export const invoices = {
   title: 'Invoices',
   lead: 'One invoice for each month with charges.',
@@ -76,7 +87,8 @@ export const invoices = {
   from: 'From',
   to: 'Bill to',
   lines: 'Line items',
-  price: 'Price per GPU hour',
+  quantity: 'Quantity',
+  price: 'Price',
   net: 'Subtotal',
   tax: 'Tax',
   paid: 'Paid from balance',

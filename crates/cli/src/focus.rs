@@ -1,5 +1,5 @@
 //! Charges in the columns of FOCUS 1.0, the FinOps Open Cost and Usage
-//! Specification, as CSV: one row per interval that an allocation ran, and one
+//! Specification, as CSV: one row per interval or count of usage, and one
 //! for each credit, correction, rounding and tax.
 
 use std::{collections::BTreeMap, fmt::Display};
@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, fmt::Display};
 use contract::{
     Open, Timestamp,
     csv::{Row, head},
+    prices::{PriceKind, PriceUnit},
     usage::{Charge, OtherCharge, OtherChargeKind, UsageExport},
 };
 use jiff::SignedDuration;
@@ -59,7 +60,6 @@ const COLUMNS: &[&str] = &[
 ];
 
 const SERVICE: &str = "GPU compute";
-const UNIT: &str = "GPU-Hours";
 
 pub fn heading() -> String {
     head(COLUMNS)
@@ -126,8 +126,21 @@ impl Cells {
 }
 
 fn usage(export: &UsageExport, charge: &Charge) -> String {
-    let price = decimal(charge.price_micros_per_gpu_hour);
-    let about = format!("{} GPU(s) of {} at {price} {} per GPU-hour", charge.gpus, charge.sku, charge.currency);
+    let price = decimal(charge.price_micros);
+    let (of, unit, quantity) = match charge.unit {
+        Open::Known(PriceUnit::GpuHour) => ("GPU(s)", "GPU-Hours", hours(charge.consumed)),
+        Open::Known(PriceUnit::Hour) => ("unit(s)", "Hours", hours(charge.consumed)),
+        Open::Known(PriceUnit::GibHour) => ("GiB", "GiB-Hours", hours(charge.consumed)),
+        Open::Known(PriceUnit::Request) => ("request(s)", "Requests", charge.consumed.to_string()),
+        Open::Known(PriceUnit::Token) => ("token(s)", "Tokens", charge.consumed.to_string()),
+        Open::Known(PriceUnit::Job) => ("job(s)", "Jobs", charge.consumed.to_string()),
+        Open::Unknown(_) => ("unit(s)", "Units", charge.consumed.to_string()),
+    };
+    let per = match charge.per_units {
+        1 => unit.to_owned(),
+        many => format!("{many} {unit}"),
+    };
+    let about = format!("{} {of} of {} at {price} {} per {per}", charge.quantity, charge.sku, charge.currency);
     let mut cells = Cells::of(export, charge.amount_micros);
     cells.plain("BillingCurrency", &charge.currency);
     cells.plain("ChargeCategory", "Usage");
@@ -135,21 +148,26 @@ fn usage(export: &UsageExport, charge: &Charge) -> String {
     cells.plain("ChargeFrequency", "Usage-Based");
     cells.charge_period(charge.from, charge.to);
     for column in ["ConsumedQuantity", "PricingQuantity"] {
-        cells.plain(column, gpu_hours(charge.gpu_micros));
+        cells.plain(column, &quantity);
     }
     for column in ["ConsumedUnit", "PricingUnit"] {
-        cells.plain(column, UNIT);
+        cells.plain(column, unit);
     }
     for column in ["ContractedUnitPrice", "ListUnitPrice"] {
-        cells.plain(column, &price);
+        cells.plain(column, unit_price(charge.price_micros, charge.per_units));
     }
-    cells.plain("PricingCategory", "Standard");
+    let category = match charge.price_kind {
+        Open::Known(PriceKind::Spot) => "Dynamic",
+        Open::Known(PriceKind::Reserved) => "Committed",
+        Open::Known(PriceKind::OnDemand | PriceKind::Stopped) | Open::Unknown(_) => "Standard",
+    };
+    cells.plain("PricingCategory", category);
     if let Some(region) = &charge.region {
         cells.text("RegionId", region);
         cells.text("RegionName", region);
     }
-    cells.plain("ResourceId", charge.allocation_id);
-    cells.plain("ResourceType", "Allocation");
+    cells.plain("ResourceId", &charge.subject_id);
+    cells.text("ResourceType", &capitalized(&charge.subject_kind));
     cells.plain("SkuId", charge.sku_id);
     // What is free has no price of its own, and the column is not for nulls.
     cells.plain("SkuPriceId", charge.price_id.map_or_else(|| charge.sku_id.to_string(), |it| it.to_string()));
@@ -189,9 +207,25 @@ fn decimal(micros: i64) -> String {
     format!("{sign}{}.{:06}", whole / 1_000_000, whole % 1_000_000)
 }
 
-/// GPUs times hours with twelve decimals, the rest cut off.
-fn gpu_hours(gpu_micros: i64) -> String {
-    let scaled = i128::from(gpu_micros) * 1_000_000_000_000 / 3_600_000_000;
+/// The price of one unit: with more decimals where it is for many.
+fn unit_price(micros: i64, per_units: i64) -> String {
+    if per_units == 1 {
+        return decimal(micros);
+    }
+    let scaled = i128::from(micros) * 1_000_000_000_000 / i128::from(per_units.max(1));
+    format!("{}.{:018}", scaled / 1_000_000_000_000_000_000, scaled % 1_000_000_000_000_000_000)
+}
+
+/// `app_instance` as `App instance`.
+fn capitalized(noun: &str) -> String {
+    let text = noun.replace('_', " ");
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Units times hours with twelve decimals, the rest cut off.
+fn hours(micros: i64) -> String {
+    let scaled = i128::from(micros) * 1_000_000_000_000 / 3_600_000_000;
     format!("{}.{:012}", scaled / 1_000_000_000_000, scaled % 1_000_000_000_000)
 }
 
@@ -204,11 +238,12 @@ mod tests {
     #[test]
     fn every_row_has_every_column() {
         let charge = json!({
-            "allocation_id": contract::id::AllocationId::generate(), "interval": 3,
+            "subject_kind": "allocation", "subject_id": contract::id::AllocationId::generate().to_string(),
+            "meter": "gpu_time", "interval": 3, "number": 3,
             "project_id": contract::id::ProjectId::generate(), "project": "a, \"b\"",
-            "sku_id": contract::id::SkuId::generate(), "sku": "slice", "gpus": 2,
-            "from": "2026-11-30T23:00:00.9Z", "to": "2026-11-30T23:59:59.000001Z", "gpu_micros": 7_200_000_000_i64,
-            "currency": "USD", "price_micros_per_gpu_hour": 2_490_000, "amount_micros": 4_980_000,
+            "sku_id": contract::id::SkuId::generate(), "sku": "slice", "unit": "gpu_hour", "price_kind": "on_demand", "quantity": 2,
+            "from": "2026-11-30T23:00:00.9Z", "to": "2026-11-30T23:59:59.000001Z", "consumed": 7_200_000_000_i64,
+            "currency": "USD", "price_micros": 2_490_000, "per_units": 1, "amount_micros": 4_980_000,
             "tags": { "team": "=cmd" },
         });
         let export = json!({

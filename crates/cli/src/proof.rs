@@ -94,8 +94,8 @@ fn for_people(proof: &Proof) -> String {
     )];
     if let Some(difference) = &proof.difference {
         let journal = difference.journal.map(|it| format!("journal {it}: ")).unwrap_or_default();
-        let allocation = difference.allocation_id.map(|it| format!("{it}: ")).unwrap_or_default();
-        lines.push(format!("MISMATCH  {}: {journal}{allocation}{}", difference.organization_id, difference.what));
+        let subject = difference.subject.as_ref().map(|it| format!("{it}: ")).unwrap_or_default();
+        lines.push(format!("MISMATCH  {}: {journal}{subject}{}", difference.organization_id, difference.what));
     }
     let good = "Every journal matches usage and prices, to the millionth.";
     lines.push(if proof.difference.is_none() { good } else { "The books do not match." }.to_owned());
@@ -117,8 +117,7 @@ mod tests {
         let whole = added(Some(part(3)), part(4));
         assert!(for_people(&whole).contains("2 organizations, 7 journals, 4 intervals, 8 entries"));
         let organization_id = OrganizationId::generate();
-        let difference =
-            Some(Difference { organization_id, journal: Some(9), allocation_id: None, what: "edited".into() });
+        let difference = Some(Difference { organization_id, journal: Some(9), subject: None, what: "edited".into() });
         let text = for_people(&Proof { difference, ..whole });
         assert!(text.contains(&format!("MISMATCH  {organization_id}: journal 9: edited")), "{text}");
     }

@@ -34,7 +34,7 @@ const COMMANDS: &[(&str, &str)] =
     &[("enrol", "enroll"), ("enrolment-tokens", "enrollment-tokens"), ("utilisation", "utilization")];
 
 /// Old and new names of fields of `apply` files.
-const FIELDS: &[(&str, &str)] = &[("apart", "spread_group")];
+const FIELDS: &[(&str, &str)] = &[("apart", "spread_group"), ("per_gpu_hour", "amount")];
 
 /// The new name of a field of an `apply` file.
 pub fn field(name: &str) -> Option<&'static str> {

@@ -264,16 +264,16 @@ mod tests {
 
     #[test]
     fn amounts_are_written_as_people_write_them() {
-        let text = |micros: i64| amount("price_micros_per_gpu_hour", &json!(micros)).unwrap();
+        let text = |micros: i64| amount("price_micros", &json!(micros)).unwrap();
         assert_eq!([text(2_500_000), text(0), text(1), text(-1_250_000)], ["2.50", "0.00", "0.000001", "-1.25"]);
         assert_eq!(amount("gpus", &json!(8)), None);
-        let item = json!({ "price_micros_per_gpu_hour": 2_500_000 });
-        assert_eq!(fields(&item, now()), "price_per_gpu_hour  2.50");
+        let item = json!({ "price_micros": 2_500_000 });
+        assert_eq!(fields(&item, now()), "price  2.50");
     }
 
     #[test]
     fn headings_say_what_is_in_the_column() {
-        assert_eq!(heading("price_micros_per_gpu_hour"), "PRICE PER GPU HOUR");
+        assert_eq!(heading("price_micros"), "PRICE");
         assert_eq!(heading("last_used_at"), "LAST USED");
         assert_eq!(heading("organization_id"), "ORGANIZATION");
         assert_eq!(heading("id"), "ID");

@@ -32,6 +32,17 @@ macro_rules! kinds {
         )*
         /// The prefix of every kind.
         pub const PREFIXES: &[&str] = &[$($prefix),*];
+
+        /// The text of an id of the kind with this noun, as in `access_session`.
+        pub fn text_of(noun: &str, id: Uuid) -> Option<String> {
+            let noun = noun.replace('_', "");
+            $(
+                if noun.eq_ignore_ascii_case(stringify!($kind)) {
+                    return Some(Id::<$kind>::from(id).to_string());
+                }
+            )*
+            None
+        }
     };
 }
 

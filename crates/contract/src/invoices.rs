@@ -12,7 +12,7 @@ use crate::{
     ledger::Month,
     list_query,
     organizations::OrganizationPath,
-    prices::CurrencyCode,
+    prices::{CurrencyCode, PriceKind, PriceUnit},
     words,
 };
 
@@ -226,9 +226,13 @@ pub struct InvoiceLine {
     /// 500 largest; absent when lines are not broken down by a tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-    /// GPU-microseconds.
-    pub gpu_micros: i64,
-    pub price_micros_per_gpu_hour: i64,
+    pub unit: Open<PriceUnit>,
+    pub price_kind: Open<PriceKind>,
+    /// What is priced: the counted quantity, or quantity times microseconds where it is measured over time.
+    pub consumed: i64,
+    pub price_micros: i64,
+    /// How many units the price is for.
+    pub per_units: i64,
     pub amount_micros: i64,
 }
 

@@ -246,9 +246,9 @@ pub struct Difference {
     /// The journal's number, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<i64>,
-    /// The allocation, if known.
+    /// What was metered, if known: the kind and the ID of the subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allocation_id: Option<crate::id::AllocationId>,
+    pub subject: Option<String>,
     pub what: String,
 }
 

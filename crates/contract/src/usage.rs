@@ -1,4 +1,4 @@
-//! Usage: how long GPUs ran, and what that came to, cut any way.
+//! Usage: what was metered, and what that came to, divided any way.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::{
     id::{AllocationId, JournalId, OrganizationId, PriceId, ProjectId, SkuId},
     ledger::Month,
     organizations::OrganizationPath,
-    prices::CurrencyCode,
+    prices::{CurrencyCode, PriceKind, PriceUnit},
     words,
 };
 
 endpoint! {
-    /// Show the organization's usage in a period by project, SKU, tag or day.
+    /// Show the organization's usage in a period by project, SKU, tag, day or meter.
     GetUsage = GET "/v1/organizations/{organization_id}/usage" {
         path: OrganizationPath,
         query: UsageRange,
@@ -96,6 +96,7 @@ words! {
         Tag = "tag",
         /// Days are those of UTC.
         Day = "day",
+        Meter = "meter",
     }
 }
 
@@ -130,11 +131,17 @@ pub struct Usage {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UsageLine {
-    /// The project's or SKU's name, the tag's value (empty without the tag), or the day.
+    /// The name of the project, SKU or meter, the tag's value (empty without the tag), or the day.
     pub key: String,
     pub currency: CurrencyCode,
-    /// GPU-seconds.
+    /// GPU-seconds. What is not measured in GPU hours adds none.
     pub gpu_seconds: i64,
+    /// By meter: the unit of its prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Open<PriceUnit>>,
+    /// By meter: the quantity; where it is measured over time, times seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<i64>,
     pub amount_micros: i64,
     /// How many intervals it consists of.
     pub intervals: i64,
@@ -171,9 +178,9 @@ pub struct AllocationCost {
 text! {
     /// The position of an export. Opaque: only send back a value from an earlier response.
     ExportPlace {
-        schema: { "type": "string", "pattern": "^[a-z0-9.-]{1,120}$" },
-        rule: |text| (1..=120).contains(&text.len())
-            && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'.' || it == b'-'),
+        schema: { "type": "string", "pattern": "^[a-z0-9._-]{1,160}$" },
+        rule: |text| (1..=160).contains(&text.len())
+            && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || b"._-".contains(&it)),
         otherwise: "not a place in an export; send `next_after` of an earlier part",
     }
 }
@@ -208,31 +215,44 @@ pub struct UsageExport {
     pub next_after: Option<ExportPlace>,
 }
 
-/// The usage of an allocation from one start to the next stop, within the month. Amounts are millionths of
-/// the currency.
+/// The usage of a subject by a meter: from one start to the next end, or a counted quantity, within the month.
+/// Amounts are millionths of the currency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Charge {
-    pub allocation_id: AllocationId,
-    /// Names the interval in the allocation.
+    /// What was metered, such as `allocation`.
+    pub subject_kind: String,
+    pub subject_id: String,
+    pub meter: String,
+    /// Names the interval in the subject and meter.
     pub interval: i64,
+    /// The number of the mark that began it or counted it.
+    pub number: i64,
     pub project_id: ProjectId,
     pub project: String,
+    /// The allocation that it belongs to, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocation_id: Option<AllocationId>,
     pub sku_id: SkuId,
     pub sku: String,
     /// The requested region, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    pub gpus: i32,
+    pub unit: Open<PriceUnit>,
+    pub price_kind: Open<PriceKind>,
+    /// How many units concurrently, or how many were counted.
+    pub quantity: i64,
     pub from: Timestamp,
     /// The end, which is not part of it.
     pub to: Timestamp,
-    /// GPU-microseconds.
-    pub gpu_micros: i64,
+    /// What is priced: the counted quantity, or quantity times microseconds where it is measured over time.
+    pub consumed: i64,
     pub currency: CurrencyCode,
     /// The version of the price; absent when it was free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_id: Option<PriceId>,
-    pub price_micros_per_gpu_hour: i64,
+    pub price_micros: i64,
+    /// How many units the price is for.
+    pub per_units: i64,
     pub amount_micros: i64,
     pub tags: BTreeMap<String, String>,
     /// The number of the month's invoice, once it is issued.

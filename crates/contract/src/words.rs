@@ -25,6 +25,14 @@ pub enum Open<W> {
 }
 
 impl<W: Word> Open<W> {
+    /// The word, unless it is one that this program does not know.
+    pub fn known(&self) -> Option<W> {
+        match self {
+            Open::Known(word) => Some(*word),
+            Open::Unknown(_) => None,
+        }
+    }
+
     pub fn as_str(&self) -> &str {
         match self {
             Open::Known(word) => word.as_str(),

@@ -114,6 +114,7 @@ impl App {
             readiness: Readiness::default(),
             feed: Feed::default(),
             caches: Caches::default(),
+            meters: areas::declared().meters,
             probes: outside.probes(&db),
             config,
             db,

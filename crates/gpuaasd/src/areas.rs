@@ -37,7 +37,7 @@ pub fn hooks() -> Hooks {
         .with::<dyn InsideSessions>(Arc::new(SessionHooks))
         .with::<dyn CarriedSessions>(Arc::new(SessionHooks))
         .with::<dyn Occupants>(Arc::new(AllocationHooks))
-        .with::<dyn Spenders>(Arc::new(AllocationHooks))
+        .with::<Spenders>(Arc::new(Spenders(vec![Arc::new(AllocationHooks)])))
         .with::<Residents>(Arc::new(Residents(residents())))
 }
 
@@ -56,6 +56,7 @@ pub fn declared() -> Declared {
         all.lifecycles.extend(area.lifecycles);
         all.tables.extend(area.tables);
         all.gauges.extend(area.gauges);
+        all.meters.extend(area.meters);
         all.secrets.extend(area.secrets);
         all.kinds.extend(area.kinds);
     }
@@ -114,6 +115,19 @@ mod tests {
         tables.sort_unstable();
         tables.dedup();
         assert_eq!(tables.len(), all);
+    }
+
+    #[test]
+    fn meters_are_registered_once_and_meter_what_has_a_lifecycle() {
+        let Declared { meters, lifecycles, .. } = declared();
+        let mut names: Vec<&str> = meters.iter().map(|it| it.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), meters.len());
+        for meter in meters {
+            let is_known = lifecycles.iter().any(|it| it.name == meter.subject);
+            assert!(is_known, "{}: `{}` has no lifecycle whose moves could be metered", meter.name, meter.subject);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Documents that are written from the code: policy table and lifecycles.
+//! Documents that are written from the code: policies, lifecycles, meters.
 
+use contract::Word;
 use platform::policies::keys::{ALL, Guardrail};
 
 use crate::areas;
@@ -9,6 +10,7 @@ pub fn generated() -> Vec<(&'static str, String)> {
     vec![
         ("docs/generated/policies.md", policies()),
         ("docs/generated/lifecycles.md", lifecycles()),
+        ("docs/generated/meters.md", meters()),
         ("docs/generated/compensation.md", compute::allocations::compensation::table()),
     ]
 }
@@ -50,6 +52,27 @@ fn lifecycles() -> String {
 ",
             lifecycle.name,
             (lifecycle.mermaid)()
+        );
+    }
+    out
+}
+
+fn meters() -> String {
+    let mut out = String::from(
+        "# Meters\n\nWritten from what the resources register; do not edit.\n\n\
+         What is metered is charged for where its SKU has a price of the meter's unit and of one of its kinds.\n\n\
+         | meter | subject | unit | measured or counted | kinds of price | what it measures |\n|---|---|---|---|---|---|\n",
+    );
+    for meter in areas::declared().meters {
+        let kinds: Vec<&str> = meter.kinds.iter().map(|it| it.as_str()).collect();
+        let how = if meter.unit.is_rate() { "measured over time" } else { "counted" };
+        out += &format!(
+            "| `{}` | {} | `{}` | {how} | `{}` | {} |\n",
+            meter.name,
+            meter.subject,
+            meter.unit.as_str(),
+            kinds.join("`, `"),
+            meter.about
         );
     }
     out

@@ -6,6 +6,7 @@ pub mod budgets;
 pub mod corrections;
 pub mod invoices;
 pub mod ledger;
+pub mod metering;
 pub mod payments;
 pub mod refunds;
 pub mod revenue;
@@ -40,6 +41,7 @@ pub fn registry() -> Registry<MoneyArea> {
     corrections::register(&mut registry);
     invoices::register(&mut registry);
     ledger::register(&mut registry);
+    metering::register(&mut registry);
     payments::register(&mut registry);
     refunds::register(&mut registry);
     revenue::register(&mut registry);

@@ -12,6 +12,7 @@ use crate::{
     http::{Readiness, Refusals, Turns, limiter::Limiter},
     identity::{Recognizer, signing::Signing},
     policies::Policies,
+    registry::Meter,
 };
 
 pub struct Platform {
@@ -28,6 +29,8 @@ pub struct Platform {
     pub feed: Feed,
     /// What this process caches, and which events make it stale.
     pub caches: Caches,
+    /// What is charged for, in all areas.
+    pub meters: Vec<&'static Meter>,
     /// What this process depends on.
     pub probes: Vec<Arc<dyn Probe>>,
     /// Canceled when the process is asked to stop.

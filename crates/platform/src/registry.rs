@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use contract::prices::{PriceKind, PriceUnit};
 use kernel::{
     Tx,
     bus::{BoxFuture, Consumer},
@@ -30,6 +31,21 @@ pub struct Gauge {
     pub measure: Measure,
 }
 
+/// Something about a subject that is measured or counted, and charged for where
+/// its SKU has a price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meter {
+    pub name: &'static str,
+    /// What its prices are for one of.
+    pub unit: PriceUnit,
+    /// Which prices it charges.
+    pub kinds: &'static [PriceKind],
+    /// The noun of what is metered: the kind of its subjects.
+    pub subject: &'static str,
+    /// What it measures, for the generated page of meters.
+    pub about: &'static str,
+}
+
 /// What is known of an area's resources before anything runs.
 #[derive(Default)]
 pub struct Declared {
@@ -37,6 +53,7 @@ pub struct Declared {
     /// Tables with an organization or a project and without a lifecycle.
     pub tables: Vec<(&'static str, ParentEnd)>,
     pub gauges: Vec<Gauge>,
+    pub meters: Vec<&'static Meter>,
     pub secrets: Vec<&'static SealedColumn>,
     /// The kinds of work that a reconciler visits.
     pub kinds: Vec<&'static str>,
@@ -89,6 +106,11 @@ impl<A: Send + Sync + 'static> Registry<A> {
 
     pub fn gauge(&mut self, name: &'static str, measure: Measure) {
         self.declared.gauges.push(Gauge { name, measure });
+    }
+
+    /// Something that is charged for.
+    pub fn meter(&mut self, meter: &'static Meter) {
+        self.declared.meters.push(meter);
     }
 
     /// Events about these nouns make something stale that this process caches.

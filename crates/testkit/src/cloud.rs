@@ -87,9 +87,15 @@ pub async fn add_slice(operator: &Client, name: &str, gpu_counts: &[u16]) -> Sku
     sku
 }
 
+/// A price of a GPU and hour, in millionths of a dollar, from now on.
+pub fn price_of(price_micros: i64) -> PriceSpec {
+    let currency = "USD".parse().unwrap();
+    PriceSpec { unit: None, kind: None, currency, price_micros, per_units: None, effective_at: None }
+}
+
 /// What a GPU of a SKU costs an hour from now on, in millionths of a dollar.
-pub async fn set_price(operator: &Client, sku_id: SkuId, price_micros_per_gpu_hour: i64) -> Price {
-    let spec = PriceSpec { currency: "USD".parse().unwrap(), price_micros_per_gpu_hour, effective_at: None };
+pub async fn set_price(operator: &Client, sku_id: SkuId, price_micros: i64) -> Price {
+    let spec = price_of(price_micros);
     operator.call::<SetPrice>(SkuPath { sku_id }, Default::default(), spec).await.unwrap()
 }
 

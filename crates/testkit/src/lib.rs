@@ -14,6 +14,7 @@ pub mod host;
 pub mod issuer;
 pub mod maas;
 pub mod mail_server;
+pub mod moves;
 pub mod npm;
 pub mod plant;
 pub mod process;

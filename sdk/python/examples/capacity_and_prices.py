@@ -5,11 +5,11 @@ from gpuaas.models import Price
 
 
 def price_of(client: gpuaas.Client, sku_id: str) -> str:
-    """The newest price of a SKU, as people write it."""
-    price: Price | None = client.prices.list(sku_id).first()
+    """The newest price of a SKU per GPU and hour, as people write it."""
+    price: Price | None = client.prices.list(sku_id, unit="gpu_hour", kind="on_demand").first()
     if price is None:
         return "no price"
-    return f"{price.price_micros_per_gpu_hour / 1_000_000:.2f} {price.currency} per GPU and hour"
+    return f"{price.price_micros / 1_000_000:.2f} {price.currency} per GPU and hour"
 
 
 def main() -> None:

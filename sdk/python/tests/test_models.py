@@ -21,9 +21,12 @@ def price(**changes: object) -> dict[str, object]:
     return {
         "id": "price-1",
         "sku_id": "sku-1",
+        "unit": "gpu_hour",
+        "kind": "on_demand",
         "version": 3,
         "currency": "USD",
-        "price_micros_per_gpu_hour": 2_500_000,
+        "price_micros": 2_500_000,
+        "per_units": 1,
         "effective_at": "2026-01-02T03:04:05.678901234Z",
         "created_at": "2026-01-02T03:04:05Z",
         **changes,

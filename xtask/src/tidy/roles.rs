@@ -18,6 +18,7 @@ const CROSSING: &[&str] = &[
     "crates/platform/src/identity/",
     "crates/people/src/invitations/routes.rs",
     "crates/people/src/members/leave.rs",
+    "crates/money/src/metering/",
     "crates/people/src/organizations/routes.rs",
     "crates/fleet/src/samples/routes.rs",
     "crates/people/src/sessions/",

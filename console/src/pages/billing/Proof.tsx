@@ -77,7 +77,7 @@ function ProofResult({
   const checked = <p className="numbers text-sm text-faint">{text.checked(journals, entries, intervals)}</p>;
   if (difference) {
     const where = difference.journal == null ? [] : [text.journal(difference.journal)];
-    const what = [...where, difference.allocation_id, difference.what].filter(Boolean).join(': ');
+    const what = [...where, difference.subject, difference.what].filter(Boolean).join(': ');
     return (
       <>
         <p className="font-medium text-bad">

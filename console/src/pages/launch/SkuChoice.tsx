@@ -48,7 +48,7 @@ export function SkuChoice({ skus, region, currency, value, onChange }: Props) {
             <span className="flex items-start justify-between gap-2">
               <span className="font-semibold">{sku.name}</span>
               <span className="numbers font-semibold whitespace-nowrap">
-                {price ? money(price.price_micros_per_gpu_hour, currency) : text.noPrice}
+                {price ? money(price.price_micros, currency) : text.noPrice}
               </span>
             </span>
             <span className="mt-0.5 flex items-start justify-between gap-2 text-sm text-faint">
@@ -63,7 +63,7 @@ export function SkuChoice({ skus, region, currency, value, onChange }: Props) {
               </Badge>
               {next && (
                 <span className="text-xs text-faint">
-                  {text.priceNext(money(next.price_micros_per_gpu_hour, currency), day(next.effective_at))}
+                  {text.priceNext(money(next.price_micros, currency), day(next.effective_at))}
                 </span>
               )}
             </span>

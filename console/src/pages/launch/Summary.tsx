@@ -25,8 +25,7 @@ export function Summary({ org, sku, draft, project, currency }: Props) {
   const holdMinutes = useQuery(policyQuery(org, 'billing.hold_minutes'));
   const wallet = balance.data?.items.find((it) => it.currency === currency);
   const price = prices.data && priceAt(prices.data, currency, now());
-  const costs =
-    price && estimate(draft, price.price_micros_per_gpu_hour, Number(holdMinutes.data?.value ?? 60));
+  const costs = price && estimate(draft, price.price_micros, Number(holdMinutes.data?.value ?? 60));
   const isHeld = required.data?.value === 'true';
   return (
     <div className="space-y-4">

@@ -4,6 +4,8 @@ import { api, ask, once, type Schemas } from '@/api/client';
 import { pricesQuery, type Sku, skusQuery } from '@/api/compute';
 import { priceAt } from '@/api/prices';
 import { parseMoney } from '@/format/money';
+import { words } from '@/format/size';
+import { priceUnit } from '@/format/units';
 import { now } from '@/session/clock';
 import { common, launch, platform } from '@/strings';
 import { Button, NewButton } from '@/ui/Button';
@@ -59,7 +61,7 @@ export function Skus() {
             cell: (it) =>
               current(it).map((price) => (
                 <span key={price.id} className="block">
-                  <Money micros={price.price_micros_per_gpu_hour} currency={price.currency} />
+                  <Money micros={price.price_micros} currency={price.currency} />
                 </span>
               )),
           },
@@ -110,10 +112,12 @@ function History({ sku, prices }: { sku: Sku; prices: readonly Schemas['Price'][
         columns={[
           { name: text.version, wide: true, cell: (it) => it.version },
           { name: text.from, cell: (it) => <Time at={it.effective_at} as="local" /> },
+          { name: text.per, cell: (it) => priceUnit(it) },
+          { name: text.kind, wide: true, cell: (it) => words(it.kind) },
           {
-            name: text.perGpuHour,
+            name: text.amount,
             end: true,
-            cell: (it) => <Money micros={it.price_micros_per_gpu_hour} currency={it.currency} />,
+            cell: (it) => <Money micros={it.price_micros} currency={it.currency} />,
           },
         ]}
       />
@@ -142,7 +146,7 @@ function NewPrice({ sku, onClose, onDone }: DialogProps & { sku: Sku }) {
           api.POST('/v1/platform/skus/{sku_id}/prices', {
             params: { path: { sku_id: sku.id }, header: once() },
             body: {
-              price_micros_per_gpu_hour: micros ?? 0,
+              price_micros: micros ?? 0,
               currency,
               ...(from ? { effective_at: new Date(from).toISOString() } : {}),
             },

@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn dependencies_come_first_whatever_the_order_of_the_files() {
         let text = format!(
-            "{NAME}kind: allocation\nproject: vision\nname: a\nsku: slice\ngpus: 1\n---\nkind: price\nsku: slice\ncurrency: USD\nper_gpu_hour: 2.50\n---\n{}",
+            "{NAME}kind: allocation\nproject: vision\nname: a\nsku: slice\ngpus: 1\n---\nkind: price\nsku: slice\ncurrency: USD\namount: 2.50\n---\n{}",
             "kind: project\nname: vision\n---\nkind: sku\nname: slice\nshape: gpu_slice\ngpu_counts: [1]\n"
         );
         let kinds: Vec<_> = stack(&text).unwrap().things.iter().map(|(_, it)| it.kind()).collect();

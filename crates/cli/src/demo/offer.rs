@@ -6,7 +6,7 @@ use contract::{
     ledger::{Balances, GetBalance},
     organizations::OrganizationPath,
     policies::{GetOrganizationPolicy, OrganizationPolicyPath, Policy},
-    prices::{ListPrices, Price, PriceFilter},
+    prices::{ListPrices, Price, PriceFilter, PriceKind, PriceUnit},
     skus::{ListSkus, Sku, SkuFilter, SkuPath},
 };
 
@@ -90,7 +90,12 @@ pub async fn find(context: &Context, wanted: Option<&Label>) -> Result<Offer, Fa
     let capacity = context.all::<ListCapacity>(Nothing {}, CapacityFilter::default()).await?;
     let (mut offers, mut unpriced) = (Vec::new(), Vec::new());
     for (sku, gpus) in skus.iter().filter_map(|it| Some((it, fits(it, &capacity)?))).take(MOST_SKUS) {
-        let query = PriceFilter { currency: currency.parse().ok(), ..PriceFilter::default() };
+        let query = PriceFilter {
+            currency: currency.parse().ok(),
+            unit: Some(PriceUnit::GpuHour),
+            kind: Some(PriceKind::OnDemand),
+            ..PriceFilter::default()
+        };
         let prices = context.all::<ListPrices>(SkuPath { sku_id: sku.id }, query).await?;
         let Some(price_micros) = in_force(&prices, balances.at) else {
             unpriced.push(sku.name.to_string());
@@ -138,7 +143,7 @@ fn fits(sku: &Sku, capacity: &[CapacityLine]) -> Option<u16> {
 /// The newest price that has begun.
 fn in_force(prices: &[Price], now: Timestamp) -> Option<i64> {
     let begun = prices.iter().filter(|it| it.effective_at <= now);
-    begun.max_by_key(|it| (it.effective_at, it.version)).map(|it| it.price_micros_per_gpu_hour)
+    begun.max_by_key(|it| (it.effective_at, it.version)).map(|it| it.price_micros)
 }
 
 fn cheapest(offers: Vec<Offer>) -> Option<Offer> {
@@ -192,7 +197,10 @@ mod tests {
             sku_id: SkuId::generate(),
             version,
             currency: "USD".parse().unwrap(),
-            price_micros_per_gpu_hour: micros,
+            unit: PriceUnit::GpuHour.into(),
+            kind: PriceKind::OnDemand.into(),
+            price_micros: micros,
+            per_units: 1,
             effective_at: at,
             created_at: at,
         };

@@ -1,16 +1,18 @@
-//! `gpuaas usage`: how long GPUs ran and what it came to, cut any way.
+//! `gpuaas usage`: what was metered and what it came to, divided any way.
 
 use clap::{Args, Subcommand, ValueEnum};
 use client::Request;
 use contract::{
-    Label, Nothing, Timestamp,
+    Label, Nothing, Timestamp, Word,
     ledger::Month,
     organizations::OrganizationPath,
+    prices::PriceUnit,
     usage::{
         ExportAnyUsage, ExportPlace, ExportRange, ExportUsage, GetAnyUsage, GetUsage, UsageBy, UsageExport, UsageLine,
         UsageRange,
     },
 };
+use serde_json::Value;
 
 use crate::{
     arguments,
@@ -25,6 +27,7 @@ Examples:
   gpuaas usage
   gpuaas usage --by day --since 7d
   gpuaas usage --by tag --tag team
+  gpuaas usage --by meter
   gpuaas usage --by sku --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z -o json
   gpuaas usage export --month 2026-11 --format focus > focus.csv
 
@@ -35,7 +38,7 @@ For platform staff:
 Usage counts the time that an allocation is active; provisioning, stopped and
 sanitizing time is free. Days and months follow UTC.";
 
-/// Show GPU usage and its cost
+/// Show usage and its cost
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Usage {
@@ -81,6 +84,7 @@ pub enum ExportFormat {
 }
 
 const COLUMNS: Columns = columns!(UsageLine: key, gpu_seconds, amount_micros, currency, intervals);
+const METERS: Columns = columns!(UsageLine: key, quantity, unit, amount_micros, currency, intervals);
 
 impl Usage {
     pub async fn run(self, context: &Context) -> Done {
@@ -96,7 +100,20 @@ impl Usage {
         if !context.output.is_for_people() {
             return context.output.document(&answer);
         }
-        context.output.list(answer["lines"].as_array().cloned().unwrap_or_default(), COLUMNS)
+        let mut lines = answer["lines"].as_array().cloned().unwrap_or_default();
+        if self.by != UsageBy::Meter {
+            return context.output.list(lines, COLUMNS);
+        }
+        lines.iter_mut().for_each(in_units);
+        context.output.list(lines, METERS)
+    }
+}
+
+/// Hours, as prices are, where the answer has seconds.
+fn in_units(line: &mut Value) {
+    let unit = line["unit"].as_str().and_then(PriceUnit::parse);
+    if let (Some(true), Some(seconds)) = (unit.map(PriceUnit::is_rate), line["quantity"].as_i64()) {
+        line["quantity"] = format!("{}.{:02}", seconds / 3600, seconds % 3600 * 100 / 3600).into();
     }
 }
 
@@ -132,4 +149,23 @@ async fn part(
         return context.send_request(&Request::<ExportAnyUsage>::new(path.clone(), range, Nothing {})).await;
     }
     context.send_request(&Request::<ExportUsage>::new(path.clone(), range, Nothing {})).await
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn quantities_over_time_are_hours_and_others_stay() {
+        let shown = |unit: &str, quantity: i64| {
+            let mut line = json!({ "unit": unit, "quantity": quantity });
+            in_units(&mut line);
+            line["quantity"].clone()
+        };
+        assert_eq!(shown("gpu_hour", 5400), json!("1.50"));
+        assert_eq!(shown("gib_hour", 36), json!("0.01"));
+        assert_eq!(shown("token", 5400), json!(5400));
+    }
 }

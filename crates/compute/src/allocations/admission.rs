@@ -6,12 +6,13 @@ use contract::{
     allocations::AllocationSpec,
     id::{OrganizationId, ProjectId, SkuId, SshKeyId, UserId},
     organizations::OrganizationState,
+    prices::PriceKind,
     skus::Sku,
 };
 use kernel::{Tx, money::Currency};
 use uuid::Uuid;
 
-use super::{decide::SUSPENDED, store, visits::Parent};
+use super::{decide::SUSPENDED, metering::GPU_TIME, store, visits::Parent};
 use crate::quotas;
 use fleet::{prices, regions, skus};
 use money::{
@@ -148,7 +149,7 @@ pub async fn paid_for(
 /// Refuses what nobody set a price for in the currency that it would be charged
 /// in: a price of nothing is a price, and a forgotten one must not cost a fleet.
 async fn priced(tx: &mut Tx, sku: SkuId, name: &str, currency: Currency) -> Result<(), Failure> {
-    let priced_in = prices::currencies(tx, sku).await?;
+    let priced_in = prices::currencies(tx, sku, GPU_TIME.unit, PriceKind::OnDemand).await?;
     if priced_in.iter().any(|it| it == currency.as_str()) {
         return Ok(());
     }
@@ -166,8 +167,9 @@ async fn priced(tx: &mut Tx, sku: SkuId, name: &str, currency: Currency) -> Resu
 /// Refuses what may take the project above a hard budget.
 async fn within_budgets(tx: &mut Tx, policies: &Policies, project: ProjectId, hold: &Hold) -> Result<(), Failure> {
     let asked = Asked {
+        organization: hold.subject.organization,
         project,
-        allocation: hold.allocation,
+        subject: hold.subject.id,
         currency: hold.currency,
         window_minutes: policies.number(keys::BILLING_HOLD_MINUTES),
     };
@@ -187,7 +189,7 @@ async fn afford(tx: &mut Tx, policies: &Policies, hold: Hold) -> Result<(), Fail
         Ok(()) => Ok(()),
         Err(HoldError::Database(error)) => Err(error.into()),
         Err(error @ HoldError::Insufficient { .. }) => {
-            let detail = format!("{error}; that is {} GPUs for {:#}", hold.gpus, hold.lasts);
+            let detail = format!("{error}; that is {} GPUs for {:#}", hold.quantity, hold.lasts);
             Err(Failure::new(Code::InsufficientFunds, detail))
         }
         Err(error @ HoldError::Money(_)) => Err(Failure::new(Code::InvalidValue, error)),

@@ -11,11 +11,18 @@ use kernel::{
     Tx,
     bus::BoxFuture,
     machine::{Machine, TransitionError},
+    money::Currency,
 };
-use money::wallets::Spenders;
+use money::wallets::{Expected, Spender};
 use people::projects::Resident;
 
-use super::{endings, lifecycle::Lifecycle, store};
+use super::{
+    endings,
+    lifecycle::Lifecycle,
+    metering::{self, GPU_TIME},
+    store,
+};
+use uuid::Uuid;
 
 pub struct AllocationHooks;
 
@@ -80,14 +87,27 @@ impl Occupants for AllocationHooks {
     }
 }
 
-impl Spenders for AllocationHooks {
+impl Spender for AllocationHooks {
+    fn subject(&self) -> &'static str {
+        GPU_TIME.subject
+    }
+
     fn out_of_funds<'a>(
         &'a self,
         tx: &'a mut Tx,
-        ids: &'a [AllocationId],
+        ids: &'a [Uuid],
         reason: &'a str,
     ) -> BoxFuture<'a, Result<u64, TransitionError>> {
         Box::pin(super::out_of_funds(tx, ids, reason))
+    }
+
+    fn expected<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        project: ProjectId,
+        currency: Currency,
+    ) -> BoxFuture<'a, sqlx::Result<Vec<Expected>>> {
+        Box::pin(metering::expected(tx, project, currency))
     }
 }
 

@@ -10,6 +10,8 @@ use contract::{
 use kernel::machine::{Machine, OnMove, ParentEnd};
 use uuid::Uuid;
 
+use super::metering;
+
 pub struct Lifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +80,7 @@ impl Machine for Lifecycle {
     ];
     const INITIAL: AllocationState = Requested;
     const PARENT_END: ParentEnd = ParentEnd::EndsFirst;
-    const ON_MOVE: Option<OnMove<Self::State>> = None;
+    const ON_MOVE: Option<OnMove<Self::State>> = Some(metering::on_move);
 
     fn is_driven(state: AllocationState) -> bool {
         match state {

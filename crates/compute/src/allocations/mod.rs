@@ -11,6 +11,7 @@ mod explain;
 mod hooks;
 mod host_keys;
 pub mod lifecycle;
+mod metering;
 mod orders;
 mod reconcile;
 mod routes;
@@ -21,6 +22,7 @@ mod visits;
 pub use consume::HeedOrganization;
 pub use hooks::AllocationHooks;
 pub use host_keys::RefreshHostKeys;
+pub use metering::GPU_TIME;
 pub use reconcile::AllocationReconciler;
 pub use store::{count_needing_attention, get as find, named};
 
@@ -43,9 +45,11 @@ use crate::ComputeArea;
 use kernel::machine::ParentEnd;
 use platform::registry::Registry;
 use std::sync::Arc;
+use uuid::Uuid;
 
 pub fn register(registry: &mut Registry<ComputeArea>) {
     registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.meter(&GPU_TIME);
     registry.reconciler(|area: &ComputeArea| AllocationReconciler {
         placement: area.placement.clone(),
         signer: area.fleet.signer.clone(),
@@ -83,19 +87,19 @@ async fn release_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), 
 }
 
 /// Ends these, one after the other, because the money for them ran out. Says how many there were to end.
-async fn out_of_funds(tx: &mut Tx, ids: &[AllocationId], reason: &str) -> Result<u64, TransitionError> {
+async fn out_of_funds(tx: &mut Tx, ids: &[Uuid], reason: &str) -> Result<u64, TransitionError> {
     // All at once and in the order in which everybody locks several, whatever the order of their ends.
     let locked = store::locked(tx, ids).await?;
     let mut ended = 0;
     for id in ids {
-        let Some(found) = locked.iter().find(|it| it.id == id.uuid()).copied() else { continue };
+        let Some(found) = locked.iter().find(|it| it.id == *id).copied() else { continue };
         if Lifecycle::next(found.state, Event::FundsExhausted).is_none() {
             continue;
         }
         let moved = transition::<Lifecycle>(tx, found, Event::FundsExhausted, reason).await?;
-        store::ended(tx, *id, moved.state, reason).await?;
+        store::ended(tx, (*id).into(), moved.state, reason).await?;
         // One that only waited may have had nodes kept for it.
-        work::wake(tx, Lifecycle::NAME, id.uuid());
+        work::wake(tx, Lifecycle::NAME, *id);
         ended += 1;
     }
     Ok(ended)

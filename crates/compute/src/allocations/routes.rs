@@ -9,6 +9,7 @@ use contract::{
         SetAllocationSshKeys,
     },
     id::{AllocationId, ProjectId},
+    prices::PriceKind,
 };
 use kernel::{
     machine::{Machine, TransitionError, transition},
@@ -18,10 +19,11 @@ use kernel::{
 use super::{
     admission, explain, host_keys,
     lifecycle::{Event, Lifecycle},
+    metering::GPU_TIME,
     store::{self, New},
 };
 use crate::{ComputeArea, placement::slots};
-use money::wallets::Hold;
+use money::{metering::Subject, wallets::Hold};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
@@ -49,10 +51,10 @@ impl Handle<CreateAllocation> for ComputeArea {
         store::insert(&mut call.tx, new).await?;
         host_keys::choose(&mut call.tx, (organization, id), call.caller.user(), &admitted.ssh_keys).await?;
         let hold = Hold {
-            organization,
-            allocation: id,
+            subject: Subject { organization, id: id.uuid(), meter: &GPU_TIME },
             sku: admitted.sku.id,
-            gpus: spec.gpus.to::<u32>() * spec.nodes.to::<u32>(),
+            price_kind: PriceKind::OnDemand,
+            quantity: spec.gpus.to::<u32>() * spec.nodes.to::<u32>(),
             currency,
             lasts: admission::lasts(&self.policies, spec),
         };

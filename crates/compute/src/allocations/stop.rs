@@ -3,6 +3,7 @@
 use contract::{
     Code,
     allocations::{Allocation, AllocationState, StartAllocation, StopAllocation},
+    prices::PriceKind,
 };
 use jiff::SignedDuration;
 use kernel::{
@@ -13,11 +14,12 @@ use kernel::{
 use super::{
     admission,
     lifecycle::{Event, Lifecycle},
+    metering::GPU_TIME,
     routes::{found, found_still},
     store,
 };
 use crate::ComputeArea;
-use money::wallets::Hold;
+use money::{metering::Subject, wallets::Hold};
 use platform::http::{Call, Failure, Handle, Request};
 
 impl Handle<StopAllocation> for ComputeArea {
@@ -54,10 +56,10 @@ async fn hold(app: &ComputeArea, call: &mut Call, allocation: &Allocation) -> Re
     let left = allocation.lease_ends_at.map(|it| it.duration_since(now).max(SignedDuration::from_secs(1)));
     let window = admission::window(&app.policies);
     Ok(Hold {
-        organization: allocation.organization_id,
-        allocation: allocation.id,
+        subject: Subject { organization: allocation.organization_id, id: allocation.id.uuid(), meter: &GPU_TIME },
         sku: allocation.sku_id,
-        gpus: u32::from(allocation.gpus) * u32::from(allocation.nodes),
+        price_kind: PriceKind::OnDemand,
+        quantity: u32::from(allocation.gpus) * u32::from(allocation.nodes),
         currency: store::currency(&mut call.tx, allocation.id).await?,
         lasts: left.unwrap_or(window),
     })

@@ -323,8 +323,7 @@ pub(super) fn versioned_row((id, organization, state, version): Found) -> sqlx::
 }
 
 /// Allocations that nobody else moves until the commit.
-pub async fn locked(tx: &mut Tx, ids: &[AllocationId]) -> sqlx::Result<Vec<Versioned<AllocationState>>> {
-    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+pub async fn locked(tx: &mut Tx, ids: &[Uuid]) -> sqlx::Result<Vec<Versioned<AllocationState>>> {
     let rows: Vec<Found> = sqlx::query_as(
         "SELECT id, organization_id, state, version FROM allocations WHERE id = ANY($1) ORDER BY id FOR UPDATE",
     )

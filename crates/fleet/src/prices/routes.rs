@@ -1,9 +1,9 @@
 //! Setting and listing prices.
 
 use contract::{
-    Code, Page, Timestamp,
+    Code, Page, Timestamp, Word,
     id::SkuId,
-    prices::{ListPrices, Price, PriceSet, PriceSpec, SetPrice},
+    prices::{ListPrices, Price, PriceKind, PriceSet, PriceSpec, PriceUnit, SetPrice},
     skus::Sku,
 };
 use kernel::money::{Currency, Money};
@@ -16,12 +16,15 @@ use platform::{
     http::{Call, Failure, Handle, Request, Trouble},
 };
 
-// bound: what the contract's schema says; a million of the currency per GPU and hour
+// bound: what the contract's schema says; a million of the currency
 const MOST_MICROS: i64 = 1_000_000_000_000;
+// bound: what the contract's schema says
+const MOST_UNITS: i64 = 1_000_000_000;
 
 impl Handle<SetPrice> for FleetArea {
     async fn handle(&self, call: &mut Call, request: Request<SetPrice>) -> Result<Price, Failure> {
         let (sku_id, spec) = (request.path.sku_id, request.body);
+        self.is_metered(&spec)?;
         let (sku, now) = locked(call, sku_id, &spec).await?;
         if spec.effective_at.is_some_and(|at| at < now) {
             let detail = format!("a price cannot take effect in the past; it is {now:.0}, omit it for now");
@@ -35,6 +38,33 @@ impl Handle<SetPrice> for FleetArea {
     }
 }
 
+impl FleetArea {
+    /// A price that no meter charges would be a promise that nobody keeps.
+    fn is_metered(&self, spec: &PriceSpec) -> Result<(), Failure> {
+        let (unit, kind) = (unit(spec), kind(spec));
+        let of_unit: Vec<_> = self.meters.iter().filter(|it| it.unit == unit).collect();
+        let wrong = |field, detail: String| Err(Trouble::new(Code::InvalidValue, detail).at(field).into());
+        if of_unit.is_empty() {
+            let mut units: Vec<&str> = self.meters.iter().map(|it| it.unit.as_str()).collect();
+            units.dedup();
+            return wrong("unit", format!("nothing is metered per {unit}; use {}", units.join(" or ")));
+        }
+        if !of_unit.iter().any(|it| it.kinds.contains(&kind)) {
+            let kinds: Vec<&str> = of_unit.iter().flat_map(|it| it.kinds).map(|it| it.as_str()).collect();
+            return wrong("kind", format!("no usage per {unit} is {kind}; use {}", kinds.join(" or ")));
+        }
+        Ok(())
+    }
+}
+
+fn unit(spec: &PriceSpec) -> PriceUnit {
+    spec.unit.unwrap_or(PriceUnit::GpuHour)
+}
+
+fn kind(spec: &PriceSpec) -> PriceKind {
+    spec.kind.unwrap_or(PriceKind::OnDemand)
+}
+
 /// Sets a price that waited for a second person: what would have begun
 /// meanwhile begins now.
 pub async fn set_late(call: &mut Call, sku_id: SkuId, mut spec: PriceSpec) -> Result<Price, Failure> {
@@ -45,9 +75,23 @@ pub async fn set_late(call: &mut Call, sku_id: SkuId, mut spec: PriceSpec) -> Re
 
 /// The SKU, whose prices nobody else sets now, and the first moment at which one can take effect.
 async fn locked(call: &mut Call, sku_id: SkuId, spec: &PriceSpec) -> Result<(Sku, Timestamp), Failure> {
-    if !(0..=MOST_MICROS).contains(&spec.price_micros_per_gpu_hour) {
-        let detail = format!("a price must be between 0 and {MOST_MICROS} millionths of the currency");
-        return Err(Trouble::new(Code::InvalidValue, detail).at("price_micros_per_gpu_hour").into());
+    let wrong = |field, detail: String| Err(Trouble::new(Code::InvalidValue, detail).at(field).into());
+    if !(0..=MOST_MICROS).contains(&spec.price_micros) {
+        return wrong(
+            "price_micros",
+            format!("a price must be between 0 and {MOST_MICROS} millionths of the currency"),
+        );
+    }
+    match spec.per_units.unwrap_or(1) {
+        1 => (),
+        _ if unit(spec).is_rate() => {
+            return wrong(
+                "per_units",
+                "a price per hour is for 1; only counted units are priced by the thousand".into(),
+            );
+        }
+        2..=MOST_UNITS => (),
+        _ => return wrong("per_units", format!("a price must be for 1 to {MOST_UNITS} units")),
     }
     if !skus::lock(&mut call.tx, sku_id).await? {
         return Err(Failure::not_found("SKU"));
@@ -62,8 +106,11 @@ async fn add(call: &mut Call, sku_id: SkuId, spec: &PriceSpec) -> Result<Price, 
     let event = PriceSet {
         id: price.id,
         sku_id,
+        unit: price.unit.clone(),
+        kind: price.kind.clone(),
         currency: price.currency.clone(),
-        price_micros_per_gpu_hour: price.price_micros_per_gpu_hour,
+        price_micros: price.price_micros,
+        per_units: price.per_units,
         effective_at: price.effective_at,
     };
     emit(&mut call.tx, None, price.id, &event);
@@ -71,13 +118,22 @@ async fn add(call: &mut Call, sku_id: SkuId, spec: &PriceSpec) -> Result<Price, 
 }
 
 fn summary(sku: &Sku, spec: &PriceSpec) -> String {
-    let micros = spec.price_micros_per_gpu_hour;
+    let micros = spec.price_micros;
     let price = match spec.currency.as_str().parse::<Currency>() {
         Ok(currency) => Money::from_micros(micros, currency).to_string(),
         Err(_) => format!("{micros} millionths of {}", spec.currency),
     };
     let from = spec.effective_at.map_or_else(|| "from its approval on".to_owned(), |at| format!("from {at:.0} on"));
-    format!("a GPU of `{}` costs {price} an hour {from}", sku.name)
+    let units = match (spec.per_units.unwrap_or(1), unit(spec)) {
+        (1, PriceUnit::GpuHour) => "GPU hour".to_owned(),
+        (1, unit) => unit.as_str().replace('_', " "),
+        (many, unit) => format!("{many} {}s", unit.as_str().replace('_', " ")),
+    };
+    let kind = match kind(spec) {
+        PriceKind::OnDemand => String::new(),
+        other => format!(", {other}"),
+    };
+    format!("`{}` costs {price} per {units}{kind} {from}", sku.name)
 }
 
 impl Handle<ListPrices> for FleetArea {

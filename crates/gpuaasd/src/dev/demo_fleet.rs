@@ -40,7 +40,10 @@ pub async fn seed(tx: &mut Tx) -> sqlx::Result<PoolId> {
         if let Some(sku) = skus::add(tx, &spec).await? {
             let price = PriceSpec {
                 currency: CURRENCY.parse().expect("a literal above"),
-                price_micros_per_gpu_hour: *price,
+                price_micros: *price,
+                unit: None,
+                kind: None,
+                per_units: None,
                 effective_at: None,
             };
             prices::add(tx, sku.id, &price).await?;

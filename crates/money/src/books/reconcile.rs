@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::store;
 use platform::policies::{Policies, keys};
 
-pub const KIND: &str = "books";
+pub const KIND: &str = crate::metering::BOOKS;
 
 pub struct BooksReconciler {
     pub policies: Policies,

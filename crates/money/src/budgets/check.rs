@@ -3,12 +3,16 @@
 
 use contract::{
     Timestamp,
-    id::{AllocationId, BudgetId, ProjectId},
+    id::{BudgetId, OrganizationId, ProjectId},
 };
 use kernel::{
     Tx, clock,
     money::{Currency, Money},
 };
+
+use uuid::Uuid;
+
+use crate::wallets::Spenders;
 
 use super::{
     explain::moment,
@@ -19,8 +23,10 @@ use super::{
 /// A request that is written already, and for which there has to be room.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
+    pub organization: OrganizationId,
     pub project: ProjectId,
-    pub allocation: AllocationId,
+    /// What the request is for.
+    pub subject: Uuid,
     pub currency: Currency,
     /// How long something without a lease is counted for.
     pub window_minutes: u64,
@@ -65,18 +71,20 @@ pub async fn check(tx: &mut Tx, asked: Asked) -> Result<(), BudgetError> {
         return Ok(());
     }
     let now = clock::now(tx).await?;
+    let expected = tx.hook::<Spenders>().expected(tx, asked.project, asked.currency).await?;
     for budget in budgets {
         let span = around(budget.period, now);
-        let found = store::sums(tx, &asked, span).await?;
+        let spent = store::usage(tx, &budget, span).await?.spent;
+        let (whose, own) = ((asked.organization, asked.currency), Some(asked.subject));
+        let (held, wanted) = store::may_use(tx, whose, &expected, span, asked.window_minutes, own).await?;
         let money = |micros: i128| Money::from_micros(i64::try_from(micros).unwrap_or(i64::MAX), asked.currency);
-        let total = found.spent + found.held + found.asked;
-        if found.asked > 0 && total > i128::from(budget.amount_micros) {
+        if wanted > 0 && spent + held + wanted > i128::from(budget.amount_micros) {
             return Err(BudgetError::Exceeded(Box::new(Exceeded {
                 budget: budget.id,
                 amount: money(i128::from(budget.amount_micros)),
-                spent: money(found.spent),
-                held: money(found.held),
-                asked: money(found.asked),
+                spent: money(spent),
+                held: money(held),
+                asked: money(wanted),
                 wording: wording(budget.period),
                 until: span.until,
             })));

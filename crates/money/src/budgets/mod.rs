@@ -1,5 +1,5 @@
 //! Budgets: what projects may use in a period. What was used is computed from
-//! the marks of usage, and what was asked for from the allocations themselves,
+//! the marks of usage, and what was asked for from the subjects themselves,
 //! so that nothing here can disagree with the ledger.
 
 mod check;
@@ -11,6 +11,7 @@ mod store;
 
 pub use check::{Asked, BudgetError, check};
 pub use reconcile::BudgetReconciler;
+pub use store::KIND;
 
 use crate::MoneyArea;
 use kernel::machine::ParentEnd;

@@ -99,10 +99,13 @@ mod tests {
     use super::*;
 
     fn seen(spent: i128, burn: i128) -> Seen {
+        let project = ProjectId::generate();
         let known = Known {
             id: BudgetId::generate(),
             organization: OrganizationId::generate(),
-            project: ProjectId::generate(),
+            project,
+            subject_kind: "project".to_owned(),
+            subject: project.uuid(),
             amount_micros: 1_000,
             currency: "USD".parse().unwrap(),
             period: BudgetPeriod::Month,

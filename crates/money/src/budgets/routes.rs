@@ -9,14 +9,14 @@ use contract::{
     id::{BudgetId, OrganizationId},
     prices::CurrencyCode,
 };
-use kernel::{Tx, clock, work};
+use kernel::{Tx, clock, money::Currency, work};
 
 use super::{
     explain::explain,
-    period::around,
-    store::{self, Change, Found},
+    period::{Span, around},
+    store::{self, Change, Found, Known},
 };
-use crate::MoneyArea;
+use crate::{MoneyArea, wallets::Spenders};
 use fleet::prices;
 use people::projects;
 use platform::{
@@ -166,7 +166,7 @@ async fn shown(app: &MoneyArea, tx: &mut Tx, found: Found) -> sqlx::Result<Budge
     let Found { known, mode, created_at } = found;
     let span = around(known.period, clock::now(tx).await?);
     let usage = store::usage(tx, &known, span).await?;
-    let held = store::held(tx, &known, span, app.policies.number(keys::BILLING_HOLD_MINUTES)).await?;
+    let held = held(app, tx, &known, span).await?;
     let told_percent = store::told(tx, known.id, span).await?;
     let whole = |micros: i128| i64::try_from(micros).unwrap_or(i64::MAX);
     Ok(Budget {
@@ -187,6 +187,14 @@ async fn shown(app: &MoneyArea, tx: &mut Tx, found: Found) -> sqlx::Result<Budge
         version: known.version,
         created_at,
     })
+}
+
+/// What the project may use besides until the period ends.
+async fn held(app: &MoneyArea, tx: &mut Tx, known: &Known, span: Span) -> sqlx::Result<i128> {
+    let currency: Currency = platform::rows::text(known.currency.as_str())?;
+    let expected = tx.hook::<Spenders>().expected(tx, known.project, currency).await?;
+    let window_minutes = app.policies.number(keys::BILLING_HOLD_MINUTES);
+    Ok(store::may_use(tx, (known.organization, currency), &expected, span, window_minutes, None).await?.0)
 }
 
 fn wrong(field: &str, detail: &str) -> Failure {

@@ -9,18 +9,24 @@ use contract::{
     prices::CurrencyCode,
 };
 use kernel::{Tx, clock, money::Currency};
+use serde_json::json;
+use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{check::Asked, period::Span};
+use super::period::Span;
+use crate::wallets::Expected;
 
 /// The kind of their work.
-pub const KIND: &str = "budget";
+pub const KIND: &str = crate::metering::BUDGET;
 
 #[derive(Debug, Clone)]
 pub struct Known {
     pub id: BudgetId,
     pub organization: OrganizationId,
     pub project: ProjectId,
+    /// Whose usage it bounds: all of the project, or that of something inside it.
+    pub subject_kind: String,
+    pub subject: Uuid,
     pub amount_micros: i64,
     pub currency: CurrencyCode,
     pub period: BudgetPeriod,
@@ -70,6 +76,8 @@ struct Row {
     id: Uuid,
     organization_id: Uuid,
     project_id: Uuid,
+    subject_kind: String,
+    subject_id: Uuid,
     amount_micros: i64,
     currency: String,
     period: String,
@@ -80,7 +88,7 @@ struct Row {
 }
 
 const SELECT: &str =
-    "SELECT id, organization_id, project_id, amount_micros, currency, period, mode, thresholds, version, created_at
+    "SELECT id, organization_id, project_id, subject_kind, subject_id, amount_micros, currency, period, mode, thresholds, version, created_at
     FROM budgets";
 
 pub async fn insert(
@@ -91,8 +99,8 @@ pub async fn insert(
     thresholds: &[u16],
 ) -> sqlx::Result<()> {
     sqlx::query(
-        "INSERT INTO budgets (id, organization_id, project_id, amount_micros, currency, period, mode, thresholds)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO budgets (id, organization_id, project_id, subject_id, amount_micros, currency, period, mode, thresholds)
+         VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8)",
     )
     .bind(id.uuid())
     .bind(organization.uuid())
@@ -198,24 +206,26 @@ pub async fn lock_version(tx: &mut Tx, known: &Known) -> sqlx::Result<bool> {
     Ok(found.is_some())
 }
 
-/// What the project used in the period, counted from the start of each interval,
-/// so that its periods sum to what was posted.
+/// What a budget's subject used in the period, counted from the start of each
+/// interval, so that its periods sum to what was posted.
 pub async fn usage(tx: &mut Tx, known: &Known, span: Span) -> sqlx::Result<Use> {
-    used(tx, known.project, known.currency.as_str(), span).await
-}
-
-async fn used(tx: &mut Tx, project: ProjectId, currency: &str, span: Span) -> sqlx::Result<Use> {
     let (spent, burn, running): (i64, i64, i64) = sqlx::query_as(
-        "SELECT least(coalesce(sum(accrued(r.micros_per_hour, c.until - r.started_at)
-                   - accrued(r.micros_per_hour, c.since - r.started_at)) FILTER (WHERE c.until > c.since), 0), 9e18)::bigint,
-                least(coalesce(sum(r.micros_per_hour) FILTER (WHERE r.ended_at IS NULL), 0), 9e18)::bigint,
-                count(*) FILTER (WHERE r.ended_at IS NULL)
-         FROM project_runs($1, $2, coalesce($3, '-infinity')) r
-         CROSS JOIN LATERAL (SELECT greatest($3, r.started_at) AS since,
-           least($4, r.ended_at, greatest(app_now(), r.started_at)) AS until) c",
+        "SELECT least(coalesce(sum(i.amount + accrued(i.micros_per_hour, c.until - i.started_at)
+                   - accrued(i.micros_per_hour, c.since - i.started_at)) FILTER (WHERE c.until > c.since), 0), 9e18)::bigint,
+                least(coalesce(sum(i.micros_per_hour) FILTER (WHERE i.is_open), 0), 9e18)::bigint,
+                count(*) FILTER (WHERE i.is_open)
+         FROM intervals i
+         CROSS JOIN LATERAL (SELECT greatest($5, i.started_at) AS since,
+           least($6, i.ended_at, greatest(app_now(), CASE WHEN i.is_open THEN i.started_at ELSE i.ended_at END)) AS until) c
+         WHERE i.project_id = $1 AND i.closed_at >= coalesce($5, '-infinity') AND i.currency = $2
+           AND (i.micros_per_hour > 0 OR i.amount > 0)
+           AND ($3 = 'project' OR $4 = CASE $3 WHEN 'allocation' THEN i.allocation_id WHEN 'volume' THEN i.volume_id
+             WHEN 'app_instance' THEN i.app_instance_id WHEN 'deployment' THEN i.deployment_id END)",
     )
-    .bind(project.uuid())
-    .bind(currency)
+    .bind(known.project.uuid())
+    .bind(known.currency.as_str())
+    .bind(&known.subject_kind)
+    .bind(known.subject)
     .bind(span.since.map(clock::bind))
     .bind(span.until.map(clock::bind))
     .fetch_one(tx.conn())
@@ -223,63 +233,54 @@ async fn used(tx: &mut Tx, project: ProjectId, currency: &str, span: Span) -> sq
     Ok(Use { spent: spent.into(), burn: burn.into(), running: running.into() })
 }
 
-/// What was used, what was asked for before, and what one request may use.
-pub struct Sums {
-    pub spent: i128,
-    pub held: i128,
-    pub asked: i128,
-}
-
-pub async fn sums(tx: &mut Tx, asked: &Asked, span: Span) -> sqlx::Result<Sums> {
-    let currency = asked.currency.as_str();
-    let spent = used(tx, asked.project, currency, span).await?.spent;
-    let own = Some(asked.allocation.uuid());
-    let (held, asked) = may_use(tx, (asked.project, currency), span, asked.window_minutes, own).await?;
-    Ok(Sums { spent, held, asked })
-}
-
-/// What the project may use besides until the period ends.
-pub async fn held(tx: &mut Tx, known: &Known, span: Span, window_minutes: u64) -> sqlx::Result<i128> {
-    let place = (known.project, known.currency.as_str());
-    Ok(may_use(tx, place, span, window_minutes, None).await?.0)
-}
-
-/// What the allocations of a project may use from now until the period ends: what
-/// runs until its lease or window ends, the rest as if it started now, at today's
-/// price. One of them is told apart.
-async fn may_use(
+/// What subjects may use from now until a period ends: what runs until its end or for
+/// the window, the rest as if it started now, at today's price. One of them is
+/// told apart.
+pub async fn may_use(
     tx: &mut Tx,
-    (project, currency): (ProjectId, &str),
+    (organization, currency): (OrganizationId, Currency),
+    expected: &[Expected],
     span: Span,
     window_minutes: u64,
     own: Option<Uuid>,
 ) -> sqlx::Result<(i128, i128)> {
     let (held, asked): (i64, i64) = sqlx::query_as(
-        "SELECT least(coalesce(sum(may.amount) FILTER (WHERE a.id IS DISTINCT FROM $5), 0), 9e18)::bigint,
-                least(coalesce(sum(may.amount) FILTER (WHERE a.id = $5), 0), 9e18)::bigint
-         FROM allocations a
-         LEFT JOIN LATERAL (SELECT u.at, u.micros_per_hour FROM usage u
-           WHERE a.state = 'active' AND u.organization_id = a.organization_id AND u.allocation_id = a.id
-           ORDER BY u.version DESC LIMIT 1) run ON true
-         LEFT JOIN LATERAL (SELECT p.price_micros_per_gpu_hour * a.gpus * a.nodes AS micros_per_hour FROM prices p
-           WHERE a.state <> 'active' AND p.sku_id = a.sku_id AND p.currency = a.currency AND p.effective_at <= app_now()
-           ORDER BY p.effective_at DESC, p.version DESC LIMIT 1) price ON true
+        "SELECT least(coalesce(sum(may.amount) FILTER (WHERE e.subject_id IS DISTINCT FROM $6), 0), 9e18)::bigint,
+                least(coalesce(sum(may.amount) FILTER (WHERE e.subject_id = $6), 0), 9e18)::bigint
+         FROM jsonb_to_recordset($1) AS e (subject_id uuid, meter text, unit text, price_kind text, sku_id uuid, quantity bigint,
+           ends_at timestamptz, minutes integer)
+         LEFT JOIN open_intervals o ON o.organization_id = $2 AND o.subject_id = e.subject_id AND o.meter = e.meter
+         LEFT JOIN usage run ON run.organization_id = $2 AND run.subject_id = e.subject_id AND run.meter = e.meter AND run.number = o.interval
+         LEFT JOIN LATERAL price_in_force(e.sku_id, e.unit, e.price_kind, $3, app_now()) p ON run.at IS NULL
          CROSS JOIN LATERAL (SELECT coalesce(run.at, app_now()) AS begins, greatest(app_now(), run.at) AS now,
-           coalesce(run.micros_per_hour, price.micros_per_hour, 0) AS rate) m
-         CROSS JOIN LATERAL (SELECT least($4, coalesce(a.lease_ends_at,
-           m.begins + make_interval(mins => coalesce(a.lease_minutes, $3)))) AS ends) e
-         CROSS JOIN LATERAL (SELECT accrued(m.rate, e.ends - m.begins) - accrued(m.rate, m.now - m.begins) AS amount
-           WHERE e.ends > m.now) may
-         WHERE a.project_id = $1 AND a.currency = $2 AND a.state NOT IN ('releasing', 'released', 'release_failed', 'failed')",
+           coalesce(run.micros_per_hour, p.price_micros * e.quantity, 0) AS rate) m
+         CROSS JOIN LATERAL (SELECT least($5, coalesce(e.ends_at,
+           m.begins + make_interval(mins => coalesce(e.minutes, $4)))) AS ends) f
+         CROSS JOIN LATERAL (SELECT accrued(m.rate, f.ends - m.begins) - accrued(m.rate, m.now - m.begins) AS amount
+           WHERE f.ends > m.now) may",
     )
-    .bind(project.uuid())
-    .bind(currency)
+    .bind(Json(expected.iter().map(record).collect::<Vec<_>>()))
+    .bind(organization.uuid())
+    .bind(currency.as_str())
     .bind(i32::try_from(window_minutes).unwrap_or(i32::MAX))
     .bind(span.until.map(clock::bind))
     .bind(own)
     .fetch_one(tx.conn())
     .await?;
     Ok((held.into(), asked.into()))
+}
+
+fn record(it: &Expected) -> serde_json::Value {
+    json!({
+        "subject_id": it.subject,
+        "meter": it.meter.name,
+        "unit": it.meter.unit.as_str(),
+        "price_kind": it.price_kind.as_str(),
+        "sku_id": it.sku.uuid(),
+        "quantity": it.quantity,
+        "ends_at": it.ends_at,
+        "minutes": it.minutes,
+    })
 }
 
 /// Notes that these thresholds were told of; answers which were not before.
@@ -326,7 +327,7 @@ pub async fn told(tx: &mut Tx, id: BudgetId, span: Span) -> sqlx::Result<Option<
 pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT b.id FROM budgets b
-         WHERE EXISTS (SELECT FROM allocations a WHERE a.project_id = b.project_id AND a.state = 'active') LIMIT $1",
+         WHERE EXISTS (SELECT FROM open_intervals o WHERE o.project_id = b.project_id) LIMIT $1",
     )
     .bind(limit)
     .fetch_all(tx.conn())
@@ -346,6 +347,8 @@ fn found(row: Row) -> sqlx::Result<Found> {
         id: row.id.into(),
         organization: row.organization_id.into(),
         project: row.project_id.into(),
+        subject_kind: row.subject_kind,
+        subject: row.subject_id,
         amount_micros: row.amount_micros,
         currency: platform::rows::text(&row.currency)?,
         period: platform::rows::known(&row.period)?,

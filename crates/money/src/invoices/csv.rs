@@ -6,7 +6,7 @@ use contract::{
     invoices::{Invoice, InvoiceLine},
 };
 
-use super::{decimal, gpu_hours};
+use super::{decimal, quantity};
 
 const COLUMNS: &[&str] = &[
     "invoice",
@@ -20,8 +20,11 @@ const COLUMNS: &[&str] = &[
     "sku",
     "tag_key",
     "tag",
-    "gpu_hours",
-    "price_per_gpu_hour",
+    "quantity",
+    "unit",
+    "price_kind",
+    "price",
+    "per_units",
     "amount",
 ];
 
@@ -52,13 +55,17 @@ fn usage(invoice: &Invoice, line: &InvoiceLine) -> String {
         .text(&line.sku)
         .plain(invoice.tag_key.as_ref().map_or("", |it| it.as_str()))
         .text(line.tag.as_deref().unwrap_or(""))
-        .plain(gpu_hours(line.gpu_micros, 9))
-        .plain(decimal(line.price_micros_per_gpu_hour, 6))
+        .plain(quantity(line, 9))
+        .plain(&line.unit)
+        .plain(&line.price_kind)
+        .plain(decimal(line.price_micros, 6))
+        .plain(line.per_units)
         .plain(decimal(line.amount_micros, 6))
         .finish()
 }
 
 fn extra(invoice: &Invoice, line: &str, name: &str, micros: i64) -> String {
-    let row = begin(invoice, line).plain("").text(name).plain("").plain("").plain("").plain("").plain("").plain("");
+    let row = begin(invoice, line).plain("").text(name);
+    let row = (0..9).fold(row, |row, _| row.plain(""));
     row.plain(decimal(micros, 6)).finish()
 }

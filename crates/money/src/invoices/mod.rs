@@ -13,7 +13,7 @@ pub use issue::{InvoiceError, issue_due};
 pub use pdf::{render, unprintable};
 pub use reconcile::{InvoicesReconciler, KIND};
 
-use contract::ledger::Month;
+use contract::{invoices::InvoiceLine, ledger::Month, prices::PriceUnit};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use crate::MoneyArea;
@@ -61,10 +61,17 @@ fn decimal(micros: i64, places: u32) -> String {
     decimal_of(i128::from(micros), 6, places)
 }
 
-/// GPUs times hours, from GPUs times microseconds.
-fn gpu_hours(gpu_micros: i64, places: u32) -> String {
+/// What a line is for, in the unit of its price: hours, from microseconds, or pieces.
+fn quantity(line: &InvoiceLine, places: u32) -> String {
+    match line.unit.known().is_none_or(PriceUnit::is_rate) {
+        true => hours(line.consumed, places),
+        false => line.consumed.to_string(),
+    }
+}
+
+fn hours(micros: i64, places: u32) -> String {
     let scale = 10_i128.pow(places);
-    let (whole, hour) = (i128::from(gpu_micros) * scale, 3_600_000_000);
+    let (whole, hour) = (i128::from(micros) * scale, 3_600_000_000);
     let rounded = (whole.abs() + hour / 2) / hour * whole.signum();
     decimal_of(rounded, places, places)
 }
@@ -103,9 +110,9 @@ mod tests {
         assert_eq!(decimal(-4_999, 2), "0.00");
         assert_eq!(decimal(5_000, 2), "0.01");
         assert_eq!(decimal(12_000_000, 0), "12");
-        assert_eq!(gpu_hours(3_600_000_000, 4), "1.0000");
-        assert_eq!(gpu_hours(-5_400_000_000, 4), "-1.5000");
-        assert_eq!(gpu_hours(1, 4), "0.0000");
-        assert_eq!(gpu_hours(i64::MAX, 12), "2562047788.015215501944");
+        assert_eq!(hours(3_600_000_000, 4), "1.0000");
+        assert_eq!(hours(-5_400_000_000, 4), "-1.5000");
+        assert_eq!(hours(1, 4), "0.0000");
+        assert_eq!(hours(i64::MAX, 12), "2562047788.015215501944");
     }
 }

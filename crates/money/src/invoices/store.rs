@@ -83,9 +83,12 @@ struct LineRow {
     project: String,
     sku_id: Uuid,
     sku: String,
-    price: i64,
+    unit: String,
+    price_kind: String,
+    price_micros: i64,
+    per_units: i64,
     tag: Option<String>,
-    gpu_micros: i64,
+    consumed: i64,
     amount: i64,
 }
 
@@ -102,25 +105,36 @@ pub async fn lines(
     period: Period,
     tag_key: Option<&Label>,
 ) -> sqlx::Result<BTreeMap<Currency, Vec<InvoiceLine>>> {
+    // `charged` has a row for each interval: its pieces in the month are summed, because counts
+    // have many and what was taken back names the interval.
     let rows: Vec<LineRow> = sqlx::query_as(
-        "WITH charged AS MATERIALIZED (SELECT * FROM charges($1, $2, $3) WHERE micros_per_hour > 0),
+        "WITH charged AS MATERIALIZED (
+           SELECT i.subject_id, i.meter, i.interval, i.project_id, i.sku_id, i.unit, i.price_kind, i.price_micros, i.per_units, i.currency, i.tags,
+             sum(consumed(i.unit, i.quantity, c.since, c.until)) AS consumed,
+             sum(i.amount + accrued(i.micros_per_hour, c.until - i.started_at) - accrued(i.micros_per_hour, c.since - i.started_at)) AS amount
+           FROM intervals i CROSS JOIN LATERAL (SELECT greatest($2, i.started_at) AS since, least($3, i.ended_at) AS until) c
+           WHERE i.organization_id = $1 AND i.closed_at >= $2 AND c.until > c.since AND i.price_micros > 0
+           GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
          taken AS MATERIALIZED (
-           SELECT c.allocation_id, c.of_interval, sum(e.amount) AS amount,
-             sum(epoch_us(least(u.to_at, c.to_at)) - epoch_us(greatest(u.from_at, c.from_at))) AS micros
+           SELECT e.subject_id, e.meter, e.interval, sum(e.amount) AS amount, sum(piece.consumed) AS consumed
            FROM journals r JOIN journals u ON u.organization_id = r.organization_id AND u.number = r.reverses
            JOIN entries e ON e.organization_id = u.organization_id AND e.number = u.number
-           JOIN charged c ON c.allocation_id = e.allocation_id AND c.of_interval = e.interval
+           CROSS JOIN LATERAL (
+             SELECT sum(consumed(i.unit, i.quantity, greatest(u.from_at, i.started_at), least(u.to_at, i.ended_at))) AS consumed
+             FROM intervals i WHERE i.organization_id = $1 AND i.subject_id = e.subject_id AND i.meter = e.meter AND i.interval = e.interval
+               AND least(u.to_at, i.ended_at) > greatest(u.from_at, i.started_at)) piece
            WHERE r.organization_id = $1 AND r.reverses IS NOT NULL AND u.kind = 'usage' AND u.to_at > $2 AND u.to_at <= $3
-           GROUP BY 1, 2),
+             AND e.subject_id IS NOT NULL
+           GROUP BY 1, 2, 3),
          named AS MATERIALIZED (
            SELECT coalesce(c.tags ->> $4, '') AS value FROM charged c GROUP BY 1 ORDER BY sum(c.amount) DESC, 1 LIMIT $5)
-         SELECT c.currency, c.project_id, p.name AS project, c.sku_id, s.name AS sku, c.micros_per_hour / c.gpus AS price,
+         SELECT c.currency, c.project_id, p.name AS project, c.sku_id, s.name AS sku, c.unit, c.price_kind, c.price_micros, c.per_units,
            CASE WHEN $4::text IS NOT NULL THEN coalesce(n.value, $6) END AS tag,
-           sum(c.gpus * (epoch_us(c.to_at) - epoch_us(c.from_at) - coalesce(t.micros, 0)))::bigint AS gpu_micros,
+           sum(c.consumed - coalesce(t.consumed, 0))::bigint AS consumed,
            sum(c.amount - coalesce(t.amount, 0))::bigint AS amount
-         FROM charged c LEFT JOIN taken t USING (allocation_id, of_interval) LEFT JOIN named n ON n.value = coalesce(c.tags ->> $4, '')
+         FROM charged c LEFT JOIN taken t USING (subject_id, meter, interval) LEFT JOIN named n ON n.value = coalesce(c.tags ->> $4, '')
          JOIN projects p ON p.id = c.project_id JOIN skus s ON s.id = c.sku_id
-         GROUP BY 1, 2, 3, 4, 5, 6, 7 HAVING sum(c.amount - coalesce(t.amount, 0)) <> 0 ORDER BY 1, 3, 5, 7, 6, 2",
+         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 HAVING sum(c.amount - coalesce(t.amount, 0)) <> 0 ORDER BY 1, 3, 5, 10, 6, 7, 8, 9, 2",
     )
     .bind(organization.uuid())
     .bind(clock::bind(period.start))
@@ -132,22 +146,25 @@ pub async fn lines(
     .await?;
     let mut all: BTreeMap<Currency, Vec<InvoiceLine>> = BTreeMap::new();
     for row in rows {
-        all.entry(platform::rows::text(&row.currency)?).or_default().push(line(row));
+        all.entry(platform::rows::text(&row.currency)?).or_default().push(line(row)?);
     }
     Ok(all)
 }
 
-fn line(row: LineRow) -> InvoiceLine {
-    InvoiceLine {
+fn line(row: LineRow) -> sqlx::Result<InvoiceLine> {
+    Ok(InvoiceLine {
         project_id: row.project_id.into(),
         project: row.project,
         sku_id: row.sku_id.into(),
         sku: row.sku,
-        gpu_micros: row.gpu_micros,
-        price_micros_per_gpu_hour: row.price,
+        unit: platform::rows::word(&row.unit)?,
+        price_kind: platform::rows::word(&row.price_kind)?,
+        consumed: row.consumed,
+        price_micros: row.price_micros,
+        per_units: row.per_units,
         tag: row.tag,
         amount_micros: row.amount,
-    }
+    })
 }
 
 /// What a month's journals took from each wallet, less what was taken back.
@@ -230,19 +247,20 @@ pub async fn taken_back(tx: &mut Tx, organization: OrganizationId, after: i64) -
 /// What a journal of usage charged, taken back in lines as the invoice has them.
 pub async fn reversed_lines(tx: &mut Tx, taken: &TakenBack) -> sqlx::Result<Vec<InvoiceLine>> {
     let rows: Vec<LineRow> = sqlx::query_as(
-        "SELECT s.currency, s.project_id, p.name AS project, s.sku_id, k.name AS sku, s.micros_per_hour / s.gpus AS price,
-           CASE WHEN i.tag_key IS NULL THEN NULL WHEN jsonb_path_query_array(i.lines, '$[*].tag') ? coalesce(s.tags ->> i.tag_key, '')
-             THEN coalesce(s.tags ->> i.tag_key, '') ELSE $5 END AS tag,
-           (-sum(s.gpus * (epoch_us(least(u.to_at, x.at)) - epoch_us(greatest(u.from_at, s.at)))))::bigint AS gpu_micros,
-           (-sum(e.amount))::bigint AS amount
+        "SELECT s.currency, s.project_id, p.name AS project, s.sku_id, k.name AS sku, s.unit, s.price_kind, s.price_micros, s.per_units,
+           CASE WHEN v.tag_key IS NULL THEN NULL WHEN jsonb_path_query_array(v.lines, '$[*].tag') ? coalesce(s.tags ->> v.tag_key, '')
+             THEN coalesce(s.tags ->> v.tag_key, '') ELSE $5 END AS tag,
+           (-sum(piece.consumed))::bigint AS consumed, (-sum(e.amount))::bigint AS amount
          FROM journals u JOIN entries e ON e.organization_id = u.organization_id AND e.number = u.number
-         JOIN usage s ON s.organization_id = e.organization_id AND s.allocation_id = e.allocation_id AND s.version = e.interval
-         LEFT JOIN LATERAL (SELECT min(x.at) AS at FROM usage x WHERE x.organization_id = s.organization_id
-           AND x.allocation_id = s.allocation_id AND x.interval = s.version AND x.kind = 'end') x ON true
+         JOIN usage s ON s.organization_id = e.organization_id AND s.subject_id = e.subject_id AND s.meter = e.meter AND s.number = e.interval
+         CROSS JOIN LATERAL (
+           SELECT sum(consumed(i.unit, i.quantity, greatest(u.from_at, i.started_at), least(u.to_at, i.ended_at))) AS consumed
+           FROM intervals i WHERE i.organization_id = $1 AND i.subject_id = e.subject_id AND i.meter = e.meter AND i.interval = e.interval
+             AND least(u.to_at, i.ended_at) > greatest(u.from_at, i.started_at)) piece
          JOIN projects p ON p.id = s.project_id JOIN skus k ON k.id = s.sku_id
-         JOIN invoices i ON i.organization_id = u.organization_id AND i.id = $4
+         JOIN invoices v ON v.organization_id = u.organization_id AND v.id = $4
          WHERE u.organization_id = $1 AND u.number = $2 AND s.currency = $3
-         GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 3, 5, 7, 6, 2",
+         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ORDER BY 3, 5, 10, 6, 7, 8, 9, 2",
     )
     .bind(taken.organization.uuid())
     .bind(taken.usage)
@@ -251,7 +269,7 @@ pub async fn reversed_lines(tx: &mut Tx, taken: &TakenBack) -> sqlx::Result<Vec<
     .bind(OTHERS)
     .fetch_all(tx.conn())
     .await?;
-    Ok(rows.into_iter().map(line).collect())
+    rows.into_iter().map(line).collect()
 }
 
 /// What a wallet holds now but for usage after a moment.

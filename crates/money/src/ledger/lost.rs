@@ -13,11 +13,12 @@ use kernel::{
 
 use super::{AccountKind, Journal, LedgerError, post::post, store};
 
-/// How the reference of such a refund begins; then the allocation, the interval and the moment in µs.
+/// How the reference of such a refund begins; then the subject, the meter, the interval and the moment in µs.
 pub const LOST_HOST: &str = "lost-host";
 
 /// What an interval was charged, or will be, after a moment.
 pub struct Excess {
+    pub meter: String,
     pub interval: i64,
     pub currency: Currency,
     pub amount: i64,
@@ -31,14 +32,19 @@ pub async fn refund_beyond(
     allocation: AllocationId,
     last_heard: Timestamp,
 ) -> Result<usize, LedgerError> {
-    let found = store::excess(tx, organization, allocation, last_heard).await?;
+    let found = store::excess(tx, organization, allocation.uuid(), last_heard).await?;
     let count = found.len();
     for excess in found {
         let amount = Money::from_micros(excess.amount, excess.currency);
         let actor = tx.actor.as_str().to_owned();
         let reason = format!("charged after a host of {allocation} was last heard, at {last_heard}");
-        let reference =
-            format!("{LOST_HOST}:{}:{}:{}", allocation.uuid(), excess.interval, last_heard.as_microsecond());
+        let reference = format!(
+            "{LOST_HOST}:{}:{}:{}:{}",
+            allocation.uuid(),
+            excess.meter,
+            excess.interval,
+            last_heard.as_microsecond()
+        );
         let journal = Journal::between(organization, "adjustment", AccountKind::WriteOffs, "", amount)?;
         post(tx, journal.by(actor, reason).once(reference)).await?;
     }

@@ -2,7 +2,7 @@
 
 use contract::{
     Timestamp,
-    id::{AllocationId, JournalId, OrganizationId},
+    id::{JournalId, OrganizationId},
     ledger::{JournalFilter, WalletChange},
 };
 use kernel::{
@@ -86,7 +86,7 @@ pub async fn insert(tx: &mut Tx, id: JournalId, journal: &Journal) -> sqlx::Resu
          sealed AS MATERIALIZED (
            SELECT book.number, book.now, journal_hash(book.hash,
              journal_head($1, book.number, $2, $3, book.now, NULL, NULL, $4, $5, $11, $6),
-             (SELECT string_agg(entry_text(line, account_id, currency, amount, NULL, NULL), E'\\n' ORDER BY line) FROM lines), '') AS hash
+             (SELECT string_agg(entry_text(line, account_id, currency, amount, NULL, NULL, NULL), E'\\n' ORDER BY line) FROM lines), '') AS hash
            FROM book),
          journal AS (
            INSERT INTO journals (organization_id, number, id, kind, at, actor, reason, reference, reverses, hash)
@@ -150,18 +150,21 @@ pub async fn sums(tx: &mut Tx, organization: OrganizationId, currency: Currency)
          newest AS (SELECT c.number, c.balance FROM checkpoints c WHERE c.account_id = (SELECT id FROM wallet) ORDER BY c.number DESC LIMIT 1),
          -- Both ends are named, or the planner takes it for a third of all entries; and by
          -- bare values, because row security lets no `coalesce` near an index.
-         ends AS (SELECT coalesce((SELECT number FROM newest), 0) AS after, journals AS last FROM books WHERE organization_id = $1),
+         ends AS (SELECT coalesce((SELECT number FROM newest), 0) AS after, journals AS last, posted_to
+           FROM books WHERE organization_id = $1),
          since AS (SELECT sum(e.amount) AS amount FROM entries e
            WHERE e.account_id = (SELECT id FROM wallet) AND e.number > (SELECT after FROM ends) AND e.number <= (SELECT last FROM ends)),
          running AS (
-           SELECT sum(accrued(u.micros_per_hour, least(u.ended_at, moment.now) - u.started_at)
-                      - accrued(u.micros_per_hour, greatest(b.posted_to, u.started_at) - u.started_at)) AS accrued,
-                  sum(accrued(u.micros_per_hour, h.held_to - u.started_at) - accrued(u.micros_per_hour, moment.now - u.started_at))
-                    FILTER (WHERE u.ended_at IS NULL AND h.held_to > moment.now) AS held,
-                  sum(u.micros_per_hour) FILTER (WHERE u.ended_at IS NULL) AS burn
-           FROM books b CROSS JOIN unposted($1) u LEFT JOIN holds h ON h.allocation_id = u.allocation_id
-           CROSS JOIN LATERAL (SELECT greatest(app_now(), b.posted_to, u.started_at) AS now) moment
-           WHERE b.organization_id = $1 AND u.currency = $2 AND u.micros_per_hour > 0),
+           SELECT sum(i.amount + accrued(i.micros_per_hour, least(i.ended_at, moment.now) - i.started_at)
+                      - accrued(i.micros_per_hour, greatest((SELECT posted_to FROM ends), i.started_at) - i.started_at)) AS accrued,
+                  sum(accrued(i.micros_per_hour, h.held_to - i.started_at) - accrued(i.micros_per_hour, moment.now - i.started_at))
+                    FILTER (WHERE i.is_open AND h.held_to > moment.now) AS held,
+                  sum(i.micros_per_hour) FILTER (WHERE i.is_open) AS burn
+           FROM intervals i
+           LEFT JOIN holds h ON h.organization_id = i.organization_id AND h.subject_id = i.subject_id AND h.meter = i.meter
+           CROSS JOIN LATERAL (SELECT greatest(app_now(), (SELECT posted_to FROM ends), i.started_at) AS now) moment
+           WHERE i.organization_id = $1 AND i.closed_at >= (SELECT posted_to FROM ends) AND i.currency = $2
+             AND (i.micros_per_hour > 0 OR i.amount > 0)),
          waiting AS (
            SELECT sum(accrued(micros_per_hour, make_interval(secs => seconds))) AS held FROM holds
            WHERE organization_id = $1 AND currency = $2 AND held_to IS NULL)
@@ -235,30 +238,31 @@ pub async fn lines(tx: &mut Tx, organization: OrganizationId, number: i64) -> sq
         .collect()
 }
 
-/// What the intervals of an allocation come to after a moment, where that was not refunded yet.
+/// What the intervals of a subject come to after a moment, where that was not refunded yet.
 pub async fn excess(
     tx: &mut Tx,
     organization: OrganizationId,
-    allocation: AllocationId,
+    subject: Uuid,
     after: Timestamp,
 ) -> sqlx::Result<Vec<Excess>> {
-    let rows: Vec<(i64, String, i64)> = sqlx::query_as(
-        "SELECT x.interval, x.currency, x.amount FROM (
-           SELECT e.interval, e.currency, e.version, (accrued(e.micros_per_hour, e.at - s.at)
-             - accrued(e.micros_per_hour, greatest($3, s.at) - s.at))::bigint AS amount
-           FROM usage e JOIN usage s ON s.organization_id = e.organization_id AND s.allocation_id = e.allocation_id AND s.version = e.interval
-           WHERE e.organization_id = $1 AND e.allocation_id = $2 AND e.kind = 'end' AND e.at > $3) x
+    let rows: Vec<(String, i64, String, i64)> = sqlx::query_as(
+        "SELECT x.meter, x.interval, x.currency, x.amount FROM (
+           SELECT i.meter, i.interval, i.currency, (accrued(i.micros_per_hour, i.ended_at - i.started_at)
+             - accrued(i.micros_per_hour, greatest($3, i.started_at) - i.started_at))::bigint AS amount
+           FROM intervals i WHERE i.organization_id = $1 AND i.subject_id = $2 AND NOT i.is_open AND i.closed_at > $3) x
          WHERE x.amount > 0 AND NOT EXISTS (SELECT FROM journals j WHERE j.organization_id = $1
-           AND starts_with(j.reference, $4 || ':' || $2::text || ':' || x.interval::text || ':')) ORDER BY x.version",
+           AND starts_with(j.reference, $4 || ':' || $2::text || ':' || x.meter || ':' || x.interval::text || ':')) ORDER BY 1, 2",
     )
     .bind(organization.uuid())
-    .bind(allocation.uuid())
+    .bind(subject)
     .bind(kernel::clock::bind(after))
     .bind(LOST_HOST)
     .fetch_all(tx.conn())
     .await?;
     rows.into_iter()
-        .map(|(interval, currency, amount)| Ok(Excess { interval, currency: platform::rows::text(&currency)?, amount }))
+        .map(|(meter, interval, currency, amount)| {
+            Ok(Excess { meter, interval, currency: platform::rows::text(&currency)?, amount })
+        })
         .collect()
 }
 

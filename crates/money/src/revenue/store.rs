@@ -45,14 +45,14 @@ pub async fn utilization(tx: &mut Tx, since: Timestamp, until: Timestamp) -> sql
            FROM nodes n JOIN slots s ON s.node_id = n.id AND s.condition <> 'missing'
            WHERE n.created_at < $2 AND (n.state <> 'retired' OR n.state_since > $1) GROUP BY n.id),
          runs AS MATERIALIZED (
-           SELECT s.at AS began, NULL::timestamptz AS ended, s.gpus
-           FROM allocations a CROSS JOIN LATERAL (SELECT u.* FROM usage u
-             WHERE u.organization_id = a.organization_id AND u.allocation_id = a.id ORDER BY u.version DESC LIMIT 1) s
-           WHERE a.state = 'active' AND s.kind = 'start'
+           SELECT s.at AS began, NULL::timestamptz AS ended, s.quantity AS gpus FROM open_intervals o
+           JOIN usage s ON s.organization_id = o.organization_id AND s.subject_id = o.subject_id AND s.meter = o.meter AND s.number = o.interval
+           WHERE s.unit = 'gpu_hour'
            UNION ALL
-           SELECT s.at, e.at, s.gpus FROM organizations o
-           CROSS JOIN LATERAL (SELECT * FROM usage u WHERE u.organization_id = o.id AND u.at > $1 AND u.kind = 'end') e
-           JOIN usage s ON s.organization_id = e.organization_id AND s.allocation_id = e.allocation_id AND s.version = e.interval
+           -- Not from `intervals`: of all organizations, only an organization at a time lets the index on time be used.
+           SELECT s.at, e.at, s.quantity FROM organizations o
+           CROSS JOIN LATERAL (SELECT * FROM usage u WHERE u.organization_id = o.id AND u.at > $1 AND u.kind = 'end' AND u.unit = 'gpu_hour') e
+           JOIN usage s ON s.organization_id = e.organization_id AND s.subject_id = e.subject_id AND s.meter = e.meter AND s.number = e.interval
            WHERE s.at < $2),
          spans AS MATERIALIZED (SELECT began, ended, gpus, true AS is_sold FROM runs UNION ALL SELECT began, ended, gpus, false FROM there)
          SELECT days.day, coalesce(sum(seconds) FILTER (WHERE is_sold), 0)::bigint, coalesce(sum(seconds) FILTER (WHERE NOT is_sold), 0)::bigint

@@ -7,9 +7,11 @@ use contract::{
     usage::{ExportAnyUsage, ExportPlace, ExportRange, ExportUsage, UsageExport},
 };
 use jiff::Timestamp;
-use uuid::Uuid;
 
-use super::{others, store};
+use super::{
+    others,
+    store::{self, ChargeKey},
+};
 use crate::{MoneyArea, billing_profiles, invoices::Period, ledger};
 use people::organizations;
 use platform::http::{Call, Failure, Handle, Request, Trouble};
@@ -54,11 +56,8 @@ async fn part(call: &mut Call, organization: OrganizationId, range: ExportRange)
     let (mut charges, mut next) = (Vec::new(), None);
     if until > period.start && !matches!(reached, Reached::Journal(_)) {
         let span = Period { start: period.start, end: until };
-        charges = store::charges(&mut call.tx, organization, span, reached.interval(), MOST as i64 + 1).await?;
-        let has_more = charges.len() > MOST;
-        charges.truncate(MOST);
-        let last = charges.last().filter(|_| has_more);
-        next = last.map(|it| Reached::Interval(it.allocation_id.uuid(), it.interval));
+        let (found, last) = store::charges(&mut call.tx, organization, span, reached.charge(), MOST).await?;
+        (charges, next) = (found, last.map(Reached::Charge));
     }
     let mut other_charges = Vec::new();
     if next.is_none() {
@@ -87,27 +86,27 @@ struct Place {
     reached: Reached,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Reached {
     Start,
-    Interval(Uuid, i64),
+    Charge(ChargeKey),
     Journal(i64),
 }
 
 const JOURNAL: &str = "journal";
 
 impl Reached {
-    fn interval(self) -> Option<(Uuid, i64)> {
+    fn charge(&self) -> Option<&ChargeKey> {
         match self {
-            Reached::Interval(allocation, interval) => Some((allocation, interval)),
+            Reached::Charge(key) => Some(key),
             Reached::Start | Reached::Journal(_) => None,
         }
     }
 
-    fn journal(self) -> i64 {
+    fn journal(&self) -> i64 {
         match self {
-            Reached::Journal(number) => number,
-            Reached::Start | Reached::Interval(..) => 0,
+            Reached::Journal(number) => *number,
+            Reached::Start | Reached::Charge(_) => 0,
         }
     }
 }
@@ -115,9 +114,11 @@ impl Reached {
 impl Place {
     fn text(&self) -> sqlx::Result<ExportPlace> {
         let end = self.posted_to.as_microsecond();
-        let text = match self.reached {
+        let text = match &self.reached {
             Reached::Start => end.to_string(),
-            Reached::Interval(allocation, interval) => format!("{end}.{}.{interval}", allocation.simple()),
+            Reached::Charge(ChargeKey { subject, meter, number }) => {
+                format!("{end}.{}.{number}.{meter}", subject.simple())
+            }
             Reached::Journal(number) => format!("{end}.{JOURNAL}.{number}"),
         };
         platform::rows::text(&text)
@@ -127,8 +128,11 @@ impl Place {
         let mut parts = text.split('.');
         let posted_to = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
         let (of, number) = (parts.next()?, parts.next()?.parse().ok()?);
-        let reached =
-            if of == JOURNAL { Reached::Journal(number) } else { Reached::Interval(of.parse().ok()?, number) };
+        let reached = if of == JOURNAL {
+            Reached::Journal(number)
+        } else {
+            Reached::Charge(ChargeKey { subject: of.parse().ok()?, number, meter: parts.next()?.to_owned() })
+        };
         parts.next().is_none().then_some(Self { posted_to, reached })
     }
 }
@@ -137,14 +141,24 @@ impl Place {
 mod tests {
     use super::*;
 
+    use uuid::Uuid;
+
     #[test]
     fn places_are_read_as_they_were_written() {
         let posted_to = "2026-11-15T12:00:00.123456Z".parse().unwrap();
-        for reached in [Reached::Interval(Uuid::from_u128(77), 3), Reached::Journal(5)] {
+        let key = ChargeKey { subject: Uuid::from_u128(77), meter: "gpu_time".to_owned(), number: 3 };
+        for reached in [Reached::Charge(key), Reached::Journal(5)] {
             let place = Place { posted_to, reached };
             assert_eq!(Place::read(place.text().unwrap().as_str()), Some(place));
         }
-        for bad in ["", "1", "1.2.3", "x.y.z", "1.00000000000000000000000000000001.3.4"] {
+        for bad in [
+            "",
+            "1",
+            "1.2.3",
+            "x.y.z",
+            "1.00000000000000000000000000000001.3",
+            "1.00000000000000000000000000000001.3.m.4",
+        ] {
             assert_eq!(Place::read(bad), None, "{bad}");
         }
     }

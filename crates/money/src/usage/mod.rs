@@ -1,5 +1,5 @@
-//! Usage as people ask for it: how long GPUs ran and what it came to, in any
-//! period and cut any way. The marks themselves are written by the database.
+//! Usage as people ask for it: what was metered and what it came to, in any
+//! period and divided any way. The marks themselves are written by `metering`.
 
 mod cost;
 mod export;
@@ -8,9 +8,6 @@ mod routes;
 mod store;
 
 use crate::MoneyArea;
-use kernel::machine::ParentEnd;
 use platform::registry::Registry;
 
-pub fn register(registry: &mut Registry<MoneyArea>) {
-    registry.table("usage", ParentEnd::Stays("the record of money"));
-}
+pub fn register(_: &mut Registry<MoneyArea>) {}

@@ -11,7 +11,7 @@ use kernel::{Tx, clock};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use crate::invoices::Period;
+use crate::{invoices::Period, metering::subject_text};
 
 /// How usage is cut, and when it was used.
 pub struct Cut<'a> {
@@ -22,7 +22,16 @@ pub struct Cut<'a> {
     pub until: Timestamp,
 }
 
-type Row = (String, String, i64, i64, i64);
+#[derive(sqlx::FromRow)]
+struct LineRow {
+    key: String,
+    currency: String,
+    unit: Option<String>,
+    gpu_seconds: i64,
+    quantity: i64,
+    amount: i64,
+    intervals: i64,
+}
 
 /// Amounts are taken from the start of each interval, so that the days of a
 /// month sum to the month, and months to what was posted.
@@ -37,28 +46,27 @@ pub async fn lines(
         UsageBy::Sku => ("(SELECT name FROM skus s WHERE s.id = run.sku_id)", WHOLE),
         UsageBy::Tag => ("coalesce(run.tags ->> $5, '')", WHOLE),
         UsageBy::Day => ("to_char(piece.since AT TIME ZONE 'UTC', 'YYYY-MM-DD')", DAYS),
+        UsageBy::Meter => ("run.meter", WHOLE),
     };
-    let order = if cut.by == UsageBy::Day { "1, 2" } else { "4 DESC, 1, 2" };
+    let unit = if cut.by == UsageBy::Meter { "run.unit" } else { "NULL::text" };
+    let order = if cut.by == UsageBy::Day { "1, 2" } else { "amount DESC, 1, 2" };
     let statement = format!(
-        "WITH runs AS (
-           SELECT s.*, NULL::timestamptz AS ended FROM allocations a CROSS JOIN LATERAL (SELECT u.* FROM usage u
-             WHERE u.organization_id = a.organization_id AND u.allocation_id = a.id ORDER BY u.version DESC LIMIT 1) s
-           WHERE a.organization_id = $1 AND a.state = 'active' AND s.kind = 'start'
-           UNION ALL
-           SELECT s.*, e.at FROM usage e
-           JOIN usage s ON s.organization_id = e.organization_id AND s.allocation_id = e.allocation_id AND s.version = e.interval
-           WHERE e.organization_id = $1 AND e.kind = 'end' AND e.at > $2)
-         SELECT {key} AS key, run.currency,
-           sum(run.gpus * extract(epoch FROM clipped.until - clipped.since))::bigint,
-           sum(accrued(run.micros_per_hour, clipped.until - run.at) - accrued(run.micros_per_hour, clipped.since - run.at))::bigint,
-           count(DISTINCT (run.allocation_id, run.version))
-         FROM runs run CROSS JOIN LATERAL ({pieces}) AS piece (since, until)
-         CROSS JOIN LATERAL (SELECT greatest(piece.since, run.at) AS since,
-           least(piece.until, run.ended, greatest(app_now(), run.at)) AS until) AS clipped
-         WHERE run.at < $3 AND ($4::uuid IS NULL OR run.project_id = $4) AND clipped.until > clipped.since AND ($5::text IS NULL OR true)
-         GROUP BY 1, 2 ORDER BY {order} LIMIT $6"
+        "SELECT {key} AS key, run.currency, {unit} AS unit,
+           coalesce(sum(run.quantity * extract(epoch FROM clipped.until - clipped.since)) FILTER (WHERE run.unit = 'gpu_hour'), 0)::bigint
+             AS gpu_seconds,
+           sum(CASE WHEN is_rate(run.unit) THEN run.quantity * extract(epoch FROM clipped.until - clipped.since) ELSE run.quantity END)::bigint
+             AS quantity,
+           sum(run.amount + accrued(run.micros_per_hour, clipped.until - run.started_at)
+             - accrued(run.micros_per_hour, clipped.since - run.started_at))::bigint AS amount,
+           count(DISTINCT (run.subject_id, run.meter, run.interval)) AS intervals
+         FROM intervals run CROSS JOIN LATERAL ({pieces}) AS piece (since, until)
+         CROSS JOIN LATERAL (SELECT greatest(piece.since, run.started_at) AS since, least(piece.until, run.ended_at,
+           greatest(app_now(), CASE WHEN run.is_open THEN run.started_at ELSE run.ended_at END)) AS until) AS clipped
+         WHERE run.organization_id = $1 AND run.closed_at >= $2 AND run.started_at < $3 AND ($4::uuid IS NULL OR run.project_id = $4)
+           AND clipped.until > clipped.since AND ($5::text IS NULL OR true)
+         GROUP BY 1, 2, 3 ORDER BY {order} LIMIT $6"
     );
-    let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
+    let rows: Vec<LineRow> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(organization.uuid())
         .bind(clock::bind(cut.since))
         .bind(clock::bind(cut.until))
@@ -68,9 +76,16 @@ pub async fn lines(
         .fetch_all(tx.conn())
         .await?;
     rows.into_iter()
-        .map(|(key, currency, gpu_seconds, amount_micros, intervals)| {
-            let currency = platform::rows::text(&currency)?;
-            Ok(UsageLine { key, currency, gpu_seconds, amount_micros, intervals })
+        .map(|row| {
+            Ok(UsageLine {
+                key: row.key,
+                currency: platform::rows::text(&row.currency)?,
+                gpu_seconds: row.gpu_seconds,
+                quantity: row.unit.is_some().then_some(row.quantity),
+                unit: row.unit.as_deref().map(platform::rows::word).transpose()?,
+                amount_micros: row.amount,
+                intervals: row.intervals,
+            })
         })
         .collect()
 }
@@ -80,8 +95,8 @@ const WHOLE: &str = "VALUES ($2::timestamptz, $3::timestamptz)";
 
 /// The period day by day.
 const DAYS: &str = "SELECT greatest(day AT TIME ZONE 'UTC', $2), least((day + '1 day') AT TIME ZONE 'UTC', $3)
-    FROM generate_series(date_trunc('day', greatest($2, run.at) AT TIME ZONE 'UTC'),
-      least($3, run.ended, app_now()) AT TIME ZONE 'UTC', '1 day') AS day";
+    FROM generate_series(date_trunc('day', greatest($2, run.started_at) AT TIME ZONE 'UTC'),
+      least($3, run.ended_at, app_now()) AT TIME ZONE 'UTC', '1 day') AS day";
 
 pub async fn posted_to(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Timestamp> {
     let moment: jiff_sqlx::Timestamp = sqlx::query_scalar("SELECT posted_to FROM books WHERE organization_id = $1")
@@ -93,70 +108,101 @@ pub async fn posted_to(tx: &mut Tx, organization: OrganizationId) -> sqlx::Resul
 
 #[derive(sqlx::FromRow)]
 struct ChargeRow {
-    allocation_id: Uuid,
-    of_interval: i64,
+    subject_kind: String,
+    subject_id: Uuid,
+    meter: String,
+    interval: i64,
+    number: i64,
     project_id: Uuid,
     project: String,
+    allocation_id: Option<Uuid>,
     sku_id: Uuid,
     sku: String,
     region: Option<String>,
-    gpus: i32,
+    unit: String,
+    price_kind: String,
+    quantity: i64,
     from_at: jiff_sqlx::Timestamp,
     to_at: jiff_sqlx::Timestamp,
-    gpu_micros: i64,
+    consumed: i64,
     currency: String,
     price_id: Option<Uuid>,
-    price: i64,
+    price_micros: i64,
+    per_units: i64,
     amount: i64,
     tags: Json<BTreeMap<String, String>>,
     invoice: Option<String>,
 }
 
-/// What each interval came to in a period, in the order of their names.
+/// The place of a charge in an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChargeKey {
+    pub subject: Uuid,
+    pub meter: String,
+    pub number: i64,
+}
+
+/// What each interval came to in a period, in the order of their names, and the place of the last.
 pub async fn charges(
     tx: &mut Tx,
     organization: OrganizationId,
     period: Period,
-    after: Option<(Uuid, i64)>,
-    limit: i64,
-) -> sqlx::Result<Vec<Charge>> {
-    let rows: Vec<ChargeRow> = sqlx::query_as(
-        "SELECT c.allocation_id, c.of_interval, c.project_id, p.name AS project, c.sku_id, s.name AS sku, r.name AS region, c.gpus,
-           c.from_at, c.to_at, c.gpus * (epoch_us(c.to_at) - epoch_us(c.from_at)) AS gpu_micros, c.currency, c.price_id,
-           c.micros_per_hour / c.gpus AS price, c.amount, c.tags, i.number AS invoice
-         FROM charges($1, $2, $3) c JOIN projects p ON p.id = c.project_id JOIN skus s ON s.id = c.sku_id
-         JOIN allocations a ON a.organization_id = $1 AND a.id = c.allocation_id LEFT JOIN regions r ON r.id = a.region_id
-         LEFT JOIN invoices i ON i.organization_id = $1 AND i.kind = 'invoice' AND i.period_start = $2 AND i.currency = c.currency
-         WHERE $4::uuid IS NULL OR (c.allocation_id, c.of_interval) > ($4, $5::bigint)
-         ORDER BY c.allocation_id, c.of_interval LIMIT $6",
+    after: Option<&ChargeKey>,
+    limit: usize,
+) -> sqlx::Result<(Vec<Charge>, Option<ChargeKey>)> {
+    let mut rows: Vec<ChargeRow> = sqlx::query_as(
+        "SELECT i.subject_kind, i.subject_id, i.meter, i.interval, i.number, i.project_id, p.name AS project, i.allocation_id, i.sku_id,
+           s.name AS sku, r.name AS region, i.unit, i.price_kind, i.quantity, c.since AS from_at, c.until AS to_at,
+           consumed(i.unit, i.quantity, c.since, c.until)::bigint AS consumed, i.currency, i.price_id, i.price_micros, i.per_units,
+           (i.amount + accrued(i.micros_per_hour, c.until - i.started_at) - accrued(i.micros_per_hour, c.since - i.started_at))::bigint AS amount,
+           i.tags, v.number AS invoice
+         FROM intervals i CROSS JOIN LATERAL (SELECT greatest($2, i.started_at) AS since, least($3, i.ended_at) AS until) c
+         JOIN projects p ON p.id = i.project_id JOIN skus s ON s.id = i.sku_id
+         LEFT JOIN allocations a ON a.organization_id = $1 AND a.id = i.allocation_id LEFT JOIN regions r ON r.id = a.region_id
+         LEFT JOIN invoices v ON v.organization_id = $1 AND v.kind = 'invoice' AND v.period_start = $2 AND v.currency = i.currency
+         WHERE i.organization_id = $1 AND i.closed_at >= $2 AND c.until > c.since
+           AND ($4::uuid IS NULL OR (i.subject_id, i.meter, i.number) > ($4, $5::text, $6::bigint))
+         ORDER BY i.subject_id, i.meter, i.number LIMIT $7",
     )
     .bind(organization.uuid())
     .bind(clock::bind(period.start))
     .bind(clock::bind(period.end))
-    .bind(after.map(|it| it.0))
-    .bind(after.map(|it| it.1))
-    .bind(limit)
+    .bind(after.map(|it| it.subject))
+    .bind(after.map(|it| &*it.meter))
+    .bind(after.map(|it| it.number))
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))
     .fetch_all(tx.conn())
     .await?;
-    rows.into_iter().map(charge).collect()
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    let key = |it: &ChargeRow| ChargeKey { subject: it.subject_id, meter: it.meter.clone(), number: it.number };
+    let last = rows.last().filter(|_| has_more).map(key);
+    Ok((rows.into_iter().map(charge).collect::<sqlx::Result<_>>()?, last))
 }
 
 fn charge(row: ChargeRow) -> sqlx::Result<Charge> {
     Ok(Charge {
-        allocation_id: row.allocation_id.into(),
-        interval: row.of_interval,
+        subject_id: subject_text(&row.subject_kind, row.subject_id),
+        subject_kind: row.subject_kind,
+        meter: row.meter,
+        interval: row.interval,
+        number: row.number,
         project_id: row.project_id.into(),
         project: row.project,
+        allocation_id: row.allocation_id.map(Into::into),
         sku_id: row.sku_id.into(),
         sku: row.sku,
         region: row.region,
-        gpus: row.gpus,
+        unit: platform::rows::word(&row.unit)?,
+        price_kind: platform::rows::word(&row.price_kind)?,
+        quantity: row.quantity,
         from: row.from_at.to_jiff(),
         to: row.to_at.to_jiff(),
-        gpu_micros: row.gpu_micros,
+        consumed: row.consumed,
         currency: platform::rows::text(&row.currency)?,
         price_id: row.price_id.map(Into::into),
-        price_micros_per_gpu_hour: row.price,
+        price_micros: row.price_micros,
+        per_units: row.per_units,
         amount_micros: row.amount,
         tags: row.tags.0,
         invoice: row.invoice,
@@ -189,25 +235,29 @@ pub async fn cost(
     let row: Option<CostRow> = sqlx::query_as(
         "WITH book AS (SELECT posted_to, greatest(app_now(), posted_to) AS now FROM books WHERE organization_id = $1),
          runs AS (
-           SELECT s.at AS since, coalesce(e.at, greatest(book.now, s.at)) AS until, e.at IS NULL AS is_open, s.gpus, s.micros_per_hour
-           FROM book CROSS JOIN usage s LEFT JOIN usage e ON e.organization_id = s.organization_id
-             AND e.allocation_id = s.allocation_id AND e.interval = s.version AND e.kind = 'end'
-           WHERE s.organization_id = $1 AND s.allocation_id = $3 AND s.kind = 'start'),
+           SELECT i.subject_id, i.meter, i.started_at AS since, CASE WHEN i.is_open THEN greatest(book.now, i.started_at) ELSE i.ended_at END AS until,
+             i.is_open, i.unit, i.quantity, i.micros_per_hour, i.amount
+           FROM book CROSS JOIN intervals i
+           WHERE i.organization_id = $1 AND i.project_id = $2 AND i.subject_id = $3),
          used AS (
-           SELECT sum(accrued(micros_per_hour, until - since)
+           SELECT sum(CASE WHEN until > posted_to THEN amount ELSE 0 END + accrued(micros_per_hour, until - since)
                - accrued(micros_per_hour, greatest(least(book.posted_to, until), since) - since)) AS accrued,
-             sum(micros_per_hour) FILTER (WHERE is_open) AS burn, sum(extract(epoch FROM until - since)) AS active_seconds,
-             sum(gpus * extract(epoch FROM until - since)) AS gpu_seconds, count(*) AS intervals
+             sum(micros_per_hour) FILTER (WHERE is_open) AS burn,
+             sum(extract(epoch FROM until - since)) FILTER (WHERE unit = 'gpu_hour') AS active_seconds,
+             sum(quantity * extract(epoch FROM until - since)) FILTER (WHERE unit = 'gpu_hour') AS gpu_seconds,
+             count(*) FILTER (WHERE is_rate(unit)) AS intervals
            FROM runs, book),
          posted AS (
            SELECT sum(e.amount) AS amount, sum(e.amount) FILTER (WHERE r.number IS NOT NULL) AS taken_back
-           FROM entries e LEFT JOIN journals r ON r.organization_id = e.organization_id AND r.reverses = e.number
-           WHERE e.organization_id = $1 AND e.allocation_id = $3),
+           FROM (SELECT DISTINCT subject_id, meter FROM runs) s
+           JOIN entries e ON e.organization_id = $1 AND e.subject_id = s.subject_id AND e.meter = s.meter
+           LEFT JOIN journals r ON r.organization_id = e.organization_id AND r.reverses = e.number),
          held AS (
-           SELECT CASE WHEN h.held_to IS NULL THEN accrued(h.micros_per_hour, make_interval(secs => h.seconds))
+           SELECT sum(CASE WHEN h.held_to IS NULL THEN accrued(h.micros_per_hour, make_interval(secs => h.seconds))
              WHEN h.held_to > book.now THEN accrued(run.micros_per_hour, h.held_to - run.since) - accrued(run.micros_per_hour, run.until - run.since)
-             END AS amount
-           FROM book CROSS JOIN holds h LEFT JOIN runs run ON run.is_open WHERE h.organization_id = $1 AND h.allocation_id = $3)
+             END) AS amount
+           FROM book CROSS JOIN holds h LEFT JOIN runs run ON run.is_open AND run.subject_id = h.subject_id AND run.meter = h.meter
+           WHERE h.organization_id = $1 AND h.subject_id = $3)
          SELECT a.currency, book.now AS at, book.posted_to, coalesce(posted.amount, 0)::bigint AS posted,
            coalesce(posted.taken_back, 0)::bigint AS taken_back, coalesce(used.accrued, 0)::bigint AS accrued,
            coalesce((SELECT amount FROM held), 0)::bigint AS held, coalesce(used.burn, 0)::bigint AS burn,

@@ -23,7 +23,7 @@ pub enum Event {
 }
 
 impl Machine for Lifecycle {
-    const NAME: &'static str = "wallet";
+    const NAME: &'static str = crate::metering::WALLET;
     const TABLE: &'static str = "wallets";
     type State = WalletState;
     type Event = Event;

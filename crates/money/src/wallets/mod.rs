@@ -13,11 +13,12 @@ mod store;
 
 pub use hooks::MoneyHooks;
 pub use reconcile::{OUT_OF_FUNDS, WalletReconciler};
-pub use spenders::Spenders;
+pub use spenders::{Expected, Spender, Spenders};
 
 use contract::{
     Timestamp,
-    id::{AllocationId, OrganizationId, SkuId},
+    id::{OrganizationId, SkuId},
+    prices::PriceKind,
     wallets::WalletState,
 };
 use jiff::SignedDuration;
@@ -28,8 +29,8 @@ use kernel::{
     work,
 };
 
-use crate::ledger;
-use fleet::prices;
+use crate::{ledger, metering::Subject};
+use fleet::prices::{self, PriceKey};
 use lifecycle::Lifecycle;
 
 use crate::MoneyArea;
@@ -39,17 +40,17 @@ use platform::registry::Registry;
 pub fn register(registry: &mut Registry<MoneyArea>) {
     registry.lifecycle::<lifecycle::Lifecycle>();
     registry.reconciler(|_| WalletReconciler);
-    registry.table("holds", ParentEnd::EndsToo("the trigger `move_hold`, when its allocation ends"));
+    registry.table("holds", ParentEnd::EndsToo("`metering::stop`, when what it is for ends"));
 }
 
 /// What is to be held, and for what.
 #[derive(Debug, Clone, Copy)]
 pub struct Hold {
-    pub organization: OrganizationId,
-    pub allocation: AllocationId,
+    pub subject: Subject,
     pub sku: SkuId,
-    /// Of all nodes together.
-    pub gpus: u32,
+    pub price_kind: PriceKind,
+    /// How many units at once.
+    pub quantity: u32,
     pub currency: Currency,
     pub lasts: SignedDuration,
 }
@@ -64,22 +65,24 @@ pub enum HoldError {
     Database(#[from] sqlx::Error),
 }
 
-/// Holds what an allocation that does not run may cost at worst, or says what
+/// Holds what a subject that is not metered yet may cost at worst, or says what
 /// is missing. What is held for it already counts. Of several at once each sees
 /// what the others hold: they take turns at the wallet.
 pub async fn hold(tx: &mut Tx, hold: Hold) -> Result<(), HoldError> {
     let now = kernel::clock::now(tx).await?;
-    let currency = platform::rows::text(hold.currency.as_str())?;
-    let Some(price) = prices::in_force(tx, hold.sku, &currency, now).await? else { return Ok(()) };
-    let rate = Rate::from_micros_per_hour(price.price_micros_per_gpu_hour, hold.currency).times(hold.gpus)?;
+    let (unit, kind) = (hold.subject.meter.unit, hold.price_kind);
+    let key = PriceKey { sku: hold.sku, unit, kind, currency: hold.currency };
+    let Some(price) = prices::in_force(tx, key, now).await? else { return Ok(()) };
+    let rate = Rate::from_micros_per_hour(price.price_micros, hold.currency).times(hold.quantity)?;
     let needed = rate.amount(i64::try_from(hold.lasts.as_micros()).map_err(|_| MoneyError::Overflow)?)?;
     if needed.is_zero() {
         return Ok(());
     }
-    let wallet = store::ensure(tx, hold.organization, hold.currency).await?;
+    let organization = hold.subject.organization;
+    let wallet = store::ensure(tx, organization, hold.currency).await?;
     store::lock(tx, wallet).await?;
-    let own = Money::from_micros(store::waiting(tx, hold.allocation).await?, hold.currency);
-    let available = ledger::balance(tx, hold.organization, hold.currency).await?.available.checked_add(own)?;
+    let own = Money::from_micros(store::waiting(tx, hold.subject).await?, hold.currency);
+    let available = ledger::balance(tx, organization, hold.currency).await?.available.checked_add(own)?;
     if available.compare(needed)?.is_lt() {
         return Err(HoldError::Insufficient { needed, available });
     }

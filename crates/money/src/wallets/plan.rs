@@ -1,17 +1,17 @@
 //! What becomes of a wallet now, and when to look again. Pure: the same
 //! situation always gives the same plan.
 
-use contract::{Timestamp, id::AllocationId, wallets::WalletState};
+use contract::{Timestamp, wallets::WalletState};
 use jiff::SignedDuration;
 use kernel::money::{Money, MoneyError, Rate};
 
 use super::lifecycle::Event;
-use crate::ledger::Balance;
+use crate::{ledger::Balance, metering::SubjectId};
 
 /// What something costs, or may cost once it runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Charge {
-    pub allocation: AllocationId,
+    pub subject: SubjectId,
     pub rate: Rate,
     /// Since when it runs; nothing while it does not.
     pub started_at: Option<Timestamp>,
@@ -19,7 +19,8 @@ pub struct Charge {
     pub held_to: Option<Timestamp>,
     /// For how long it is held for while it does not run.
     pub waits_for: SignedDuration,
-    pub lease_ends_at: Option<Timestamp>,
+    /// When it ends at the latest, such as the end of a lease.
+    pub ends_at: Option<Timestamp>,
 }
 
 /// A wallet as it was when its row was locked.
@@ -28,7 +29,7 @@ pub struct Standing {
     pub state: WalletState,
     pub grace_ends_at: Option<Timestamp>,
     /// What there was when somebody was told that it is little.
-    pub told_micros: Option<i64>,
+    pub last_notified_micros: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +44,7 @@ pub struct Limits {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Until when each of these is paid for from now on.
-    pub renew: Vec<(AllocationId, Timestamp)>,
+    pub renew: Vec<(SubjectId, Timestamp)>,
     pub step: Step,
     /// When something changes by itself.
     pub look_at: Option<Timestamp>,
@@ -82,7 +83,7 @@ pub fn plan(
     // While nothing runs, only money that came in tells whether there is enough.
     let is_enough = match lasts {
         Some(lasts) => lasts >= limits.low * ENOUGH,
-        None => in_hand > 0 && standing.told_micros.is_none_or(|it| in_hand > it),
+        None => in_hand > 0 && standing.last_notified_micros.is_none_or(|it| in_hand > it),
     };
     let step = match (standing.state, renewal.is_short) {
         (WalletState::Funded | WalletState::Low, true) => Step::Move(Event::GraceStarted),
@@ -141,7 +142,7 @@ fn freed(now: Timestamp, charge: &Charge) -> Result<Money, MoneyError> {
 }
 
 struct Renewal {
-    made: Vec<(AllocationId, Timestamp)>,
+    made: Vec<(SubjectId, Timestamp)>,
     /// Something that runs can no longer be paid for.
     is_short: bool,
     look_at: Option<Timestamp>,
@@ -161,8 +162,8 @@ fn renew(now: Timestamp, balance: &Balance, charges: &[Charge], limits: &Limits)
     for charge in charges {
         let Some(started_at) = charge.started_at else { continue };
         let held_to = charge.held_to.unwrap_or(now).max(started_at);
-        let lease_ends_at = charge.lease_ends_at.unwrap_or(Timestamp::MAX);
-        if held_to >= lease_ends_at {
+        let ends_at = charge.ends_at.unwrap_or(Timestamp::MAX);
+        if held_to >= ends_at {
             continue;
         }
         if charge.held_to.is_some() && held_to - half > now {
@@ -170,7 +171,7 @@ fn renew(now: Timestamp, balance: &Balance, charges: &[Charge], limits: &Limits)
             continue;
         }
         let from = held_to.max(now);
-        let to = from.checked_add(limits.window).unwrap_or(Timestamp::MAX).min(lease_ends_at);
+        let to = from.checked_add(limits.window).unwrap_or(Timestamp::MAX).min(ends_at);
         if to <= from {
             continue;
         }
@@ -181,8 +182,8 @@ fn renew(now: Timestamp, balance: &Balance, charges: &[Charge], limits: &Limits)
             continue;
         }
         left -= needed;
-        found.made.push((charge.allocation, to));
-        if to < lease_ends_at {
+        found.made.push((charge.subject.clone(), to));
+        if to < ends_at {
             moments.push(to - half);
         }
     }

@@ -114,8 +114,8 @@ async fn take(
             Ok(sleep(now, plan.look_at))
         }
         Step::End(count) => {
-            let newest: Vec<_> = charges.iter().rev().take(count).map(|it| it.allocation).collect();
-            let ended = tx.hook::<dyn Spenders>().out_of_funds(tx, &newest, OUT_OF_FUNDS).await?;
+            let newest: Vec<_> = charges.iter().rev().take(count).map(|it| &it.subject).collect();
+            let ended = tx.hook::<Spenders>().out_of_funds(tx, &newest, OUT_OF_FUNDS).await?;
             metrics::counter!("gpuaas_wallet_endings_total").increment(ended);
             Ok(at_once)
         }
@@ -124,7 +124,7 @@ async fn take(
             let (reason, ends, told, until) = match event {
                 Event::GraceStarted => {
                     let ends = now.checked_add(limits.grace).unwrap_or(Timestamp::MAX);
-                    ("a hold cannot be renewed", Some(ends), wallet.standing.told_micros.or(told), Some(ends))
+                    ("a hold cannot be renewed", Some(ends), wallet.standing.last_notified_micros.or(told), Some(ends))
                 }
                 // What ends now is what this grace was for.
                 Event::Depleted => ("the grace is over", ends.or(Some(now)), told, lasts),

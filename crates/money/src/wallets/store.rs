@@ -2,7 +2,7 @@
 
 use contract::{
     Timestamp,
-    id::{AllocationId, OrganizationId, WalletId},
+    id::{OrganizationId, WalletId},
     wallets::WalletState,
 };
 use kernel::{
@@ -16,6 +16,7 @@ use super::{
     Hold,
     plan::{Charge, Standing},
 };
+use crate::metering::{Subject, SubjectId};
 
 /// The wallet of a currency; there is one from now on.
 pub async fn ensure(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<WalletId> {
@@ -55,13 +56,13 @@ struct Row {
     state: String,
     version: i64,
     grace_ends_at: Option<jiff_sqlx::Timestamp>,
-    told_micros: Option<i64>,
+    last_notified_balance_micros: Option<i64>,
 }
 
 /// Makes those who want to hold something take turns, until the commit.
 pub async fn lock(tx: &mut Tx, id: WalletId) -> sqlx::Result<Option<Locked>> {
     let row: Option<Row> = sqlx::query_as(
-        "SELECT organization_id, currency, state, version, grace_ends_at, told_micros FROM wallets WHERE id = $1 FOR UPDATE",
+        "SELECT organization_id, currency, state, version, grace_ends_at, last_notified_balance_micros FROM wallets WHERE id = $1 FOR UPDATE",
     )
     .bind(id.uuid())
     .fetch_optional(tx.conn())
@@ -70,7 +71,7 @@ pub async fn lock(tx: &mut Tx, id: WalletId) -> sqlx::Result<Option<Locked>> {
     let standing = Standing {
         state: platform::rows::known(&row.state)?,
         grace_ends_at: row.grace_ends_at.map(|it| it.to_jiff()),
-        told_micros: row.told_micros,
+        last_notified_micros: row.last_notified_balance_micros,
     };
     let currency = platform::rows::text(&row.currency)?;
     Ok(Some(Locked { id, organization: row.organization_id.into(), currency, version: row.version, standing }))
@@ -93,7 +94,7 @@ pub async fn standing(
 
 /// Notes when the grace ends, and what there was when somebody was told.
 pub async fn note(tx: &mut Tx, id: WalletId, grace_ends_at: Option<Timestamp>, told: Option<i64>) -> sqlx::Result<()> {
-    sqlx::query("UPDATE wallets SET grace_ends_at = $2, told_micros = $3 WHERE id = $1")
+    sqlx::query("UPDATE wallets SET grace_ends_at = $2, last_notified_balance_micros = $3 WHERE id = $1")
         .bind(id.uuid())
         .bind(grace_ends_at.map(clock::bind))
         .bind(told)
@@ -104,36 +105,39 @@ pub async fn note(tx: &mut Tx, id: WalletId, grace_ends_at: Option<Timestamp>, t
 
 #[derive(sqlx::FromRow)]
 struct ChargeRow {
+    kind: String,
     id: Uuid,
+    meter: String,
     micros_per_hour: i64,
     started_at: Option<jiff_sqlx::Timestamp>,
     held_to: Option<jiff_sqlx::Timestamp>,
     seconds: Option<i64>,
-    lease_ends_at: Option<jiff_sqlx::Timestamp>,
+    ends_at: Option<jiff_sqlx::Timestamp>,
 }
 
-/// What runs and costs something, and what something is held for; oldest first.
+/// What runs and costs something, and what something is held for; oldest first, by
+/// their ids, which begin with the time.
 pub async fn charges(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<Vec<Charge>> {
     let rows: Vec<ChargeRow> = sqlx::query_as(
-        "SELECT a.id, coalesce(u.micros_per_hour, h.micros_per_hour) AS micros_per_hour, u.started_at, h.held_to,
-           h.seconds::bigint AS seconds, a.lease_ends_at
-         FROM (SELECT * FROM unposted($1) WHERE ended_at IS NULL AND micros_per_hour > 0 AND currency = $2) u
-         FULL JOIN (SELECT * FROM holds WHERE organization_id = $1 AND currency = $2) h ON h.allocation_id = u.allocation_id
-         JOIN allocations a ON a.organization_id = $1 AND a.id = coalesce(u.allocation_id, h.allocation_id)
-         WHERE u.allocation_id IS NOT NULL OR h.held_to IS NULL
-         ORDER BY a.created_at, a.id",
+        "SELECT coalesce(i.subject_kind, h.subject_kind) AS kind, coalesce(i.subject_id, h.subject_id) AS id,
+           coalesce(i.meter, h.meter) AS meter, coalesce(i.micros_per_hour, h.micros_per_hour) AS micros_per_hour, i.started_at, h.held_to,
+           h.seconds::bigint AS seconds, i.ends_at
+         FROM (SELECT * FROM intervals WHERE organization_id = $1 AND is_open AND micros_per_hour > 0 AND currency = $2) i
+         FULL JOIN (SELECT * FROM holds WHERE organization_id = $1 AND currency = $2) h ON h.subject_id = i.subject_id AND h.meter = i.meter
+         WHERE i.subject_id IS NOT NULL OR h.held_to IS NULL
+         ORDER BY 2, 3",
     )
     .bind(organization.uuid())
     .bind(currency.as_str())
     .fetch_all(tx.conn())
     .await?;
     let charge = |row: ChargeRow| Charge {
-        allocation: row.id.into(),
+        subject: SubjectId { kind: row.kind, id: row.id, meter: row.meter },
         rate: Rate::from_micros_per_hour(row.micros_per_hour, currency),
         started_at: row.started_at.map(|it| it.to_jiff()),
         held_to: row.held_to.map(|it| it.to_jiff()),
         waits_for: jiff::SignedDuration::from_secs(row.seconds.unwrap_or(0)),
-        lease_ends_at: row.lease_ends_at.map(|it| it.to_jiff()),
+        ends_at: row.ends_at.map(|it| it.to_jiff()),
     };
     Ok(rows.into_iter().map(charge).collect())
 }
@@ -144,21 +148,23 @@ pub async fn renew(
     organization: OrganizationId,
     currency: Currency,
     window: jiff::SignedDuration,
-    renewed: &[(AllocationId, Timestamp)],
+    renewed: &[(SubjectId, Timestamp)],
 ) -> sqlx::Result<()> {
-    let ids: Vec<Uuid> = renewed.iter().map(|(id, _)| id.uuid()).collect();
+    let ids: Vec<Uuid> = renewed.iter().map(|(it, _)| it.id).collect();
+    let meters: Vec<&str> = renewed.iter().map(|(it, _)| &*it.meter).collect();
     let to: Vec<jiff_sqlx::Timestamp> = renewed.iter().map(|(_, to)| clock::bind(*to)).collect();
     sqlx::query(
-        "INSERT INTO holds (allocation_id, organization_id, currency, micros_per_hour, seconds, held_to)
-         SELECT u.allocation_id, $1, $2, u.micros_per_hour, $3, renewed.held_to
-         FROM unnest($4::uuid[], $5::timestamptz[]) AS renewed (allocation_id, held_to)
-         JOIN unposted($1) u ON u.allocation_id = renewed.allocation_id AND u.ended_at IS NULL
-         ON CONFLICT (allocation_id) DO UPDATE SET held_to = excluded.held_to",
+        "INSERT INTO holds (organization_id, subject_kind, subject_id, meter, currency, micros_per_hour, seconds, held_to)
+         SELECT $1, i.subject_kind, i.subject_id, i.meter, $2, i.micros_per_hour, $3, renewed.held_to
+         FROM unnest($4::uuid[], $5::text[], $6::timestamptz[]) AS renewed (subject_id, meter, held_to)
+         JOIN intervals i ON i.organization_id = $1 AND i.subject_id = renewed.subject_id AND i.meter = renewed.meter AND i.is_open
+         ON CONFLICT (organization_id, subject_id, meter) DO UPDATE SET held_to = excluded.held_to",
     )
     .bind(organization.uuid())
     .bind(currency.as_str())
     .bind(window.as_secs())
     .bind(ids)
+    .bind(meters)
     .bind(to)
     .execute(tx.conn())
     .await?;
@@ -166,12 +172,14 @@ pub async fn renew(
 }
 
 /// What is held already for something that does not run.
-pub async fn waiting(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<i64> {
+pub async fn waiting(tx: &mut Tx, subject: Subject) -> sqlx::Result<i64> {
     let held: Option<i64> = sqlx::query_scalar(
         "SELECT accrued(micros_per_hour, make_interval(secs => seconds))::bigint FROM holds
-         WHERE allocation_id = $1 AND held_to IS NULL",
+         WHERE organization_id = $1 AND subject_id = $2 AND meter = $3 AND held_to IS NULL",
     )
-    .bind(allocation.uuid())
+    .bind(subject.organization.uuid())
+    .bind(subject.id)
+    .bind(subject.meter.name)
     .fetch_optional(tx.conn())
     .await?;
     Ok(held.unwrap_or(0))
@@ -179,11 +187,14 @@ pub async fn waiting(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<i64>
 
 pub async fn hold(tx: &mut Tx, hold: &Hold, rate: Rate) -> sqlx::Result<()> {
     sqlx::query(
-        "INSERT INTO holds (allocation_id, organization_id, currency, micros_per_hour, seconds) VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (allocation_id) DO UPDATE SET micros_per_hour = excluded.micros_per_hour, seconds = excluded.seconds",
+        "INSERT INTO holds (organization_id, subject_kind, subject_id, meter, currency, micros_per_hour, seconds)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (organization_id, subject_id, meter) DO UPDATE SET micros_per_hour = excluded.micros_per_hour, seconds = excluded.seconds",
     )
-    .bind(hold.allocation.uuid())
-    .bind(hold.organization.uuid())
+    .bind(hold.subject.organization.uuid())
+    .bind(hold.subject.meter.subject)
+    .bind(hold.subject.id)
+    .bind(hold.subject.meter.name)
     .bind(hold.currency.as_str())
     .bind(rate.micros_per_hour())
     .bind(hold.lasts.as_secs().max(1))
@@ -208,7 +219,7 @@ pub async fn look_again(tx: &mut Tx, kind: &str) -> sqlx::Result<()> {
 pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT w.id FROM wallets w WHERE w.state IN ('grace', 'depleted')
-           OR EXISTS (SELECT FROM allocations a WHERE a.organization_id = w.organization_id AND a.state = 'active' AND a.currency = w.currency)
+           OR EXISTS (SELECT FROM intervals i WHERE i.organization_id = w.organization_id AND i.is_open AND i.currency = w.currency)
          LIMIT $1",
     )
     .bind(limit)

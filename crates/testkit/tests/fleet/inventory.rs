@@ -13,19 +13,19 @@ use contract::{
         SetProjectPolicy, UnsetProjectPolicy,
     },
     pools::{ChangePool, CreatePool, Isolation, ListPools, Pool, PoolChange, PoolFilter, PoolPath, PoolSpec, Provider},
-    prices::{ListPrices, Price, PriceFilter, PriceSpec, SetPrice},
+    prices::{ListPrices, Price, PriceFilter, PriceKind, PriceSpec, PriceUnit, SetPrice},
     quotas::{ListAnyQuotas, ListQuotas, Quota, QuotaPath, QuotaSpec, SetQuota, UnsetQuota},
     regions::{CreateRegion, ListRegions, Region, RegionFilter, RegionSpec},
     skus::{CreateSku, ListSkus, RetireSku, Shape, Sku, SkuFilter, SkuPath, SkuSpec},
     ssh_keys::{AddSshKey, ListSshKeys, PublicKey, RemoveSshKey, SshKey, SshKeyPath, SshKeySpec},
     users::{EraseUser, UserPath},
 };
-use fleet::prices;
+use fleet::prices::{self, PriceKey};
 use kernel::{Access, Actor, Scope, Tx, clock};
 use people::ssh_keys;
 use testkit::{
     World,
-    cloud::{key_spec, make_key, prove},
+    cloud::{key_spec, make_key, price_of, prove},
     world::set_policy,
 };
 
@@ -58,7 +58,7 @@ async fn sku(operator: &Client, name: &str, gpu_counts: &[u16]) -> Result<Sku, C
 }
 
 fn price(currency: &str, micros: i64, effective_at: Option<contract::Timestamp>) -> PriceSpec {
-    PriceSpec { currency: currency.parse().unwrap(), price_micros_per_gpu_hour: micros, effective_at }
+    PriceSpec { currency: currency.parse().unwrap(), effective_at, ..price_of(micros) }
 }
 
 async fn set_price(operator: &Client, sku_id: SkuId, spec: PriceSpec) -> Result<Price, ClientError> {
@@ -207,7 +207,7 @@ async fn bad_input_is_named_and_leaves_no_trace() {
     refused_at(set_price(&operator, slice.id, price("USD", 1, Some(past))).await, Code::InvalidValue, "effective_at");
     for micros in [-1, 1_000_000_000_001] {
         let refused = set_price(&operator, slice.id, price("USD", micros, None)).await;
-        refused_at(refused, Code::InvalidValue, "price_micros_per_gpu_hour");
+        refused_at(refused, Code::InvalidValue, "price_micros");
     }
     let none = set_price(&operator, SkuId::generate(), price("USD", 1, None)).await.unwrap_err();
     assert!(none.is(Code::NotFound));
@@ -260,7 +260,7 @@ async fn prices_are_versions_and_the_last_to_take_effect_is_in_force() {
         ("USD", 3_500_000, Some(soon), 4),
     ] {
         let set = set_price(&operator, slice.id, price(currency, micros, at)).await.unwrap();
-        assert_eq!((set.version, set.price_micros_per_gpu_hour), (version, micros));
+        assert_eq!((set.version, set.price_micros), (version, micros));
     }
     let anyone = world.as_(&world.person().await);
     let filter = PriceFilter { currency: Some("USD".parse().unwrap()), ..Default::default() };
@@ -272,8 +272,10 @@ async fn prices_are_versions_and_the_last_to_take_effect_is_in_force() {
     tx.rollback().await.unwrap();
     let mut tx = begin(&world, Scope::Organization(OrganizationId::generate().uuid())).await;
     let mut at = async |currency: &str, at| {
-        let price = prices::in_force(&mut tx, slice.id, &currency.parse().unwrap(), at).await.unwrap();
-        price.map(|it| it.price_micros_per_gpu_hour)
+        let (unit, kind) = (PriceUnit::GpuHour, PriceKind::OnDemand);
+        let key = PriceKey { sku: slice.id, unit, kind, currency: currency.parse().unwrap() };
+        let price = prices::in_force(&mut tx, key, at).await.unwrap();
+        price.map(|it| it.price_micros)
     };
     assert_eq!(at("USD", now - minute).await, None, "nothing was set then");
     assert_eq!(at("USD", now + minute).await, Some(2_000_000));
@@ -284,9 +286,7 @@ async fn prices_are_versions_and_the_last_to_take_effect_is_in_force() {
     tx.rollback().await.unwrap();
 
     let mut above = world.server.database.superuser().await;
-    for statement in
-        ["UPDATE prices SET price_micros_per_gpu_hour = 0", "DELETE FROM prices", "TRUNCATE prices CASCADE"]
-    {
+    for statement in ["UPDATE prices SET price_micros = 0", "DELETE FROM prices", "TRUNCATE prices CASCADE"] {
         assert!(sqlx::query(statement).execute(&mut above).await.is_err(), "{statement}");
     }
 }

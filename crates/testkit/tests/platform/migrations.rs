@@ -107,8 +107,8 @@ const FLEET: &str = "
     INSERT INTO slots (id, node_id, place, gpu_uuid, pci, model, memory_bytes)
       SELECT gen_random_uuid(), id, 0, 'GPU-1', '0000:01:00.0', 'NVIDIA H200', 1 FROM nodes;
     INSERT INTO skus (id, name, shape, gpu_counts, numa_bound) SELECT gen_random_uuid(), 'slice', 'gpu_slice', '{1}', false;
-    INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
-      SELECT gen_random_uuid(), id, 1, 'USD', 1, app_now() FROM skus;
+    INSERT INTO prices (id, sku_id, unit, kind, version, currency, price_micros, effective_at)
+      SELECT gen_random_uuid(), id, 'gpu_hour', 'on_demand', 1, 'USD', 1, app_now() FROM skus;
     INSERT INTO quotas (id, organization_id, sku_id, gpus) SELECT gen_random_uuid(), o.id, s.id, 1 FROM organizations o, skus s;
     INSERT INTO ssh_keys (id, user_id, name, public_key, fingerprint)
       SELECT gen_random_uuid(), id, 'laptop', 'ssh-ed25519 AAAA', 'SHA256:' || id FROM users;
@@ -133,8 +133,8 @@ const FLEET: &str = "
     INSERT INTO maintenance_notices SELECT p.organization_id, p.id, w.id FROM projects p, maintenance_windows w;
     INSERT INTO notifications (id, user_id, kind, cause, title, body)
       SELECT gen_random_uuid(), id, 'wallet_low', gen_random_uuid(), 'title', 'body' FROM users;
-    INSERT INTO budgets (id, organization_id, project_id, amount_micros, currency, period, mode, thresholds)
-      SELECT gen_random_uuid(), organization_id, id, 1, 'USD', 'month', 'hard', '{50}' FROM projects;
+    INSERT INTO budgets (id, organization_id, project_id, subject_id, amount_micros, currency, period, mode, thresholds)
+      SELECT gen_random_uuid(), organization_id, id, id, 1, 'USD', 'month', 'hard', '{50}' FROM projects;
     INSERT INTO budget_notices (organization_id, budget_id, since, percent) SELECT organization_id, id, app_now(), 50 FROM budgets;
     INSERT INTO notification_preferences (user_id, kind, email) SELECT id, 'wallet_low', false FROM users;
     INSERT INTO mails (id, user_id, kind, cause, title, body, state)
@@ -151,15 +151,18 @@ const FLEET: &str = "
     INSERT INTO used_id_tokens (hash, expires_at) SELECT sha256('i'), app_now() + interval '1 hour';
     INSERT INTO mail_refusals (address_hash, code, reason) SELECT sha256('x'), 550, 'unknown';
     INSERT INTO accounts (organization_id, kind, currency) SELECT id, 'wallet', 'USD' FROM organizations;
-    INSERT INTO usage (allocation_id, version, kind, at, interval, organization_id, project_id, sku_id, gpus, nodes, tags, currency,
-        micros_per_hour, cause)
-      SELECT id, 1, 'start', app_now(), 1, organization_id, project_id, sku_id, 1, '{}', '{}', 'USD', 0, 'active' FROM allocations;
+    INSERT INTO usage (organization_id, subject_kind, subject_id, meter, number, kind, at, interval, project_id, allocation_id, sku_id, unit,
+        price_kind, quantity, currency, price_micros, per_units, micros_per_hour, amount, nodes, tags, cause)
+      SELECT organization_id, 'allocation', id, 'gpu_time', 1, 'start', app_now(), 1, project_id, id, sku_id, 'gpu_hour',
+        'on_demand', 1, 'USD', 0, 1, 0, 0, '{}', '{}', 'active' FROM allocations;
+    INSERT INTO open_intervals (organization_id, subject_id, meter, interval, project_id)
+      SELECT organization_id, id, 'gpu_time', 1, project_id FROM allocations;
     INSERT INTO journals (organization_id, number, kind, at, actor, hash) SELECT id, 1, 'credit', app_now(), 'test', '' FROM organizations;
     INSERT INTO entries (organization_id, number, line, account_id, currency, amount) SELECT organization_id, 1, 1, id, 'USD', 1 FROM accounts;
     INSERT INTO checkpoints SELECT organization_id, id, 1, 1 FROM accounts;
     INSERT INTO wallets (organization_id, currency) SELECT id, 'USD' FROM organizations;
-    INSERT INTO holds (allocation_id, organization_id, currency, micros_per_hour, seconds)
-      SELECT id, organization_id, 'USD', 1, 1 FROM allocations;
+    INSERT INTO holds (organization_id, subject_kind, subject_id, meter, currency, micros_per_hour, seconds)
+      SELECT organization_id, 'allocation', id, 'gpu_time', 'USD', 1, 1 FROM allocations;
     INSERT INTO corrections (id, organization_id, kind, state, currency, amount, reason, proposed_by, expires_at)
       SELECT gen_random_uuid(), id, 'credit', 'proposed', 'USD', 1, 'test', 'test', app_now() FROM organizations;
     INSERT INTO billing_profiles (organization_id, legal_name, address) SELECT id, 'Acme', '{}' FROM organizations;

@@ -5,8 +5,8 @@ INSERT INTO pools (id, region_id, name, provider, isolation, isolates_vms)
   SELECT gen_random_uuid(), id, 'large', 'enrolled', 'user_revoke', true FROM regions WHERE name = 'large';
 INSERT INTO skus (id, name, shape, gpu_model, gpu_counts, numa_bound)
   VALUES (gen_random_uuid(), 'large-slice', 'gpu_slice', 'Large GPU', '{1,2,4,8}', false);
-INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
-  SELECT gen_random_uuid(), id, 1, 'USD', 0, app_now() FROM skus WHERE name = 'large-slice';
+INSERT INTO prices (id, sku_id, unit, kind, version, currency, price_micros, effective_at)
+  SELECT gen_random_uuid(), id, 'gpu_hour', 'on_demand', 1, 'USD', 0, app_now() FROM skus WHERE name = 'large-slice';
 -- They never enroll, so they must begin as what enrolling makes of a host.
 INSERT INTO legal_moves (machine, from_state, to_state) VALUES ('node', '', 'ready') ON CONFLICT DO NOTHING;
 INSERT INTO nodes (id, region_id, pool_id, name, state, health, fabric_domain, inventory)

@@ -1,15 +1,15 @@
-//! `kind: price`, for platform staff: what a GPU of a SKU costs from a time on.
+//! `kind: price`, for platform staff: what a unit of a SKU costs from a time on.
 //! A change is a new version; none is ever taken back.
 
 use contract::{
     Label, Timestamp,
-    prices::{self, CurrencyCode, ListPrices, PriceFilter, PriceSpec, SetPrice},
+    prices::{self, CurrencyCode, ListPrices, PriceFilter, PriceKind, PriceSpec, PriceUnit, SetPrice},
     skus::SkuPath,
 };
 
 use crate::{
     declare::{
-        fields::{Fields, amount, moment, text},
+        fields::{Fields, amount, moment, number, text, word},
         kind::{Found, Kind, Made, Removal},
         plan::Difference,
         thing::Reference,
@@ -23,8 +23,11 @@ use crate::{
 #[derive(Debug)]
 pub struct Price {
     sku: Label,
+    unit: PriceUnit,
+    kind: PriceKind,
     currency: CurrencyCode,
-    micros_per_gpu_hour: i64,
+    micros: i64,
+    per_units: i64,
     effective_at: Option<Timestamp>,
 }
 
@@ -32,13 +35,19 @@ impl Price {
     pub fn read(fields: &mut Fields) -> Option<Self> {
         let sku = fields.required("sku", text);
         let currency = fields.required("currency", text);
-        let per_gpu_hour = fields.required("per_gpu_hour", amount);
+        let micros = fields.required("amount", amount);
+        let unit = fields.optional("unit", word).unwrap_or(PriceUnit::GpuHour);
+        let kind = fields.optional("price_kind", word).unwrap_or(PriceKind::OnDemand);
+        let per_units = fields.optional("per_units", number).unwrap_or(1);
         let effective_at = fields.optional("effective_at", moment);
-        Some(Self { sku: sku?, currency: currency?, micros_per_gpu_hour: per_gpu_hour?, effective_at })
+        Some(Self { sku: sku?, unit, kind, currency: currency?, micros: micros?, per_units, effective_at })
     }
 
     pub fn name(&self) -> String {
-        format!("{}/{}", self.sku, self.currency)
+        match (self.unit, self.kind) {
+            (PriceUnit::GpuHour, PriceKind::OnDemand) => format!("{}/{}", self.sku, self.currency),
+            (unit, kind) => format!("{}/{unit}/{kind}/{}", self.sku, self.currency),
+        }
     }
 
     pub fn references(&self) -> Vec<Reference<'_>> {
@@ -52,8 +61,11 @@ impl Price {
 
     async fn set(&self, world: &World<'_>, path: SkuPath, after: &str) -> Result<Made, Failure> {
         let spec = PriceSpec {
+            unit: Some(self.unit),
+            kind: Some(self.kind),
             currency: self.currency.clone(),
-            price_micros_per_gpu_hour: self.micros_per_gpu_hour,
+            price_micros: self.micros,
+            per_units: Some(self.per_units),
             effective_at: self.later(),
         };
         let made: prices::Price = exact::read(&world.send_once::<SetPrice>(path, spec, after).await?)?;
@@ -73,13 +85,19 @@ impl Kind for Price {
     async fn look(&self, world: &World<'_>) -> Result<Found<Self::Handle>, Failure> {
         let Some(sku) = world.sku(&self.sku).await? else { return Ok(Found::absent()) };
         let path = SkuPath { sku_id: sku.id };
-        let query = PriceFilter { currency: Some(self.currency.clone()), ..PriceFilter::default() };
+        let query = PriceFilter {
+            currency: Some(self.currency.clone()),
+            unit: Some(self.unit),
+            kind: Some(self.kind),
+            ..PriceFilter::default()
+        };
         let all = world.context.all::<ListPrices>(path.clone(), query).await?;
         let newest = all.iter().max_by_key(|it| it.version).map(|it| it.id.to_string()).unwrap_or_default();
         let at = self.later().unwrap_or_else(Timestamp::now);
         let Some(price) = in_force(&all, at) else { return Ok(Found::Absent { after: newest }) };
-        let (before, after) = (money(price.price_micros_per_gpu_hour), money(self.micros_per_gpu_hour));
-        let differences = Difference::between("per_gpu_hour", before, after, true).into_iter().collect();
+        let amounts = Difference::between("amount", money(price.price_micros), money(self.micros), true);
+        let units = Difference::between("per_units", price.per_units.to_string(), self.per_units.to_string(), true);
+        let differences = amounts.into_iter().chain(units).collect();
         let removal = Removal::Never("prices cannot be deleted");
         Ok(Found::Present { handle: (path, newest), differences, note: None, removal })
     }
@@ -112,13 +130,16 @@ mod tests {
             sku_id: SkuId::generate(),
             version,
             currency: "USD".parse().unwrap(),
-            price_micros_per_gpu_hour: micros,
+            unit: PriceUnit::GpuHour.into(),
+            kind: PriceKind::OnDemand.into(),
+            price_micros: micros,
+            per_units: 1,
             effective_at: at.parse().unwrap(),
             created_at: at.parse().unwrap(),
         };
         let (early, late) = ("2026-01-01T00:00:00Z", "2026-06-01T00:00:00Z");
         let all = [price(2, late, 20), price(1, early, 10), price(3, early, 30)];
-        let at = |text: &str| in_force(&all, text.parse().unwrap()).map(|it| it.price_micros_per_gpu_hour);
+        let at = |text: &str| in_force(&all, text.parse().unwrap()).map(|it| it.price_micros);
         assert_eq!(at("2025-12-31T00:00:00Z"), None);
         assert_eq!((at("2026-02-01T00:00:00Z"), at("2026-07-01T00:00:00Z")), (Some(30), Some(20)));
     }

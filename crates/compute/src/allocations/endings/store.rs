@@ -10,6 +10,7 @@ use contract::{
 use kernel::{Tx, clock, machine::Versioned};
 use uuid::Uuid;
 
+use super::super::metering::GPU_TIME;
 use crate::allocations::{
     lifecycle::Lifecycle,
     store::{Found, versioned_row},
@@ -167,11 +168,13 @@ pub async fn preview_end(
     .fetch_one(tx.conn())
     .await?;
     let burn: Vec<(String, i64)> = sqlx::query_as(
-        "SELECT u.currency, sum(u.micros_per_hour)::bigint FROM unposted($1) u JOIN allocations a ON a.id = u.allocation_id
-         WHERE u.ended_at IS NULL AND ($2::uuid IS NULL OR a.project_id = $2) AND u.micros_per_hour > 0 GROUP BY 1 ORDER BY 1",
+        "SELECT i.currency, sum(i.micros_per_hour)::bigint FROM intervals i
+         WHERE i.organization_id = $1 AND i.is_open AND ($2::uuid IS NULL OR i.project_id = $2) AND i.subject_kind = $3
+           AND i.micros_per_hour > 0 GROUP BY 1 ORDER BY 1",
     )
     .bind(organization.uuid())
     .bind(project)
+    .bind(GPU_TIME.subject)
     .fetch_all(tx.conn())
     .await?;
     Ok(EndingPreview {

@@ -9,12 +9,13 @@ mod tests;
 use contract::{
     billing_profiles::Party,
     invoices::{Invoice, InvoiceKind, InvoiceLine},
+    prices::PriceUnit,
 };
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use kernel::money::Currency;
 use paper::{HEIGHT, Paper, Style, WIDTH, Weight};
 
-use super::{decimal, gpu_hours};
+use super::{decimal, quantity};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
@@ -150,8 +151,8 @@ impl Sheet<'_> {
             self.paper.text(TAG, y, if fits { key.as_str() } else { "Tag" }, STRONG);
         }
         self.paper.text(self.sku(), y, "SKU", STRONG);
-        self.paper.text_to(HOURS, y, "GPU-hours", STRONG);
-        self.paper.text_to(PRICE, y, "Per GPU-hour", STRONG);
+        self.paper.text_to(HOURS, y, "Quantity", STRONG);
+        self.paper.text_to(PRICE, y, "Unit price", STRONG);
         self.paper.text_to(RIGHT, y, &format!("Amount {}", self.invoice.currency), STRONG);
         self.paper.rule(LEFT, RIGHT, y + 7.0, 0.8, 0.0);
         self.y = y + 22.0;
@@ -172,8 +173,9 @@ impl Sheet<'_> {
                 self.paper.text(*x, top + index as f32 * 12.0, text, TEXT);
             }
         }
-        self.paper.text_to(HOURS, top, &grouped(&gpu_hours(line.gpu_micros, 4)), TEXT);
-        self.paper.text_to(PRICE, top, &price(line.price_micros_per_gpu_hour), TEXT);
+        let (unit, per) = units(line);
+        self.paper.text_to(HOURS, top, &format!("{} {unit}", grouped(&quantity(line, 4))), TEXT);
+        self.paper.text_to(PRICE, top, &format!("{}{per}", price(line.price_micros)), TEXT);
         self.paper.text_to(RIGHT, top, &grouped(&decimal(line.amount_micros, 6)), TEXT);
         let bottom = top + (rows - 1) as f32 * 12.0;
         self.y = bottom + 17.0;
@@ -273,6 +275,26 @@ fn day(moment: Timestamp) -> String {
 fn minor_places(currency: &str) -> u32 {
     let unit = currency.parse::<Currency>().map_or(10_000, |it| it.micros_per_minor_unit());
     6 - unit.max(1).ilog10().min(6)
+}
+
+/// The unit of a line's quantity, and of how many its price is if not of one.
+fn units(line: &InvoiceLine) -> (&'static str, String) {
+    let unit = match line.unit.known() {
+        Some(PriceUnit::GpuHour) => "GPU-h",
+        Some(PriceUnit::Hour) => "h",
+        Some(PriceUnit::GibHour) => "GiB-h",
+        Some(PriceUnit::Request) => "requests",
+        Some(PriceUnit::Token) => "tokens",
+        Some(PriceUnit::Job) => "jobs",
+        None => "",
+    };
+    let per = match line.per_units {
+        1 => String::new(),
+        1_000_000 => " /1M".to_owned(),
+        1_000 => " /1k".to_owned(),
+        many => format!(" /{many}"),
+    };
+    (unit, per)
 }
 
 /// A price with as many decimals as it has, and two at least.

@@ -3,6 +3,7 @@
 use contract::{
     billing_profiles::Tax,
     id::{InvoiceId, OrganizationId, ProjectId, SkuId},
+    prices::PriceKind,
 };
 
 use super::*;
@@ -23,8 +24,11 @@ fn invoice(lines: usize) -> Invoice {
         sku_id: SkuId::from(uuid::Uuid::from_u128(1)),
         sku: "h200-slice".into(),
         tag: None,
-        gpu_micros: 3_600_000_000 * (index as i64 + 1) + 1_234_567,
-        price_micros_per_gpu_hour: 2_490_000,
+        unit: PriceUnit::GpuHour.into(),
+        price_kind: PriceKind::OnDemand.into(),
+        consumed: 3_600_000_000 * (index as i64 + 1) + 1_234_567,
+        price_micros: 2_490_000,
+        per_units: 1,
         amount_micros: 2_490_000 * (index as i64 + 1) + 853,
     };
     let lines: Vec<InvoiceLine> = (0..lines).map(line).collect();
@@ -74,7 +78,7 @@ fn credit_note(mut note: Invoice) -> Invoice {
     note.kind = InvoiceKind::CreditNote.into();
     note.corrects = Some(std::mem::replace(&mut note.number, "2026-000124".into()));
     for line in &mut note.lines {
-        line.gpu_micros = -line.gpu_micros;
+        line.consumed = -line.consumed;
         line.amount_micros = -line.amount_micros;
     }
     let micros = [

@@ -28,13 +28,25 @@ pub struct Charged {
     pub amount: i64,
 }
 
-/// A version of a SKU's price in one currency.
+/// A version of a SKU's price, in one unit, kind and currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
     pub id: uuid::Uuid,
     pub version: i64,
-    pub micros_per_gpu_hour: i64,
+    pub price_micros: i64,
+    pub per_units: i64,
     pub effective_us: i64,
+}
+
+/// A quantity that was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    pub at_us: i64,
+    pub quantity: i64,
+    /// Of its interval, with this.
+    pub total: i64,
+    /// What the mark says that it costs.
+    pub amount: i64,
 }
 
 /// Compares what an interval was charged with what it came to. Both lists are
@@ -48,28 +60,13 @@ pub fn check_interval(
 ) -> Result<(), (Option<i64>, String)> {
     let end_us = interval.end_us.unwrap_or(i64::MAX);
     let rate = Rate::from_micros_per_hour(interval.micros_per_hour, interval.currency);
-    let mut lines = charged.iter();
-    let mut sum: i128 = 0;
     let first = windows.partition_point(|it| it.to_us <= interval.start_us);
-    for window in windows[first..].iter().take_while(|it| it.from_us < end_us) {
-        let expected = within(rate, interval.start_us, window.from_us, window.to_us.min(end_us))
-            .map_err(|error| (Some(window.number), error.to_string()))?;
-        if expected == 0 {
-            continue;
-        }
-        match lines.next() {
-            Some(line) if line.number == window.number && line.amount == expected => sum += i128::from(expected),
-            Some(line) if line.number == window.number => {
-                let what = format!("a line says {} where usage and price come to {expected}", line.amount);
-                return Err((Some(line.number), what));
-            }
-            Some(line) if line.number < window.number => return Err(unfounded(*line)),
-            Some(_) | None => return Err((Some(window.number), format!("a line of {expected} is missing"))),
-        }
-    }
-    if let Some(line) = lines.next() {
-        return Err(unfounded(*line));
-    }
+    let windows = windows[first..].iter().take_while(|it| it.from_us < end_us);
+    let expected = windows.map(|window| {
+        let amount = within(rate, interval.start_us, window.from_us, window.to_us.min(end_us));
+        amount.map(|it| (window.number, it)).map_err(|error| (Some(window.number), error.to_string()))
+    });
+    let sum = compare(expected, charged)?;
     // Windows without a journal were empty, so that the sum shows one that is missing.
     if let Some(posted_to_us) = posted_to_us {
         let until = end_us.min(posted_to_us).max(interval.start_us);
@@ -80,6 +77,70 @@ pub fn check_interval(
         }
     }
     Ok(())
+}
+
+/// The same for what was counted: `price` is that of all of them, as they say.
+pub fn check_counts(
+    counts: &[Count],
+    (price_micros, per_units): (i64, i64),
+    windows: &[Window],
+    charged: &[Charged],
+    posted_to_us: Option<i64>,
+) -> Result<(), (Option<i64>, String)> {
+    let cost = |total: i64| i128::from(price_micros) * i128::from(total) / i128::from(per_units.max(1));
+    let mut total = 0;
+    for count in counts {
+        total += i128::from(count.quantity);
+        if i128::from(count.total) != total {
+            return Err((None, format!("a count says {} in all where they come to {total}", count.total)));
+        }
+        let amount = cost(count.total) - cost(count.total - count.quantity);
+        if i128::from(count.amount) != amount {
+            return Err((None, format!("a count says {} where quantity and price come to {amount}", count.amount)));
+        }
+    }
+    let within = |from_us: i64, to_us: i64| {
+        let range = counts.partition_point(|it| it.at_us < from_us)..counts.partition_point(|it| it.at_us < to_us);
+        counts.get(range).unwrap_or(&[]).iter().map(|it| it.amount).sum::<i64>()
+    };
+    let first = windows.partition_point(|it| counts.first().is_some_and(|count| it.to_us <= count.at_us));
+    let expected = windows[first..].iter().map(|it| Ok((it.number, within(it.from_us, it.to_us))));
+    let sum = compare(expected, charged)?;
+    if let Some(posted_to_us) = posted_to_us {
+        let whole = i128::from(within(i64::MIN, posted_to_us));
+        if whole != sum {
+            return Err((None, format!("it was charged {sum} in all where quantity and price come to {whole}")));
+        }
+    }
+    Ok(())
+}
+
+/// Compares lines with what they should be, window by window; their sum.
+fn compare(
+    expected: impl Iterator<Item = Result<(i64, i64), (Option<i64>, String)>>,
+    charged: &[Charged],
+) -> Result<i128, (Option<i64>, String)> {
+    let mut lines = charged.iter();
+    let mut sum: i128 = 0;
+    for expected in expected {
+        let (number, expected) = expected?;
+        if expected == 0 {
+            continue;
+        }
+        match lines.next() {
+            Some(line) if line.number == number && line.amount == expected => sum += i128::from(expected),
+            Some(line) if line.number == number => {
+                let what = format!("a line says {} where usage and price come to {expected}", line.amount);
+                return Err((Some(line.number), what));
+            }
+            Some(line) if line.number < number => return Err(unfounded(*line)),
+            Some(_) | None => return Err((Some(number), format!("a line of {expected} is missing"))),
+        }
+    }
+    match lines.next() {
+        Some(line) => Err(unfounded(*line)),
+        None => Ok(sum),
+    }
 }
 
 /// Compares what was refunded because a host was last heard at a moment with
@@ -108,29 +169,31 @@ fn within(rate: Rate, start_us: i64, from_us: i64, to_us: i64) -> Result<i64, Mo
     Ok(rate.between(from, to)?.micros())
 }
 
-/// Whether the price that was frozen at a start is the one that was in force.
-/// `prices` are all versions for the SKU and currency.
-pub fn check_price(
-    prices: &[Price],
-    frozen: Option<uuid::Uuid>,
-    at_us: i64,
-    gpus: i32,
-    micros_per_hour: i64,
-) -> Result<(), String> {
-    let own = match frozen {
-        None if micros_per_hour == 0 => None,
-        None => return Err(format!("it costs {micros_per_hour} an hour without a price")),
+/// What a mark says of its price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frozen {
+    pub price: Option<uuid::Uuid>,
+    pub price_micros: i64,
+    pub per_units: i64,
+}
+
+/// Whether the price that was frozen in a mark is the one that was in force.
+/// `prices` are all versions for the SKU, unit, kind and currency.
+pub fn check_price(prices: &[Price], frozen: Frozen, at_us: i64) -> Result<(), String> {
+    let own = match frozen.price {
+        None if frozen.price_micros == 0 => None,
+        None => return Err(format!("it costs {} without a price", frozen.price_micros)),
         Some(id) => {
             let own = prices.iter().find(|it| it.id == id);
-            Some(*own.ok_or("its price is not one of its SKU in its currency")?)
+            Some(*own.ok_or("its price is not one of its SKU, unit, kind and currency")?)
         }
     };
     if let Some(own) = own {
-        let whole = own.micros_per_gpu_hour.checked_mul(i64::from(gpus));
-        if whole != Some(micros_per_hour) {
-            let price = own.micros_per_gpu_hour;
+        if (own.price_micros, own.per_units) != (frozen.price_micros, frozen.per_units) {
+            let (says, is) = (frozen.price_micros, own.price_micros);
             return Err(format!(
-                "it costs {micros_per_hour} an hour, where {gpus} GPUs at {price} each were asked for"
+                "it costs {says} per {}, where its price is {is} per {}",
+                frozen.per_units, own.per_units
             ));
         }
         if own.effective_us > at_us {

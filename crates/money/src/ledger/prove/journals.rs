@@ -8,11 +8,16 @@ use contract::id::OrganizationId;
 use futures_util::TryStreamExt;
 use kernel::Tx;
 
+use crate::metering::subject_text;
+
 use super::{
     BUDGET, Counted, Found, ProveError, Span, Step,
     place::{Part, Place},
     store::{self, Book, EntryRow, JournalRow},
 };
+
+/// The version of the form in which journals are hashed; its other half is `journal_hash`.
+const FORM: u8 = 1;
 
 /// What the rows of a journal come to.
 struct Read {
@@ -81,7 +86,7 @@ pub async fn step(
 }
 
 fn at(number: i64, what: String) -> Found {
-    Found { journal: Some(number), allocation: None, what }
+    Found { journal: Some(number), subject: None, what }
 }
 
 /// Checks what lies behind the last journal, and the balances that were kept.
@@ -95,9 +100,13 @@ async fn nothing_follows(
     if month.is_some() {
         return Ok(None);
     }
-    if let Some(allocation) = store::loose_mark(tx, organization, closed_to, book).await? {
+    if let Some((kind, id)) = store::loose_mark(tx, organization, closed_to, book).await? {
         let what = "a mark lies in time that was posted, and no journal covers it".into();
-        return Ok(Some(Found { journal: None, allocation: Some(allocation.into()), what }));
+        return Ok(Some(Found { journal: None, subject: Some(subject_text(&kind, id)), what }));
+    }
+    if let Some((id, meter)) = store::wrong_open_interval(tx, organization).await? {
+        let what = format!("the open intervals of {meter} are not those that started and did not end");
+        return Ok(Some(Found { journal: None, subject: Some(id.to_string()), what }));
     }
     if let Some(number) = store::beyond(tx, organization, book).await? {
         return Ok(Some(at(number, format!("journal {number} is none that the books know"))));
@@ -201,7 +210,8 @@ async fn read_marks(
 }
 
 fn chain(before: &[u8], head: &str, read: Read) -> Vec<u8> {
-    let mut bytes = before.to_vec();
+    let mut bytes = vec![FORM];
+    bytes.extend_from_slice(before);
     bytes.extend_from_slice(digest(&SHA256, head.as_bytes()).as_ref());
     bytes.extend_from_slice(read.entries.context.finish().as_ref());
     bytes.extend_from_slice(read.marks.context.finish().as_ref());

@@ -8,10 +8,10 @@ mod journals;
 mod place;
 mod store;
 
-pub use fold::{Charged, Interval, Price, Window, check_interval, check_price};
+pub use fold::{Charged, Count, Interval, Price, Window, check_counts, check_interval, check_price};
 
 use contract::{
-    id::{AllocationId, OrganizationId},
+    id::OrganizationId,
     ledger::{Difference, Month, Proof, ProofPlace},
 };
 use kernel::Tx;
@@ -55,7 +55,8 @@ impl Span {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub journal: Option<i64>,
-    pub allocation: Option<AllocationId>,
+    /// The kind and the id of what was metered.
+    pub subject: Option<String>,
     pub what: String,
 }
 
@@ -113,7 +114,7 @@ pub async fn prove(tx: &mut Tx, range: &Range) -> Result<Proof, ProveError> {
                 let difference = Difference {
                     organization_id: organization,
                     journal: found.journal,
-                    allocation_id: found.allocation,
+                    subject: found.subject,
                     what: found.what,
                 };
                 return Ok(proof(counted, Some(difference), None));

@@ -13,7 +13,7 @@ pub struct Place {
 pub enum Part {
     /// Journals after this number; none is from the first of the range on.
     Journals { after: Option<i64> },
-    /// Intervals of allocations after this one.
+    /// Intervals of subjects after this one.
     Intervals { after: Option<Uuid> },
 }
 

@@ -140,8 +140,8 @@ pub fn entries(
     last: i64,
 ) -> BoxStream<'_, sqlx::Result<EntryRow>> {
     sqlx::query_as(
-        "SELECT e.number, e.line, e.currency, e.amount, e.allocation_id IS NOT NULL AS is_of_usage, a.kind AS account,
-           entry_text(e.line, e.account_id, e.currency, e.amount, e.allocation_id, e.interval) AS text
+        "SELECT e.number, e.line, e.currency, e.amount, e.subject_id IS NOT NULL AS is_of_usage, a.kind AS account,
+           entry_text(e.line, e.account_id, e.currency, e.amount, e.subject_id, e.meter, e.interval) AS text
          FROM entries e LEFT JOIN accounts a ON a.id = e.account_id AND a.organization_id = e.organization_id AND a.currency = e.currency
          WHERE e.organization_id = $1 AND e.number > $2 AND e.number <= $3 ORDER BY e.number, e.line",
     )
@@ -160,7 +160,7 @@ pub fn marks(
 ) -> BoxStream<'_, sqlx::Result<(Moment, String)>> {
     sqlx::query_as(
         "SELECT u.at, usage_text(u) FROM usage u WHERE u.organization_id = $1 AND ($2::timestamptz IS NULL OR u.at >= $2) AND u.at < $3
-         ORDER BY u.at, u.allocation_id, u.version",
+         ORDER BY u.at, u.subject_id, u.meter COLLATE \"C\", u.number",
     )
     .bind(organization.uuid())
     .bind(from)
@@ -168,19 +168,35 @@ pub fn marks(
     .fetch(tx.conn())
 }
 
-/// An allocation with a mark in time that is posted and that no journal covers.
+/// A subject with a mark in time that is posted and that no journal covers.
 pub async fn loose_mark(
     tx: &mut Tx,
     organization: OrganizationId,
     closed_to: Option<Moment>,
     book: &Book,
-) -> sqlx::Result<Option<Uuid>> {
-    sqlx::query_scalar(
-        "SELECT allocation_id FROM usage WHERE organization_id = $1 AND ($2::timestamptz IS NULL OR at >= $2) AND at < $3 ORDER BY at LIMIT 1",
+) -> sqlx::Result<Option<(String, Uuid)>> {
+    sqlx::query_as(
+        "SELECT subject_kind, subject_id FROM usage WHERE organization_id = $1 AND ($2::timestamptz IS NULL OR at >= $2) AND at < $3 ORDER BY at LIMIT 1",
     )
     .bind(organization.uuid())
     .bind(closed_to)
     .bind(book.posted_to)
+    .fetch_optional(tx.conn())
+    .await
+}
+
+/// A subject and meter whose row among the open intervals is missing, or there without one.
+pub async fn wrong_open_interval(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Option<(Uuid, String)>> {
+    sqlx::query_as(
+        "SELECT coalesce(o.subject_id, s.subject_id), coalesce(o.meter, s.meter)
+         FROM (SELECT s.subject_id, s.meter, s.number, s.project_id FROM usage s WHERE s.organization_id = $1 AND s.kind = 'start'
+           AND NOT EXISTS (SELECT FROM usage e WHERE e.organization_id = $1 AND e.subject_id = s.subject_id AND e.meter = s.meter
+             AND e.interval = s.number AND e.kind = 'end')) s
+         FULL JOIN (SELECT * FROM open_intervals WHERE organization_id = $1) o
+           ON o.subject_id = s.subject_id AND o.meter = s.meter AND o.interval = s.number AND o.project_id = s.project_id
+         WHERE o.subject_id IS NULL OR s.subject_id IS NULL LIMIT 1",
+    )
+    .bind(organization.uuid())
     .fetch_optional(tx.conn())
     .await
 }
@@ -229,19 +245,27 @@ pub async fn wrong_checkpoint(tx: &mut Tx, organization: OrganizationId) -> sqlx
 
 #[derive(sqlx::FromRow)]
 pub struct MarkRow {
-    pub allocation_id: Uuid,
-    pub version: i64,
+    pub subject_kind: String,
+    pub subject_id: Uuid,
+    pub meter: String,
+    pub number: i64,
     pub kind: String,
     pub at_us: i64,
     pub of_interval: i64,
     pub sku_id: Uuid,
-    pub gpus: i32,
+    pub unit: String,
+    pub price_kind: String,
+    pub quantity: i64,
+    pub total: Option<i64>,
     pub currency: String,
     pub price_id: Option<Uuid>,
+    pub price_micros: i64,
+    pub per_units: i64,
     pub micros_per_hour: i64,
+    pub amount: i64,
 }
 
-/// Marks by allocation; of one allocation alone when it is given.
+/// Marks by subject and meter; of one subject alone when it is given.
 pub async fn usage(
     tx: &mut Tx,
     organization: OrganizationId,
@@ -250,9 +274,10 @@ pub async fn usage(
     limit: i64,
 ) -> sqlx::Result<Vec<MarkRow>> {
     sqlx::query_as(
-        "SELECT allocation_id, version, kind, epoch_us(at) AS at_us, interval AS of_interval, sku_id, gpus, currency, price_id, micros_per_hour
-         FROM usage WHERE organization_id = $1 AND allocation_id > coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid)
-           AND ($3::uuid IS NULL OR allocation_id = $3) ORDER BY allocation_id, version LIMIT $4",
+        "SELECT subject_kind, subject_id, meter, number, kind, epoch_us(at) AS at_us, interval AS of_interval, sku_id, unit, price_kind,
+           quantity, total, currency, price_id, price_micros, per_units, micros_per_hour, amount
+         FROM usage WHERE organization_id = $1 AND subject_id > coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid)
+           AND ($3::uuid IS NULL OR subject_id = $3) ORDER BY subject_id, meter COLLATE \"C\", number LIMIT $4",
     )
     .bind(organization.uuid())
     .bind(after)
@@ -288,20 +313,22 @@ pub async fn refunds(tx: &mut Tx, organization: OrganizationId, numbers: (i64, i
     .await
 }
 
-type PriceColumns = (Uuid, String, Uuid, i64, i64, i64);
+/// What all versions of a price have in common: SKU, unit, kind and currency.
+pub type PriceName = (Uuid, String, String, String);
+type PriceColumns = (Uuid, String, String, String, Uuid, i64, i64, i64, i64);
 
-pub async fn prices(tx: &mut Tx, skus: &[Uuid]) -> sqlx::Result<HashMap<(Uuid, String), Vec<Price>>> {
+pub async fn prices(tx: &mut Tx, skus: &[Uuid]) -> sqlx::Result<HashMap<PriceName, Vec<Price>>> {
     let rows: Vec<PriceColumns> = sqlx::query_as(
-        "SELECT sku_id, currency, id, version, price_micros_per_gpu_hour, epoch_us(effective_at)
+        "SELECT sku_id, unit, kind, currency, id, version, price_micros, per_units, epoch_us(effective_at)
          FROM prices WHERE sku_id = ANY($1)",
     )
     .bind(skus)
     .fetch_all(tx.conn())
     .await?;
-    let mut prices: HashMap<(Uuid, String), Vec<Price>> = HashMap::new();
-    for (sku, currency, id, version, micros_per_gpu_hour, effective_us) in rows {
-        let price = Price { id, version, micros_per_gpu_hour, effective_us };
-        prices.entry((sku, currency)).or_default().push(price);
+    let mut prices: HashMap<PriceName, Vec<Price>> = HashMap::new();
+    for (sku, unit, kind, currency, id, version, price_micros, per_units, effective_us) in rows {
+        let price = Price { id, version, price_micros, per_units, effective_us };
+        prices.entry((sku, unit, kind, currency)).or_default().push(price);
     }
     Ok(prices)
 }
@@ -328,15 +355,17 @@ pub async fn windows(
 
 #[derive(sqlx::FromRow)]
 pub struct ChargedRow {
-    pub allocation_id: Uuid,
+    pub subject_id: Uuid,
+    pub meter: String,
     pub of_interval: i64,
     pub number: i64,
     pub amount: i64,
     pub currency: String,
-    pub subject: String,
+    /// Of the account.
+    pub account: String,
 }
 
-/// Lines for intervals, of allocations after one and up to another.
+/// Lines for intervals, of subjects after one and up to another.
 pub fn charged(
     tx: &mut Tx,
     organization: OrganizationId,
@@ -344,11 +373,12 @@ pub fn charged(
     numbers: (i64, i64),
 ) -> BoxStream<'_, sqlx::Result<ChargedRow>> {
     sqlx::query_as(
-        "SELECT e.allocation_id, coalesce(e.interval, 0) AS of_interval, e.number, e.amount, e.currency, coalesce(a.subject, '') AS subject
+        "SELECT e.subject_id, coalesce(e.meter, '') AS meter, coalesce(e.interval, 0) AS of_interval, e.number, e.amount, e.currency,
+           coalesce(a.subject, '') AS account
          FROM entries e LEFT JOIN accounts a ON a.id = e.account_id
-         WHERE e.organization_id = $1 AND e.allocation_id > coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid)
-           AND ($3::uuid IS NULL OR e.allocation_id <= $3) AND e.number BETWEEN $4 AND $5
-         ORDER BY e.allocation_id, e.interval, e.number",
+         WHERE e.organization_id = $1 AND e.subject_id > coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid)
+           AND ($3::uuid IS NULL OR e.subject_id <= $3) AND e.number BETWEEN $4 AND $5
+         ORDER BY e.subject_id, e.meter COLLATE \"C\", e.interval, e.number",
     )
     .bind(organization.uuid())
     .bind(after)

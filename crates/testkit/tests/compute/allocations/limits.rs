@@ -3,10 +3,13 @@
 use contract::{
     Nothing,
     allocations::AllocationSpec,
-    prices::{PriceSpec, SetPrice},
+    prices::SetPrice,
     skus::{CreateSku, SkuPath},
 };
-use testkit::{Cloud, cloud::ask};
+use testkit::{
+    Cloud,
+    cloud::{ask, price_of},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_of_a_sku_are_in_what_hosts_are_asked() {
@@ -19,7 +22,7 @@ async fn limits_of_a_sku_are_in_what_hosts_are_asked() {
     let spec = serde_json::from_value(said.clone()).unwrap();
     let sku = operator.call::<CreateSku>(Nothing {}, Nothing {}, spec).await.unwrap();
     assert_eq!(serde_json::to_value(sku.limits).unwrap(), said["limits"]);
-    let free = PriceSpec { currency: "USD".parse().unwrap(), price_micros_per_gpu_hour: 0, effective_at: None };
+    let free = price_of(0);
     operator.call::<SetPrice>(SkuPath { sku_id: sku.id }, Nothing {}, free).await.unwrap();
 
     let tenant = cloud.tenant().await;

@@ -49,12 +49,7 @@ pub async fn inventory(cloud: &Cloud, node: NodeId) -> Inventory {
 pub async fn left(cloud: &Cloud) -> (i64, i64, i64) {
     (
         count(cloud, "SELECT count(*) FROM allocations WHERE state NOT IN ('released', 'failed')").await,
-        count(
-            cloud,
-            "SELECT count(*) FROM usage s WHERE kind = 'start' AND NOT EXISTS (SELECT FROM usage e
-               WHERE e.allocation_id = s.allocation_id AND e.interval = s.version AND e.kind = 'end')",
-        )
-        .await,
+        count(cloud, "SELECT count(*) FROM open_intervals").await,
         count(cloud, "SELECT count(*) FROM slots WHERE held_by IS NOT NULL").await,
     )
 }

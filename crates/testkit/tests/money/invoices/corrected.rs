@@ -49,7 +49,7 @@ async fn usage_taken_back_after_its_invoice_is_credited() {
     );
     assert_eq!(note.subtotal_micros, shop.stand.one::<i64>(&taken).await);
     assert!(note.total_micros < 0 && note.due_micros == 0);
-    assert_eq!(note.lines[0].gpu_micros % 2, 0, "two GPUs");
+    assert_eq!(note.lines[0].consumed % 2, 0, "two GPUs");
     let remains = shop.stand.balance().await.posted.micros();
     assert_eq!(remains, -(invoice.total_micros + note.total_micros), "the wallet paid what both say");
     shop.issue().await;
@@ -85,7 +85,7 @@ async fn usage_taken_back_before_its_invoice_is_not_on_it() {
     );
     let taken: i64 = shop.stand.one(&taken).await;
     assert_eq!(invoices[0].subtotal_micros, shop.charged(period).await - taken);
-    let hours = invoices[0].lines[0].gpu_micros / 2;
+    let hours = invoices[0].lines[0].consumed / 2;
     assert!((3_600_000_000..3_660_000_000).contains(&hours), "what is left is the last hour: {hours}");
     shop.proves().await;
 }

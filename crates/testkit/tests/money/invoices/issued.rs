@@ -36,7 +36,7 @@ async fn a_month_is_invoiced_to_the_millionth_and_rounded_once() {
     assert_eq!(invoice.subtotal_micros, charged, "it says what the ledger charged");
     assert_eq!(invoice.lines.iter().map(|it| it.amount_micros).sum::<i64>(), charged);
     assert_eq!(invoice.lines.len(), 1, "one project, SKU and price");
-    assert_eq!(invoice.lines[0].price_micros_per_gpu_hour, 1_234_577);
+    assert_eq!(invoice.lines[0].price_micros, 1_234_577);
     assert_eq!(invoice.net_micros % 10_000, 0);
     assert!(invoice.rounding_micros.abs() <= 5_000);
     assert_eq!(invoice.net_micros, invoice.subtotal_micros + invoice.rounding_micros);

@@ -10,3 +10,4 @@ mod issued;
 mod numbered;
 mod shop;
 mod tagged;
+mod units;

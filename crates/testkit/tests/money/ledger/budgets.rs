@@ -251,7 +251,7 @@ async fn each_threshold_is_told_of_once_at_the_moment_that_was_predicted() {
 /// The marks of an allocation's only interval, in millionths of a second since 1970.
 async fn ran(purse: &Purse, id: Uuid) -> (i64, i64) {
     let marks = purse.stand.marks().await;
-    let at = |kind: &str| marks.iter().find(|it| it.allocation_id == id && it.kind == kind).unwrap().at_us;
+    let at = |kind: &str| marks.iter().find(|it| it.subject_id == id && it.kind == kind).unwrap().at_us;
     (at("start"), at("end"))
 }
 
@@ -289,7 +289,7 @@ async fn a_month_ends_at_midnight_utc_and_usage_across_it_counts_in_both() {
     assert_eq!(purse.get(&all).await.spent_micros, in_old + in_new);
     assert!(in_old > 400_000 && in_new > 400_000, "{in_old} {in_new}");
     let posted: i64 =
-        purse.stand.one("SELECT coalesce(sum(amount), 0)::bigint FROM entries WHERE allocation_id IS NOT NULL").await;
+        purse.stand.one("SELECT coalesce(sum(amount), 0)::bigint FROM entries WHERE subject_id IS NOT NULL").await;
     assert_eq!(posted, in_old + in_new, "the ledger says the same");
     println!("{} of usage: {in_old} before {border}, {in_new} after it, in millionths", posted);
 

@@ -13,7 +13,7 @@ use contract::{
     prices::{Price, PriceSpec, SetPrice},
     skus::SkuPath,
 };
-use testkit::{Member, world::set_policy};
+use testkit::{Member, cloud::price_of, world::set_policy};
 
 use crate::ledger::stand::Stand;
 
@@ -48,14 +48,13 @@ impl Staff {
 
     async fn set_price(&self, micros: i64, effective_at: Option<Timestamp>) -> Result<Price, ClientError> {
         let path = SkuPath { sku_id: self.stand.sku.into() };
-        let spec = PriceSpec { currency: "USD".parse().unwrap(), price_micros_per_gpu_hour: micros, effective_at };
+        let spec = PriceSpec { effective_at, ..price_of(micros) };
         self.one.call::<SetPrice>(path, Nothing {}, spec).await
     }
 
     /// The price in force, and how many there are.
     async fn price(&self) -> (i64, i64) {
-        let newest =
-            "SELECT price_micros_per_gpu_hour FROM prices WHERE effective_at <= app_now() + interval '1 minute'
+        let newest = "SELECT price_micros FROM prices WHERE effective_at <= app_now() + interval '1 minute'
                       ORDER BY effective_at DESC, version DESC LIMIT 1";
         (self.stand.one(newest).await, self.stand.one("SELECT count(*) FROM prices").await)
     }
@@ -172,7 +171,7 @@ async fn price_is_in_force_once_a_second_person_agreed() {
     println!("{refused}");
     let waits = staff.waits().await;
     assert!(refused.to_string().contains(&format!("`gpuaas corrections approve {}`", waits.id)), "{refused}");
-    let summary = "a GPU of `slice` costs 2.00 USD an hour from its approval on";
+    let summary = "`slice` costs 2.00 USD per GPU hour from its approval on";
     assert_eq!((waits.kind.clone(), waits.summary.as_deref()), (CorrectionKind::Price.into(), Some(summary)));
     assert!(staff.set_price(2_000_000, None).await.unwrap_err().is(Code::ApprovalRequired));
     assert_eq!((staff.waits().await.id, staff.price().await), (waits.id, (1_000_000, 1)), "the same one waits");

@@ -21,9 +21,9 @@ impl Stand {
     /// What its intervals came to until a moment, from their marks alone.
     async fn folded(&self, allocation: Uuid, until_us: i64) -> i64 {
         let marks = self.marks().await;
-        let own = || marks.iter().filter(|it| it.allocation_id == allocation);
+        let own = || marks.iter().filter(|it| it.subject_id == allocation);
         let amount = |start: &Mark| {
-            let end = own().find(|it| it.kind == "end" && it.interval == start.version);
+            let end = own().find(|it| it.kind == "end" && it.interval == start.number);
             let elapsed = i128::from(end.map_or(until_us, |it| it.at_us) - start.at_us);
             (i128::from(start.micros_per_hour) * elapsed / 3_600_000_000) as i64
         };
@@ -81,8 +81,8 @@ async fn what_is_held_is_used_up_by_what_it_costs() {
     let id = stand.allocation(2).await;
     stand
         .run(&format!(
-            "INSERT INTO holds (allocation_id, organization_id, currency, micros_per_hour, seconds)
-             VALUES ('{id}', '{}', 'USD', 7200014, 3600)",
+            "INSERT INTO holds (organization_id, subject_kind, subject_id, meter, currency, micros_per_hour, seconds)
+             VALUES ('{}', 'allocation', '{id}', 'gpu_time', 'USD', 7200014, 3600)",
             stand.organization.uuid()
         ))
         .await;

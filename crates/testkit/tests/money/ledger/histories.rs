@@ -4,7 +4,12 @@
 
 use std::time::Duration;
 
-use contract::{id::OrganizationId, ledger::Difference};
+use contract::{
+    Word,
+    id::OrganizationId,
+    ledger::Difference,
+    prices::{PriceKind, PriceUnit},
+};
 use kernel::{
     Access, Db, Tx,
     money::{Currency, Money},
@@ -16,22 +21,27 @@ use money::{
         AccountKind, Journal, balance, post,
         prove::{Range, prove},
     },
+    metering,
 };
-use testkit::rounds;
+use platform::registry::Meter;
+use testkit::{moves::move_one, rounds};
 use uuid::Uuid;
 
-use crate::ledger::stand::{Stand, go};
+use crate::ledger::{
+    meters::{COUNTS, Owner, RATES},
+    stand::Stand,
+};
 
 /// Histories that are told at the same time, each by a worker of its own.
 const LANES: usize = 6;
-const STEPS: u64 = 24;
+const STEPS: u64 = 30;
 
 /// Faults in the rows of one organization, `$org`, each in a row that chance picks.
 const FAULTS: &[(&str, &str)] = &[
     ("delete a mark", "DELETE FROM usage WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)"),
     (
         "duplicate a mark",
-        "INSERT INTO usage SELECT allocation_id, version + 1000, kind, at, interval + 1000, organization_id, project_id, sku_id, gpus, nodes, tags, currency, price_id, micros_per_hour, app_instance_id, deployment_id, component, operating_mode, cause FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 1",
+        "INSERT INTO usage SELECT organization_id, subject_kind, subject_id, meter, number + 1000, kind, at, interval + 1000, project_id, allocation_id, volume_id, app_instance_id, deployment_id, component, operating_mode, correlation_id, sku_id, unit, price_kind, quantity, total, currency, price_id, price_micros, per_units, micros_per_hour, amount, nodes, tags, cause FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 1",
     ),
     (
         "edit when a mark was",
@@ -39,7 +49,40 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     (
         "edit a mark's rate",
-        "UPDATE usage SET micros_per_hour = micros_per_hour + 1 WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)",
+        "UPDATE usage SET price_micros = price_micros + 1, micros_per_hour = (price_micros + 1) * quantity WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' AND kind <> 'count' ORDER BY $pick LIMIT 1)",
+    ),
+    (
+        "edit how much ran",
+        "UPDATE usage SET quantity = quantity + 1, micros_per_hour = price_micros * (quantity + 1) WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' AND kind <> 'count' ORDER BY $pick LIMIT 1)",
+    ),
+    (
+        "edit a counted quantity",
+        "UPDATE usage SET quantity = quantity + 1, total = total + 1,
+           amount = counted(price_micros, per_units, total + 1) - counted(price_micros, per_units, total - quantity) WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' AND kind = 'count' ORDER BY $pick LIMIT 1)",
+    ),
+    (
+        "edit the total of a count",
+        "UPDATE usage SET total = total + per_units,
+           amount = counted(price_micros, per_units, total + per_units) - counted(price_micros, per_units, total + per_units - quantity) WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' AND kind = 'count' ORDER BY $pick LIMIT 1)",
+    ),
+    (
+        "give a mark to another subject",
+        "UPDATE usage SET subject_id = gen_random_uuid() WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)",
+    ),
+    (
+        "give a mark to another component",
+        "UPDATE usage SET component = component || '!' WHERE ctid = (SELECT ctid FROM usage WHERE organization_id = '$org' AND component IS NOT NULL ORDER BY $pick LIMIT 1)",
+    ),
+    ("drop an open interval", "DELETE FROM open_intervals WHERE ctid = (SELECT ctid FROM open_intervals WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)"),
+    (
+        "open an interval that ended",
+        "INSERT INTO open_intervals SELECT organization_id, subject_id, meter, interval, project_id FROM usage WHERE organization_id = '$org' AND kind = 'end'
+           AND NOT EXISTS (SELECT FROM open_intervals o WHERE o.organization_id = usage.organization_id AND o.subject_id = usage.subject_id AND o.meter = usage.meter)
+           ORDER BY $pick LIMIT 1",
+    ),
+    (
+        "move an open interval to another project",
+        "UPDATE open_intervals SET project_id = gen_random_uuid() WHERE ctid = (SELECT ctid FROM open_intervals WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)",
     ),
     (
         "swap two marks",
@@ -59,7 +102,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("delete an entry", "DELETE FROM entries WHERE ctid = (SELECT ctid FROM entries WHERE organization_id = '$org' ORDER BY $pick LIMIT 1)"),
     (
         "duplicate an entry",
-        "INSERT INTO entries SELECT organization_id, number, line + 1000, account_id, currency, amount, allocation_id, interval FROM entries WHERE organization_id = '$org' ORDER BY $pick LIMIT 1",
+        "INSERT INTO entries SELECT organization_id, number, line + 1000, account_id, currency, amount, subject_id, meter, interval FROM entries WHERE organization_id = '$org' ORDER BY $pick LIMIT 1",
     ),
     (
         "edit an entry",
@@ -72,8 +115,13 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     (
         "change a past price",
-        "UPDATE prices SET price_micros_per_gpu_hour = price_micros_per_gpu_hour + 1 WHERE id = (SELECT price_id FROM usage
+        "UPDATE prices SET price_micros = price_micros + 1 WHERE id = (SELECT price_id FROM usage
            WHERE organization_id = '$org' AND price_id IS NOT NULL ORDER BY $pick LIMIT 1)",
+    ),
+    (
+        "change for how many a past price is",
+        "UPDATE prices SET per_units = per_units + 1 WHERE id = (SELECT price_id FROM usage
+           WHERE organization_id = '$org' AND price_id IS NOT NULL AND kind = 'count' ORDER BY $pick LIMIT 1)",
     ),
 ];
 
@@ -83,15 +131,21 @@ struct Lane {
     /// Somebody whose clock is behind, and who is above every rule.
     behind: Db,
     sku: Uuid,
+    /// Whether its SKU has no price yet.
+    is_new: bool,
     seed: u64,
 }
 
 /// An organization whose history is told.
 struct Told {
     organization: OrganizationId,
-    project: Uuid,
+    owner: Owner,
     /// Its allocations, and the states they are in.
     live: Vec<(Uuid, &'static str)>,
+    /// What else is measured over time.
+    open: Vec<(Uuid, &'static Meter)>,
+    /// What is counted, by one meter each.
+    counted: [Uuid; COUNTS.len()],
 }
 
 async fn connect(url: String) -> Db {
@@ -109,7 +163,8 @@ impl Lane {
     async fn new(stand: &Stand, seed: u64) -> Self {
         let url = stand.world.server.database.url();
         let above = url.replace("user=gpuaas", "user=postgres");
-        let mut lane = Self { ahead: connect(url).await, behind: connect(above).await, sku: Uuid::now_v7(), seed };
+        let lane =
+            Self { ahead: connect(url).await, behind: connect(above).await, sku: Uuid::now_v7(), is_new: true, seed };
         let mut tx = lane.tx().await;
         run(&mut tx, &format!(
             "INSERT INTO skus (id, name, shape, gpu_counts, numa_bound) VALUES ('{}', 'slice-{seed}', 'gpu_slice', '{{1,2,4,8}}', false)",
@@ -117,7 +172,6 @@ impl Lane {
         ))
         .await;
         tx.commit().await.unwrap();
-        lane.price().await;
         lane
     }
 
@@ -136,14 +190,21 @@ impl Lane {
         tx.commit().await.unwrap();
     }
 
-    async fn price(&mut self) {
-        let micros = self.below(9_000_000);
-        self.run(&format!(
-            "INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
-             SELECT gen_random_uuid(), '{0}', 1 + (SELECT count(*) FROM prices WHERE sku_id = '{0}'), 'USD', {micros}, app_now()",
-            self.sku
-        ))
-        .await;
+    /// A new price of allocations, or of any other unit and kind.
+    async fn price(&mut self, told: &Owner, is_any: bool) {
+        let micros = 1 + self.below(9_000_000) as i64;
+        let (mut unit, mut kind, mut per_units) = (PriceUnit::GpuHour, PriceKind::OnDemand, 1);
+        if is_any {
+            (unit, kind) = (self.one_of(PriceUnit::ALL), self.one_of(PriceKind::ALL));
+        }
+        if !unit.is_rate() {
+            per_units = self.one_of(&[1, 7, 1000, 1_000_000]);
+        }
+        self.run(&told.priced(unit, kind, micros, per_units)).await;
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[usize::try_from(self.below(all.len() as u64)).unwrap()]
     }
 
     async fn begin(&mut self) -> Told {
@@ -154,35 +215,79 @@ impl Lane {
              INSERT INTO projects (id, organization_id, name, state) VALUES ('{project}', '{organization}', 'p', 'active')"
         ))
         .await;
-        let mut told = Told { organization: organization.into(), project, live: Vec::new() };
+        let organization = OrganizationId::from(organization);
+        let owner = Owner { organization, project, sku: self.sku };
+        let counted = [(); COUNTS.len()].map(|()| Uuid::now_v7());
+        let mut told = Told { organization, owner, live: Vec::new(), open: Vec::new(), counted };
+        if self.is_new {
+            self.is_new = false;
+            self.price(&owner, false).await;
+        }
         // The first mark opens accounts and wakes the books, and those of the same
         // moment wait for it; later ones do not wait for each other.
-        let first = self.started(&mut told);
-        self.run(&first).await;
+        let mut tx = self.tx().await;
+        self.started(&mut tx, &mut told).await;
+        tx.commit().await.unwrap();
         told
     }
 
-    fn started(&mut self, told: &mut Told) -> String {
+    async fn started(&mut self, tx: &mut Tx, told: &mut Told) {
         let (id, gpus) = (Uuid::now_v7(), 1 << self.below(4));
         told.live.push((id, "active"));
-        format!(
+        run(tx, &format!(
             "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
-             VALUES ('{id}', '{}', '{}', '{}', {gpus}, 1, false, 'g', 'test', 'requested'); {}; {}",
-            told.organization.uuid(), told.project, self.sku, go(id, "provisioning"), go(id, "active")
-        )
+             VALUES ('{id}', '{}', '{}', '{}', {gpus}, 1, false, 'g', 'test', 'requested')",
+            told.organization.uuid(), told.owner.project, self.sku
+        ))
+        .await;
+        for state in ["provisioning", "active"] {
+            move_one(tx, id, state).await;
+        }
     }
 
     /// Stops what runs, starts what is stopped, or gives it back.
-    fn moved(&mut self, told: &mut Told) -> Option<String> {
+    async fn moved(&mut self, tx: &mut Tx, told: &mut Told) {
         let at = usize::try_from(self.below(told.live.len().max(1) as u64)).unwrap();
-        let (id, state) = *told.live.get(at)?;
+        let Some(&(id, state)) = told.live.get(at) else { return };
         if self.below(3) == 0 {
             told.live.swap_remove(at);
-            return Some(go(id, "releasing"));
+            return move_one(tx, id, "releasing").await;
         }
         let path = if state == "active" { ["stopping", "stopped"] } else { ["starting", "active"] };
         told.live[at].1 = path[1];
-        Some(format!("{}; {}", go(id, path[0]), go(id, path[1])))
+        for state in path {
+            move_one(tx, id, state).await;
+        }
+    }
+
+    /// Starts, changes or stops something that is measured over time by another unit or kind.
+    async fn measured(&mut self, tx: &mut Tx, told: &mut Told) {
+        let quantity = 1 + self.below(500) as i64;
+        let kind = self.one_of(PriceKind::ALL);
+        if told.open.is_empty() || self.below(3) == 0 {
+            let (id, meter) = (Uuid::now_v7(), self.one_of(&RATES));
+            told.open.push((id, meter));
+            return metering::start(tx, &[told.owner.used(meter, id, quantity, kind)]).await.unwrap();
+        }
+        let at = usize::try_from(self.below(told.open.len() as u64)).unwrap();
+        let (id, meter) = told.open[at];
+        if self.below(2) == 0 {
+            return metering::change(tx, &[told.owner.used(meter, id, quantity, kind)]).await.unwrap();
+        }
+        told.open.swap_remove(at);
+        told.owner.stop(tx, meter, id).await;
+    }
+
+    /// Counts something, of several subjects and meters at once.
+    async fn counts(&mut self, tx: &mut Tx, told: &Told) {
+        let kind = if self.below(4) == 0 { PriceKind::Spot } else { PriceKind::OnDemand };
+        let mut used = Vec::new();
+        for (meter, id) in COUNTS.into_iter().zip(told.counted) {
+            if self.below(3) > 0 {
+                used.push(told.owner.used(meter, id, self.below(5_000_000) as i64, kind));
+            }
+        }
+        metering::count(tx, &used).await.unwrap();
     }
 
     async fn credit(&mut self, told: &Told) {
@@ -206,10 +311,9 @@ impl Lane {
     /// Two marks whose transactions commit in the other order, and a posting that
     /// was asked for in between.
     async fn reordered(&mut self, told: &mut Told) {
-        let (first, second) = (self.started(told), self.started(told));
         let (mut early, mut late) = (self.tx().await, self.tx().await);
-        run(&mut early, &first).await;
-        run(&mut late, &second).await;
+        self.started(&mut early, told).await;
+        self.started(&mut late, told).await;
         let posting = tokio::spawn({
             let (db, organization) = (self.ahead.clone(), told.organization);
             async move {
@@ -226,17 +330,21 @@ impl Lane {
     }
 
     async fn step(&mut self, told: &mut Told) {
-        match self.below(9) {
-            0 | 1 => {
-                let statement = self.started(told);
-                self.run(&statement).await;
-            }
-            2 | 3 => {
-                if let Some(statement) = self.moved(told) {
-                    self.run(&statement).await;
+        match self.below(13) {
+            step @ (0..=3 | 9..=12) => {
+                let mut tx = self.tx().await;
+                match step {
+                    0 | 1 => self.started(&mut tx, told).await,
+                    2 | 3 => self.moved(&mut tx, told).await,
+                    9 | 10 => self.measured(&mut tx, told).await,
+                    _ => self.counts(&mut tx, told).await,
                 }
+                tx.commit().await.unwrap();
             }
-            4 => self.price().await,
+            4 => {
+                let is_any = self.below(4) > 0;
+                self.price(&told.owner, is_any).await;
+            }
             5 => {
                 let seconds = self.below(7200);
                 self.ahead.clock.advance(Duration::from_secs(seconds));

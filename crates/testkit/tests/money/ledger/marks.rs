@@ -4,11 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use contract::{
     allocations::{AllocationSpec, AllocationState},
-    prices::{PriceSpec, SetPrice},
+    prices::SetPrice,
     skus::SkuPath,
 };
 use gpuaasd::roles::Role;
-use testkit::{Cloud, Server, cloud::ask, server::eventually};
+use testkit::{
+    Cloud, Server,
+    cloud::{ask, price_of},
+    server::eventually,
+};
 
 use crate::ledger::stand::Stand;
 
@@ -18,23 +22,23 @@ async fn each_way_out_of_active_ends_the_interval() {
     for way in ["releasing", "stopping"] {
         let id = stand.started(4).await;
         stand.go(id, way).await;
-        let marks: Vec<_> = stand.marks().await.into_iter().filter(|it| it.allocation_id == id).collect();
+        let marks: Vec<_> = stand.marks().await.into_iter().filter(|it| it.subject_id == id).collect();
         let [start, end] = &marks[..] else { panic!("{marks:?}") };
         assert_eq!((start.kind.as_str(), end.kind.as_str(), end.cause.as_str()), ("start", "end", way));
-        assert_eq!((start.gpus, start.micros_per_hour, end.micros_per_hour), (4, 8_000_000, 8_000_000));
-        assert!(end.interval == start.version && end.at_us >= start.at_us);
+        assert_eq!((start.quantity, start.micros_per_hour, end.micros_per_hour), (4, 8_000_000, 8_000_000));
+        assert!(end.interval == start.number && end.at_us >= start.at_us);
     }
     // Stopped time is not charged: a second start is an interval of its own.
     let id = stand.started(1).await;
     for state in ["stopping", "stopped", "starting", "active", "releasing", "released"] {
         stand.go(id, state).await;
     }
-    let marks: Vec<_> = stand.marks().await.into_iter().filter(|it| it.allocation_id == id).collect();
+    let marks: Vec<_> = stand.marks().await.into_iter().filter(|it| it.subject_id == id).collect();
     assert_eq!(marks.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>(), ["start", "end", "start", "end"]);
     // What never ran leaves none.
     let never = stand.allocation(1).await;
     stand.go(never, "releasing").await;
-    assert!(stand.marks().await.iter().all(|it| it.allocation_id != never));
+    assert!(stand.marks().await.iter().all(|it| it.subject_id != never));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -46,7 +50,7 @@ async fn the_price_at_the_start_is_kept_for_the_whole_interval() {
     stand.advance(3600);
     stand.go(early, "releasing").await;
     let marks = stand.marks().await;
-    let rates = |id| marks.iter().filter(|it| it.allocation_id == id).map(|it| it.micros_per_hour).collect::<Vec<_>>();
+    let rates = |id| marks.iter().filter(|it| it.subject_id == id).map(|it| it.micros_per_hour).collect::<Vec<_>>();
     assert_eq!((rates(early), rates(late)), (vec![1_000_000; 2], vec![9_000_000]));
 }
 
@@ -65,7 +69,7 @@ async fn price_takes_effect_at_a_moment_that_no_start_is_ahead_of() {
     let id = stand.allocation(1).await;
     let client = stand.world.as_(&operator);
     let path = SkuPath { sku_id: stand.sku.into() };
-    let spec = PriceSpec { currency: "USD".parse().unwrap(), price_micros_per_gpu_hour: 9_000_000, effective_at: None };
+    let spec = price_of(9_000_000);
     let setting = tokio::spawn(async move { client.call::<SetPrice>(path, Default::default(), spec).await });
     let waiting = |kind: &'static str| {
         let stand = stand.clone();
@@ -103,7 +107,7 @@ async fn price_takes_effect_after_starts_of_a_clock_that_was_set_back() {
     let mark = stand.marks().await.pop().unwrap();
     let client = behind.client(Some(&operator.token));
     let path = SkuPath { sku_id: stand.sku.into() };
-    let spec = PriceSpec { currency: "USD".parse().unwrap(), price_micros_per_gpu_hour: 9_000_000, effective_at: None };
+    let spec = price_of(9_000_000);
     let price = client.call::<SetPrice>(path, Default::default(), spec).await.unwrap();
     assert!(
         price.effective_at.as_microsecond() > mark.at_us,
@@ -118,7 +122,7 @@ async fn price_takes_effect_after_starts_of_a_clock_that_was_set_back() {
 async fn release_force_lease_and_a_lost_node_all_leave_a_mark() {
     let cloud = Cloud::new(2, 2).await;
     let tenant = cloud.tenant().await;
-    let ends = "SELECT count(*) FROM usage WHERE allocation_id = $1 AND kind = 'end'";
+    let ends = "SELECT count(*) FROM usage WHERE subject_id = $1 AND kind = 'end'";
     let released = tenant.get_one(ask(1)).await;
     tenant.gives_back(released.id).await;
     let forced = tenant.get_one(ask(1)).await;
@@ -136,7 +140,7 @@ async fn release_force_lease_and_a_lost_node_all_leave_a_mark() {
     cloud.fleet.advance(Duration::from_secs(1000));
     eventually("the node to be given up", || async { cloud.asked::<i64>(ends, lost.id).await == 1 }).await;
     let nodes: i64 = cloud
-        .asked("SELECT cardinality(nodes)::bigint FROM usage WHERE allocation_id = $1 AND kind = 'end'", lost.id)
+        .asked("SELECT cardinality(nodes)::bigint FROM usage WHERE subject_id = $1 AND kind = 'end'", lost.id)
         .await;
     assert_eq!(nodes, 1, "usage says on which node it was");
     println!("marked the end of: a release, a forced release, the end of a lease, a lost node");

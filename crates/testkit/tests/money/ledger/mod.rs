@@ -9,6 +9,8 @@ mod funds;
 mod histories;
 mod killed;
 mod marks;
+mod metered;
+pub mod meters;
 mod posting;
 mod proof;
 mod revenue;

@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use kernel::{Access, Db, Tx, tx::DbSettings};
 use money::books;
-use testkit::{rounds, server::eventually};
+use testkit::{moves::move_one, rounds, server::eventually};
 
-use crate::ledger::stand::{Stand, go};
+use crate::ledger::stand::Stand;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_split_of_time_sums_to_the_same() {
@@ -54,7 +54,7 @@ async fn a_mark_that_commits_late_is_neither_missed_nor_charged_twice() {
     let stand = Arc::new(Stand::new(3_600_000_000).await);
     let id = stand.allocation(1).await;
     let mut late = stand.tx().await;
-    sqlx::raw_sql(sqlx::AssertSqlSafe(go(id, "active"))).execute(late.conn()).await.unwrap();
+    move_one(&mut late, id, "active").await;
     let posting = tokio::spawn({
         let stand = stand.clone();
         async move { stand.close().await }
@@ -116,12 +116,11 @@ async fn a_clock_that_steps_back_moves_nothing_backwards() {
     assert_eq!(close().await.lines, 0, "no time has passed for the books");
     for (id, state) in [(one, "releasing"), (two, "stopping")] {
         let mut tx = Tx::system(&behind, "test", Access::Write).await.unwrap();
-        sqlx::raw_sql(sqlx::AssertSqlSafe(go(id, state))).execute(tx.conn()).await.unwrap();
+        move_one(&mut tx, id, state).await;
         tx.commit().await.unwrap();
     }
     close().await;
-    let backwards =
-        "SELECT count(*) FROM usage e JOIN usage s ON s.allocation_id = e.allocation_id AND s.version = e.interval
+    let backwards = "SELECT count(*) FROM usage e JOIN usage s ON s.subject_id = e.subject_id AND s.number = e.interval
                      WHERE e.kind = 'end' AND e.at < s.at";
     assert_eq!(stand.one::<i64>(backwards).await, 0);
     stand.advance(60);

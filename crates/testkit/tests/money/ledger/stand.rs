@@ -1,5 +1,5 @@
 //! An organization with a SKU that costs something, and allocations that are
-//! moved by statements: the marks are the database's, so no host is needed.
+//! moved as their lifecycle does, without hosts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,8 +10,13 @@ use money::{
     books::{self, Closed},
     ledger::{Balance, balance},
 };
-use testkit::{Database, Server, World};
+use testkit::{
+    Database, Server, World,
+    moves::{move_all, move_one},
+};
 use uuid::Uuid;
+
+use crate::ledger::meters::Owner;
 
 pub struct Stand {
     pub world: World,
@@ -23,12 +28,15 @@ pub struct Stand {
 /// A mark as it is stored.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub struct Mark {
-    pub allocation_id: Uuid,
-    pub version: i64,
+    pub subject_id: Uuid,
+    pub meter: String,
+    pub number: i64,
     pub kind: String,
     pub at_us: i64,
     pub interval: i64,
-    pub gpus: i32,
+    pub quantity: i64,
+    pub price_micros: i64,
+    pub per_units: i64,
     pub micros_per_hour: i64,
     pub cause: String,
 }
@@ -51,6 +59,10 @@ impl Stand {
         stand
     }
 
+    pub fn owner(&self) -> Owner {
+        Owner { organization: self.organization, project: self.project, sku: self.sku }
+    }
+
     pub async fn tx(&self) -> Tx {
         Tx::system(&self.world.server.app.db, "test", Access::Write).await.unwrap()
     }
@@ -64,8 +76,8 @@ impl Stand {
 
     pub async fn price(&self, micros: i64) {
         self.run(&format!(
-            "INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
-             SELECT gen_random_uuid(), '{0}', 1 + (SELECT count(*) FROM prices), 'USD', {micros}, app_now()",
+            "INSERT INTO prices (id, sku_id, unit, kind, version, currency, price_micros, effective_at)
+             SELECT gen_random_uuid(), '{0}', 'gpu_hour', 'on_demand', 1 + (SELECT count(*) FROM prices), 'USD', {micros}, app_now()",
             self.sku
         ))
         .await;
@@ -95,7 +107,16 @@ impl Stand {
 
     /// Moves an allocation, as the lifecycle does.
     pub async fn go(&self, id: Uuid, state: &str) {
-        self.run(&go(id, state)).await;
+        let mut tx = self.tx().await;
+        move_one(&mut tx, id, state).await;
+        tx.commit().await.unwrap();
+    }
+
+    /// Lets all that wait for hosts run.
+    pub async fn run_all(&self) {
+        let db = &self.world.server.app.db;
+        move_all(db, "state = 'requested'", "provisioning").await;
+        move_all(db, "state = 'provisioning'", "active").await;
     }
 
     pub async fn close(&self) -> Closed {
@@ -119,8 +140,8 @@ impl Stand {
     pub async fn marks(&self) -> Vec<Mark> {
         let mut above = self.world.server.database.superuser().await;
         sqlx::query_as(
-            "SELECT allocation_id, version, kind, epoch_us(at) AS at_us, interval, gpus, micros_per_hour, cause
-             FROM usage ORDER BY allocation_id, version",
+            "SELECT subject_id, meter, number, kind, epoch_us(at) AS at_us, interval, quantity, price_micros, per_units, micros_per_hour, cause
+             FROM usage ORDER BY subject_id, meter, number",
         )
         .fetch_all(&mut above)
         .await
@@ -141,24 +162,34 @@ impl Stand {
         let posted_to: i64 = self.one("SELECT epoch_us(posted_to) FROM books ORDER BY journals DESC LIMIT 1").await;
         let marks = self.marks().await;
         let mut above = self.world.server.database.superuser().await;
-        let charged: Vec<(Uuid, i64, i64)> = sqlx::query_as(
-            "SELECT allocation_id, interval, sum(amount)::bigint FROM entries WHERE allocation_id IS NOT NULL GROUP BY 1, 2",
+        let charged: Vec<(Uuid, String, i64, i64)> = sqlx::query_as(
+            "SELECT subject_id, meter, interval, sum(amount)::bigint FROM entries WHERE subject_id IS NOT NULL GROUP BY 1, 2, 3",
         )
         .fetch_all(&mut above)
         .await
         .unwrap();
         let mut intervals = 0;
         let mut expected_sum = 0;
-        for start in marks.iter().filter(|it| it.kind == "start") {
-            let is_end = |it: &&Mark| {
-                it.kind == "end" && it.allocation_id == start.allocation_id && it.interval == start.version
+        for first in marks.iter().filter(|it| it.interval == it.number) {
+            let is_of = |it: &&Mark| {
+                it.subject_id == first.subject_id && it.meter == first.meter && it.interval == first.number
             };
-            let end = marks.iter().find(is_end).map_or(posted_to, |it| it.at_us.min(posted_to));
-            let elapsed = i128::from((end - start.at_us).max(0));
-            let expected = (i128::from(start.micros_per_hour) * elapsed / 3_600_000_000) as i64;
-            let is_it = |it: &&(Uuid, i64, i64)| it.0 == start.allocation_id && it.1 == start.version;
-            let found = charged.iter().find(is_it).map_or(0, |it| it.2);
-            assert_eq!(found, expected, "{start:?} until {end}");
+            let expected = if first.kind == "start" {
+                let end = marks.iter().filter(is_of).find(|it| it.kind == "end");
+                let end = end.map_or(posted_to, |it| it.at_us.min(posted_to));
+                let elapsed = i128::from((end - first.at_us).max(0));
+                i128::from(first.micros_per_hour) * elapsed / 3_600_000_000
+            } else {
+                let counted = marks.iter().filter(is_of).filter(|it| it.at_us < posted_to);
+                let quantity: i128 = counted.map(|it| i128::from(it.quantity)).sum();
+                i128::from(first.price_micros) * quantity / i128::from(first.per_units)
+            };
+            let expected = i64::try_from(expected).unwrap();
+            let is_it = |it: &&(Uuid, String, i64, i64)| {
+                (it.0, it.1.as_str(), it.2) == (first.subject_id, first.meter.as_str(), first.number)
+            };
+            let found = charged.iter().find(is_it).map_or(0, |it| it.3);
+            assert_eq!(found, expected, "{first:?} until {posted_to}");
             expected_sum += expected;
             intervals += 1;
         }
@@ -171,12 +202,4 @@ impl Stand {
         assert_eq!(self.one::<i64>(torn).await, 0, "no window is closed twice");
         intervals
     }
-}
-
-/// A move as a statement: marks are the database's own, whoever moves the row.
-pub fn go(id: Uuid, state: &str) -> String {
-    format!(
-        // tidy: planted because what is tested is the trigger, not the code that moves
-        "UPDATE allocations SET state = '{state}', version = version + 1, state_since = app_now() WHERE id = '{id}'"
-    )
 }

@@ -11,7 +11,7 @@ use contract::{
     skus::SkuPath,
     wallets::WalletState,
 };
-use testkit::cloud::ask;
+use testkit::cloud::{ask, price_of};
 
 use crate::wallets::stand::{DOLLAR, Stand};
 
@@ -84,7 +84,7 @@ async fn sku_without_a_price_in_force_is_not_sold() {
     // One that begins later does not count yet; one of nothing does, at once.
     let sku_id = stand.one::<uuid::Uuid>("SELECT id FROM skus WHERE name = 'gratis'").await.into();
     let set = |micros, effective_at| {
-        let spec = PriceSpec { currency: "USD".parse().unwrap(), price_micros_per_gpu_hour: micros, effective_at };
+        let spec = PriceSpec { effective_at, ..price_of(micros) };
         stand.operator.call::<SetPrice>(SkuPath { sku_id }, Nothing {}, spec)
     };
     let tomorrow = stand.world.server.app.db.clock.estimate() + Duration::from_secs(86_400);

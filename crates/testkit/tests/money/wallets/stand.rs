@@ -19,7 +19,7 @@ use contract::{
 use gpuaasd::roles::Role;
 use kernel::{Access, Tx};
 use serde_json::Value;
-use testkit::{Database, MailServer, Member, Server, World, world::set_policy};
+use testkit::{Database, MailServer, Member, Server, World, moves::move_all, world::set_policy};
 use uuid::Uuid;
 
 pub const DOLLAR: i64 = 1_000_000;
@@ -100,8 +100,8 @@ impl Stand {
 
     pub async fn price_of(&self, sku: &str, micros: i64, currency: &str) {
         self.run(&format!(
-            "INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
-             SELECT gen_random_uuid(), id, 1 + (SELECT count(*) FROM prices), '{currency}', {micros}, app_now() FROM skus WHERE name = '{sku}'"
+            "INSERT INTO prices (id, sku_id, unit, kind, version, currency, price_micros, effective_at)
+             SELECT gen_random_uuid(), id, 'gpu_hour', 'on_demand', 1 + (SELECT count(*) FROM prices), '{currency}', {micros}, app_now() FROM skus WHERE name = '{sku}'"
         ))
         .await;
     }
@@ -141,31 +141,25 @@ impl Stand {
     /// Lets so many run that nobody asked for, each a bit newer than the one before.
     pub async fn run_many(&self, count: i64) {
         self.make(count, "provisioning").await;
-        // tidy: planted because what is tested is the money, not the hosts
-        self.run("UPDATE allocations SET state = 'active', version = version + 1 WHERE state = 'provisioning'").await;
+        move_all(&self.world.server.app.db, "state = 'provisioning'", "active").await;
     }
 
     /// Allocations that stand at a state on their way to run.
     pub async fn make(&self, count: i64, state: &str) {
         let (organization, project, sku) = (self.organization.uuid(), self.project.uuid(), self.sku);
         self.run(&format!(
-            // tidy: planted because what is tested is the money, not the hosts
             "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, created_at, state)
-               SELECT gen_random_uuid(), '{organization}', '{project}', '{sku}', 1, 1, false, 'g', 'test',
-                 app_now() + n * interval '1 millisecond', 'requested' FROM generate_series(1, {count}) n;
-             UPDATE allocations SET state = '{state}', version = version + 1 WHERE state = 'requested'"
+               SELECT (lpad(to_hex((epoch_us(app_now()) / 1000)::bigint + n), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || '8'
+                   || substr(md5(random()::text), 1, 15))::uuid, '{organization}', '{project}', '{sku}', 1, 1, false, 'g', 'test',
+                 app_now() + n * interval '1 millisecond', 'requested' FROM generate_series(1, {count}) n"
         ))
         .await;
+        move_all(&self.world.server.app.db, "state = 'requested'", state).await;
     }
 
     /// Moves an allocation, as its hosts would.
     pub async fn go(&self, id: AllocationId, state: &str) {
-        let id = id.uuid();
-        self.run(&format!(
-            // tidy: planted because what is tested is the money, not the hosts
-            "UPDATE allocations SET state = '{state}', version = version + 1, state_since = app_now() WHERE id = '{id}'"
-        ))
-        .await;
+        move_all(&self.world.server.app.db, &format!("id = '{}'", id.uuid()), state).await;
     }
 
     pub fn at(&self, id: AllocationId) -> AllocationPath {

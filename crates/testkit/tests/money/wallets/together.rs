@@ -10,6 +10,7 @@ use std::{
 };
 
 use kernel::{Access, Tx};
+use testkit::moves::{move_all, move_where};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
@@ -34,14 +35,7 @@ async fn activations(stand: &Stand) -> f64 {
         movers.spawn(async move {
             loop {
                 let Some(id) = left.lock().await.pop() else { return };
-                let mut tx = Tx::system(&db, "test", Access::Write).await.unwrap();
-                // tidy: planted because what is tested is the money, not the hosts
-                sqlx::query("UPDATE allocations SET state = 'active', version = version + 1 WHERE id = $1")
-                    .bind(id)
-                    .execute(tx.conn())
-                    .await
-                    .unwrap();
-                tx.commit().await.unwrap();
+                move_all(&db, &format!("id = '{id}'"), "active").await;
             }
         });
     }
@@ -83,10 +77,9 @@ async fn an_organization_starts_as_many_with_money_as_without() {
 /// Starts one of those that are prepared; whoever is to be woken by that is woken, and all but the commit is done.
 async fn start_one(stand: &Stand) -> Tx {
     let mut tx = Tx::system(&stand.world.server.app.db, "test", Access::Write).await.unwrap();
-    // tidy: planted because what is tested is the money, not the hosts
-    let one = "UPDATE allocations SET state = 'active', version = version + 1 WHERE id =
-      (SELECT id FROM allocations WHERE state = 'provisioning' LIMIT 1 FOR UPDATE SKIP LOCKED); SET CONSTRAINTS ALL IMMEDIATE";
-    sqlx::raw_sql(one).execute(tx.conn()).await.unwrap();
+    let one = "id = (SELECT id FROM allocations WHERE state = 'provisioning' LIMIT 1 FOR UPDATE SKIP LOCKED)";
+    assert_eq!(move_where(&mut tx, one, "active").await, 1);
+    tx.flush().await.unwrap();
     tx
 }
 

@@ -55,9 +55,9 @@ async fn what_changes_is_shown_by_field_and_what_cannot_is_refused() {
     stand.run("diff", &larger, &[]).await.has(0, &["no changes"]);
 
     let dearer = OFFER.replace("2.50", "2.75");
-    stand.staff("apply", &dearer, &["--yes"]).await.has(0, &["per_gpu_hour: 2.50 → 2.75"]);
-    stand.staff("apply", OFFER, &["--yes"]).await.has(0, &["per_gpu_hour: 2.75 → 2.50"]);
-    stand.staff("apply", &dearer, &["--yes"]).await.has(0, &["per_gpu_hour: 2.50 → 2.75"]);
+    stand.staff("apply", &dearer, &["--yes"]).await.has(0, &["amount: 2.50 → 2.75"]);
+    stand.staff("apply", OFFER, &["--yes"]).await.has(0, &["amount: 2.75 → 2.50"]);
+    stand.staff("apply", &dearer, &["--yes"]).await.has(0, &["amount: 2.50 → 2.75"]);
     stand.staff("diff", &dearer, &[]).await.has(0, &["no changes"]);
     let other = dearer.replace("gpu_counts: [1,", "gpu_counts: [16,");
     stand.staff("apply", &other, &["--yes", "--replace"]).await.has(6, &["SKUs cannot be changed"]);

@@ -29,10 +29,7 @@ async fn wrong_files_are_refused_whole() {
             "kind: stack\nname: lab\n---\nkind: allocation\nproject: a\nname: b\nsku: c\ngpus: many\n",
             "expected a number",
         ),
-        (
-            "kind: stack\nname: lab\n---\nkind: price\nsku: a\ncurrency: USD\nper_gpu_hour: 1e3\n",
-            "an amount such as 2.50",
-        ),
+        ("kind: stack\nname: lab\n---\nkind: price\nsku: a\ncurrency: USD\namount: 1e3\n", "an amount such as 2.50"),
         ("kind: stack\nname: lab\n---\na: &x [1]\nb: *x\n", "anchors"),
         ("kind: stack\nname: lab\n---\nkind: project\nname: a\n\tb: c\n", "invalid YAML"),
         ("{\"kind\": \"stack\", \"name\": 7}", "`name`: expected text, found a number"),
@@ -52,7 +49,7 @@ async fn what_a_document_names_must_be_there() {
     let stand = Stand::new().await;
     let budget = format!("{NAME}kind: budget\nproject: nowhere\namount: 1\ncurrency: USD\nperiod: month\n");
     stand.run("diff", &budget, &[]).await.has(5, &["line 4 (budget nowhere/USD/month): project `nowhere` not found"]);
-    let price = format!("{NAME}kind: price\nsku: nothing\ncurrency: USD\nper_gpu_hour: 1\n");
+    let price = format!("{NAME}kind: price\nsku: nothing\ncurrency: USD\namount: 1\n");
     stand.staff("diff", &price, &[]).await.has(5, &["SKU `nothing` not found"]);
     let policy = format!("{NAME}kind: policy\nkey: projects.mux\nvalue: 1\n");
     stand.run("diff", &policy, &[]).await.has(5, &["document 2, line 4 (policy projects.mux): "]);

@@ -225,8 +225,8 @@ const FLEET: &str = "
     INSERT INTO slots (id, node_id, place, gpu_uuid, pci, model, memory_bytes)
       VALUES ($slot_id, $node_id, 0, 'GPU-1', '0000:01:00.0', 'NVIDIA H200', 1);
     INSERT INTO skus (id, name, shape, gpu_counts, numa_bound) VALUES ($sku_id, 'swept', 'gpu_slice', '{1}', false);
-    INSERT INTO prices (id, sku_id, version, currency, price_micros_per_gpu_hour, effective_at)
-      VALUES (gen_random_uuid(), $sku_id, 1, 'USD', 1, app_now());
+    INSERT INTO prices (id, sku_id, unit, kind, version, currency, price_micros, effective_at)
+      VALUES (gen_random_uuid(), $sku_id, 'gpu_hour', 'on_demand', 1, 'USD', 1, app_now());
     INSERT INTO enrollment_tokens (id, hash, pool_id, expires_at) VALUES ($enrollment_token_id, 'h', $pool_id, app_now() + interval '1 day');
     INSERT INTO maintenance_windows (id, node_id, starts_at, ends_at, reason, state)
       VALUES ($maintenance_window_id, $node_id, app_now() + interval '1 hour', app_now() + interval '2 hours', 'test', 'planned');
@@ -261,8 +261,12 @@ const TENANT: &str = "
       VALUES ($organization_id, $allocation_id, $user_id, $ssh_key_id, 1);
     INSERT INTO allocation_parts (organization_id, allocation_id, node_id, gpus, slots)
       VALUES ($organization_id, $allocation_id, $node_id, '{}', ARRAY[$slot_id::uuid]);
-    INSERT INTO usage (allocation_id, version, kind, at, interval, organization_id, project_id, sku_id, gpus, nodes, tags, currency, micros_per_hour, cause)
-      VALUES ($allocation_id, 1, 'start', app_now(), 1, $organization_id, $project_id, $sku_id, 1, ARRAY[$node_id::uuid], '{}', 'USD', 0, 'active');
+    INSERT INTO usage (organization_id, subject_kind, subject_id, meter, number, kind, at, interval, project_id, allocation_id, sku_id, unit,
+        price_kind, quantity, currency, price_micros, per_units, micros_per_hour, amount, nodes, tags, cause)
+      VALUES ($organization_id, 'allocation', $allocation_id, 'gpu_time', 1, 'start', app_now(), 1, $project_id, $allocation_id, $sku_id, 'gpu_hour',
+        'on_demand', 1, 'USD', 0, 1, 0, 0, ARRAY[$node_id::uuid], '{}', 'active');
+    INSERT INTO open_intervals (organization_id, subject_id, meter, interval, project_id)
+      VALUES ($organization_id, $allocation_id, 'gpu_time', 1, $project_id);
     INSERT INTO work (kind, id, due_at) VALUES ('allocation', $allocation_id, app_now() + interval '1 day');
     INSERT INTO webhooks (id, organization_id, url, events, state)
       VALUES ($webhook_id, $organization_id, 'https://$mark.example.test/hook', '{*}', 'active');
@@ -283,8 +287,8 @@ const TENANT: &str = "
       VALUES ($organization_id, 1, $journal_id, 'credit', app_now(), 'test', '$mark', '');
     INSERT INTO corrections (id, organization_id, kind, state, currency, amount, reason, proposed_by, expires_at)
       VALUES ($correction_id, $organization_id, 'credit', 'proposed', 'USD', 1, '$mark', 'test', app_now() + interval '1 day');
-    INSERT INTO budgets (id, organization_id, project_id, amount_micros, currency, period, mode, thresholds)
-      VALUES ($budget_id, $organization_id, $project_id, 7000000, 'USD', 'month', 'notify', '{50}');
+    INSERT INTO budgets (id, organization_id, project_id, subject_id, amount_micros, currency, period, mode, thresholds)
+      VALUES ($budget_id, $organization_id, $project_id, $project_id, 7000000, 'USD', 'month', 'notify', '{50}');
     INSERT INTO billing_profiles (organization_id, legal_name, address) VALUES ($organization_id, '$mark Incorporated', '{}');
     INSERT INTO invoices (id, organization_id, year, serial, kind, period_start, period_end, issued_at, currency, seller, buyer, lines,
         subtotal_micros, rounding_micros, tax_micros, total_micros, paid_micros, due_micros, journals, pdf)

@@ -268,8 +268,12 @@ __all__ = [
     "PoolUpdate",
     "Price",
     "PriceId",
+    "PriceKind",
+    "PriceKindChoice",
     "PricePage",
     "PriceSpec",
+    "PriceUnit",
+    "PriceUnitChoice",
     "PrintedLine",
     "Problem",
     "ProblemKind",
@@ -566,6 +570,12 @@ PolicyLevel: TypeAlias = Literal["default", "platform", "organization", "project
 PoolId: TypeAlias = str
 # Identifies one Price; opaque.
 PriceId: TypeAlias = str
+# One of on_demand, stopped, reserved, spot; accept words that are not listed.
+PriceKind: TypeAlias = Literal["on_demand", "stopped", "reserved", "spot"] | str
+PriceKindChoice: TypeAlias = Literal["on_demand", "stopped", "reserved", "spot"]
+# One of gpu_hour, hour, gib_hour, request, token, job; accept words that are not listed.
+PriceUnit: TypeAlias = Literal["gpu_hour", "hour", "gib_hour", "request", "token", "job"] | str
+PriceUnitChoice: TypeAlias = Literal["gpu_hour", "hour", "gib_hour", "request", "token", "job"]
 PrintedLine: TypeAlias = str
 # Identifies one Project; opaque.
 ProjectId: TypeAlias = str
@@ -625,9 +635,9 @@ SshKeyId: TypeAlias = str
 SshSignature: TypeAlias = str
 TagValue: TypeAlias = str
 TicketKindChoice: TypeAlias = Literal["terminal", "tcp", "http"]
-# One of project, sku, tag, day; accept words that are not listed.
-UsageBy: TypeAlias = Literal["project", "sku", "tag", "day"] | str
-UsageByChoice: TypeAlias = Literal["project", "sku", "tag", "day"]
+# One of project, sku, tag, day, meter; accept words that are not listed.
+UsageBy: TypeAlias = Literal["project", "sku", "tag", "day", "meter"] | str
+UsageByChoice: TypeAlias = Literal["project", "sku", "tag", "day", "meter"]
 # Identifies one User; opaque.
 UserId: TypeAlias = str
 # One of funded, low, grace, depleted; accept words that are not listed.
@@ -1143,26 +1153,38 @@ class CapacityLinePage(Model):
 
 @dataclass(kw_only=True)
 class Charge(Model):
-    """The usage of an allocation from one start to the next stop, within the month. Amounts are millionths of
-the currency."""
+    """The usage of a subject by a meter: from one start to the next end, or a counted quantity, within the month.
+Amounts are millionths of the currency."""
 
-    allocation_id: AllocationId
     amount_micros: int
+    # What is priced: the counted quantity, or quantity times microseconds where it is measured over time.
+    consumed: int
     currency: CurrencyCode
     from_: datetime
-    # GPU-microseconds.
-    gpu_micros: int
-    gpus: int
-    # Names the interval in the allocation.
+    # Names the interval in the subject and meter.
     interval: int
-    price_micros_per_gpu_hour: int
+    meter: str
+    # The number of the mark that began it or counted it.
+    number: int
+    # How many units the price is for.
+    per_units: int
+    price_kind: PriceKind
+    price_micros: int
     project: str
     project_id: ProjectId
+    # How many units concurrently, or how many were counted.
+    quantity: int
     sku: str
     sku_id: SkuId
+    subject_id: str
+    # What was metered, such as `allocation`.
+    subject_kind: str
     tags: dict[str, str]
     # The end, which is not part of it.
     to: datetime
+    unit: PriceUnit
+    # The allocation that it belongs to, if any.
+    allocation_id: AllocationId | None = None
     # The number of the month's invoice, once it is issued.
     invoice: str | None = None
     # The version of the price; absent when it was free.
@@ -1266,10 +1288,10 @@ class Difference(Model):
 
     organization_id: OrganizationId
     what: str
-    # The allocation, if known.
-    allocation_id: AllocationId | None = None
     # The journal's number, if known.
     journal: int | None = None
+    # What was metered, if known: the kind and the ID of the subject.
+    subject: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -1538,13 +1560,17 @@ class InvoiceLine(Model):
     """Usage in one project, of one SKU, at one price, with one value of the invoice's tag."""
 
     amount_micros: int
-    # GPU-microseconds.
-    gpu_micros: int
-    price_micros_per_gpu_hour: int
+    # What is priced: the counted quantity, or quantity times microseconds where it is measured over time.
+    consumed: int
+    # How many units the price is for.
+    per_units: int
+    price_kind: PriceKind
+    price_micros: int
     project: str
     project_id: ProjectId
     sku: str
     sku_id: SkuId
+    unit: PriceUnit
     # The value of the invoice's tag: empty for usage without the tag, `(other)` for everything beyond the
     # 500 largest; absent when lines are not broken down by a tag.
     tag: str | None = None
@@ -2598,9 +2624,13 @@ class Price(Model):
     currency: CurrencyCode
     effective_at: datetime
     id: PriceId
-    price_micros_per_gpu_hour: int
+    kind: PriceKind
+    per_units: int
+    # Millionths of the currency for `per_units` units.
+    price_micros: int
     sku_id: SkuId
-    # Counts up per SKU and currency.
+    unit: PriceUnit
+    # Counts up per SKU, unit, kind and currency.
     version: int
 
 
@@ -2618,10 +2648,16 @@ class PriceSpec(Model):
     """See the API's `PriceSpec`."""
 
     currency: CurrencyCode
-    # Millionths of the currency per GPU hour.
-    price_micros_per_gpu_hour: int
+    # Millionths of the currency for `per_units` units.
+    price_micros: int
     # When it takes effect; never in the past. Default: now.
     effective_at: datetime | None = None
+    # Which usage it is for. Default: `on_demand`.
+    kind: PriceKindChoice | None = None
+    # How many units the price is for, such as 1000000 tokens. Only counted units have more than 1, the default.
+    per_units: int | None = None
+    # What is priced. Default: `gpu_hour`.
+    unit: PriceUnitChoice | None = None
 
 
 @dataclass(kw_only=True)
@@ -3366,12 +3402,16 @@ class UsageLine(Model):
 
     amount_micros: int
     currency: CurrencyCode
-    # GPU-seconds.
+    # GPU-seconds. What is not measured in GPU hours adds none.
     gpu_seconds: int
     # How many intervals it consists of.
     intervals: int
-    # The project's or SKU's name, the tag's value (empty without the tag), or the day.
+    # The name of the project, SKU or meter, the tag's value (empty without the tag), or the day.
     key: str
+    # By meter: the quantity; where it is measured over time, times seconds.
+    quantity: int | None = None
+    # By meter: the unit of its prices.
+    unit: PriceUnit | None = None
 
 
 @dataclass(kw_only=True)

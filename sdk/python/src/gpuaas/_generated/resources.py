@@ -2421,7 +2421,7 @@ class Pools(Resource):
 class Prices(Resource):
     """The endpoints of `prices`."""
 
-    def set(self, sku_id: m.SkuId, *, currency: m.CurrencyCode, price_micros_per_gpu_hour: int, effective_at: datetime | str | None = None, idempotency_key: str | None = None) -> m.Price:
+    def set(self, sku_id: m.SkuId, *, currency: m.CurrencyCode, price_micros: int, effective_at: datetime | str | None = None, kind: m.PriceKindChoice | None = None, per_units: int | None = None, unit: m.PriceUnitChoice | None = None, idempotency_key: str | None = None) -> m.Price:
         """Set the price of a SKU from a given time on.
 
         With the policy `billing.four_eyes`, this only creates a proposal and answers `approval_required`: a second person must approve the named correction.
@@ -2429,28 +2429,33 @@ class Prices(Resource):
         Who may call: platform staff with the permission `platform.fleet:write`.
 
         - `effective_at`: When it takes effect; never in the past. Default: now.
-        - `price_micros_per_gpu_hour`: Millionths of the currency per GPU hour.
+        - `kind`: Which usage it is for. Default: `on_demand`.
+        - `per_units`: How many units the price is for, such as 1000000 tokens. Only counted units have more than 1, the default.
+        - `price_micros`: Millionths of the currency for `per_units` units.
+        - `unit`: What is priced. Default: `gpu_hour`.
         """
         call = Call(
             "SetPrice", "POST", "/v1/platform/skus/{sku_id}/prices",
             path={"sku_id": sku_id},
-            body={"currency": currency, "price_micros_per_gpu_hour": price_micros_per_gpu_hour, **given({"effective_at": effective_at})},
+            body={"currency": currency, "price_micros": price_micros, **given({"effective_at": effective_at, "kind": kind, "per_units": per_units, "unit": unit})},
             key=key_or_new(idempotency_key),
         )
         return self._client.send(call, m.Price)
 
-    def list(self, sku_id: m.SkuId, *, currency: m.CurrencyCode | None = None, page_size: int | None = None) -> Pages[m.Price]:
+    def list(self, sku_id: m.SkuId, *, currency: m.CurrencyCode | None = None, kind: m.PriceKindChoice | None = None, page_size: int | None = None, unit: m.PriceUnitChoice | None = None) -> Pages[m.Price]:
         """List every version of the prices of a SKU, newest first.
 
         Who may call: any signed-in caller, about itself.
 
         - `currency`: Only prices in this currency.
+        - `kind`: Only prices of this kind.
         - `page_size`: Items per page.
+        - `unit`: Only prices of this unit.
         """
         call = Call(
             "ListPrices", "GET", "/v1/skus/{sku_id}/prices",
             path={"sku_id": sku_id},
-            query=given({"currency": currency, "limit": page_size}),
+            query=given({"currency": currency, "kind": kind, "limit": page_size, "unit": unit}),
         )
         return Pages(self._client, call, m.Price)
 
@@ -3307,7 +3312,7 @@ class Usage(Resource):
     """The endpoints of `usage`."""
 
     def get(self, *, organization: str | None = None, by: m.UsageByChoice | None = None, project_id: m.ProjectId | None = None, since: datetime | str | None = None, tag: m.Label | None = None, until: datetime | str | None = None) -> m.Usage:
-        """Show the organization's usage in a period by project, SKU, tag or day.
+        """Show the organization's usage in a period by project, SKU, tag, day or meter.
 
         Who may call: members of the organization with the permission `ledger:read`.
 
