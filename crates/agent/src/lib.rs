@@ -1,6 +1,7 @@
 //! The agent on a host: it dials out to the control plane, acts on signed tasks
 //! and tells what it sees. `sim` runs any number of pretended hosts in one process.
 
+pub mod backoff;
 pub mod config;
 pub mod doctor;
 pub mod engine;

@@ -2,13 +2,11 @@
 //! through outages, renewals and refusals, until it is told to stop.
 
 mod absorb;
-mod backoff;
 mod renew;
 mod telemetry;
 
-pub use backoff::Backoff;
-
 use crate::VERSION;
+use crate::backoff::{self, Backoff};
 use crate::engine::{Engine, Place};
 use crate::host::Host;
 use crate::identity::Identity;

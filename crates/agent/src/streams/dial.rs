@@ -3,8 +3,8 @@
 
 use super::registry::Sessions;
 use super::serve::{self, Ends, Server};
+use crate::backoff::Backoff;
 use crate::link::{Endpoint, LinkError};
-use crate::poll::Backoff;
 use crate::workloads::Workloads;
 use protocol::gateway::limits::MAX_GATEWAYS;
 use protocol::stream::{ALPN, GatewayRef};

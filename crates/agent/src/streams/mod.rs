@@ -21,8 +21,8 @@ pub use admit::{Judge, Trusted};
 pub use refusal::{Counts, Refused};
 pub use registry::{Closed, Sessions};
 
+use crate::backoff::Backoff;
 use crate::identity::Identity;
-use crate::poll::Backoff;
 use crate::workloads::Workloads;
 use dial::Wanted;
 use protocol::stream::{ALPN, Closing, GatewayRef};

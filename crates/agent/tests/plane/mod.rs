@@ -140,7 +140,7 @@ impl Plane {
 
 /// Everything happens sooner than on a host.
 pub fn fast() -> agent::poll::Timing {
-    let backoff = agent::poll::Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(100) };
+    let backoff = agent::backoff::Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(100) };
     agent::poll::Timing {
         heartbeat: Duration::from_millis(500),
         sample_every: Duration::from_millis(100),

@@ -76,7 +76,7 @@ pub fn payments(config: &Config) -> Result<Option<Arc<dyn PaymentProvider>>, Con
         return Err(wrong("stripe.webhook_secrets", "required to verify events from Stripe"));
     }
     let url = it.url.as_deref().unwrap_or("https://api.stripe.com");
-    let is_safe = platform::identity::oidc::is_safe(url);
+    let is_safe = platform::config::is_safe(url);
     let url = url::Url::parse(&format!("{}/", url.trim_end_matches('/')));
     let Some(url) = url.ok().filter(|_| is_safe) else {
         return Err(wrong("stripe.url", "expected an `https` URL; `http` is allowed only for localhost"));
@@ -95,7 +95,7 @@ pub fn recordings(wanted: &Recordings, clock: &Clock) -> Result<Option<Arc<dyn R
         (Some(_), Some(_)) => Err(wrong("recordings.folder", "set either this or `recordings.s3_url`, not both")),
         (Some(folder), None) => Ok(Some(Arc::new(RecordingFolder::open(folder.clone())))),
         (None, Some(url)) => {
-            let is_safe = platform::identity::oidc::is_safe(url);
+            let is_safe = platform::config::is_safe(url);
             let parsed = url::Url::parse(url).ok().filter(|it| is_safe && it.path() != "/");
             let expected = "expected `https://host/bucket`; `http` is allowed only for localhost";
             let url = parsed.ok_or_else(|| wrong("recordings.s3_url", expected))?;

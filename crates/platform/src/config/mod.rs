@@ -2,10 +2,12 @@
 //! `gpuaasd config check` says what is wrong with it before anything starts.
 
 mod access;
+mod addresses;
 #[cfg(test)]
 mod tests;
 
 pub use access::{Gateway, Recordings, read};
+pub use addresses::is_safe;
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
@@ -351,7 +353,7 @@ impl Config {
             return wrong("node.names", "expected at least the host in `node.url`".into());
         }
         if let Some(oidc) = &self.oidc
-            && !crate::identity::oidc::is_safe(&oidc.issuer)
+            && !is_safe(&oidc.issuer)
         {
             return wrong(
                 "oidc.issuer",

@@ -11,7 +11,7 @@ use kernel::{Access, Scope, Tx, audit};
 use listen::{client_address, network};
 
 use super::{
-    Failure, Refused, TraceParent, Trouble, correlation,
+    Failure, Refused, Trouble, correlation,
     parse::{self, ParseLimits, PathParams},
     second_factor,
 };
@@ -19,6 +19,7 @@ use crate::{
     Platform,
     identity::Caller,
     policies::keys::{self, NumberKey},
+    telemetry::TraceParent,
 };
 
 /// What is known of a request before anything of it is trusted.

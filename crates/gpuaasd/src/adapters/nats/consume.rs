@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{Nats, NatsError, envelope, relay::chain, subjects_of};
-use platform::{http::TraceParent, telemetry};
+use platform::telemetry::{self, TraceParent};
 
 // bound: how long one request for messages stays open at the server
 const FETCH: Duration = Duration::from_secs(5);

@@ -11,9 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     FetchError, Oidc, OidcError, fetch,
     keys::{KeySet, Keys},
-    redirect::is_safe,
 };
-use crate::policies::keys as policy;
+use crate::{config::is_safe, policies::keys as policy};
 
 /// The issuer's discovery document, as far as it matters here.
 #[derive(Debug, Clone, Deserialize)]

@@ -23,7 +23,6 @@ use tokio::sync::{Mutex, Notify, Semaphore};
 pub use code::{Redeem, Start};
 pub use fetch::FetchError;
 use issuer::State;
-pub use redirect::is_safe;
 use token::{Doubt, Expected};
 
 use crate::{

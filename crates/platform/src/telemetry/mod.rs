@@ -1,6 +1,10 @@
 //! Logs, metrics and traces: structured lines on standard error, a Prometheus
 //! page, and spans over OTLP when an endpoint is configured.
 
+mod trace_parent;
+
+pub use trace_parent::TraceParent;
+
 use std::{sync::OnceLock, time::Duration};
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -14,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::{config::LogFormat, http::TraceParent};
+use crate::config::LogFormat;
 
 static METRICS: OnceLock<PrometheusHandle> = OnceLock::new();
 static TRACES: OnceLock<SdkTracerProvider> = OnceLock::new();

@@ -26,7 +26,7 @@ impl Backoff {
 }
 
 /// Up to a tenth shorter, so that agents that started together drift apart.
-pub(super) fn shortened(whole: Duration) -> Duration {
+pub(crate) fn shortened(whole: Duration) -> Duration {
     whole - whole.mul_f64(random_share() / 10.0)
 }
 
