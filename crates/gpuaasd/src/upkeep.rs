@@ -8,7 +8,7 @@ use kernel::{Access, Db, Tx, audit, secrets::Keyring, vault};
 use serde_json::json;
 
 use crate::areas;
-use people::{mfa, sessions, users};
+use people::{accounts, mfa, sessions, users};
 use platform::{
     events::emit,
     identity::passwords::{PasswordError, Passwords},
@@ -90,7 +90,7 @@ pub async fn reset_password(db: &Db, email: &Email, password: &SecretText) -> Re
     let known = users::credentials(&mut tx, &email.folded()).await?;
     let known = known.ok_or_else(|| UpkeepError::Unknown(email.clone()))?;
     if !known.is_proven {
-        users::evict_all(&mut tx, known.id).await?;
+        accounts::evict_all(&mut tx, known.id).await?;
     }
     users::set_password(&mut tx, known.id, &hash).await?;
     mfa::forget_challenges(&mut tx, known.id).await?;

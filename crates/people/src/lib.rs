@@ -2,7 +2,9 @@
 //! projects, keys, and what they are notified of.
 
 pub mod account_tokens;
+pub mod accounts;
 pub mod credentials;
+mod erasure;
 pub mod invitations;
 pub mod keys;
 pub mod mails;
@@ -48,7 +50,9 @@ impl Deref for PeopleArea {
 pub fn registry() -> Registry<PeopleArea> {
     let mut registry = Registry::default();
     account_tokens::register(&mut registry);
+    accounts::register(&mut registry);
     credentials::register(&mut registry);
+    erasure::register(&mut registry);
     invitations::register(&mut registry);
     keys::register(&mut registry);
     mails::register(&mut registry);

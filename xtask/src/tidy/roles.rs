@@ -23,9 +23,9 @@ const CROSSING: &[&str] = &[
     "crates/fleet/src/samples/routes.rs",
     "crates/people/src/sessions/",
     "crates/access/src/ssh_certificates/routes.rs",
-    "crates/people/src/users/erase.rs",
-    "crates/people/src/users/proof.rs",
-    "crates/people/src/users/routes.rs",
+    "crates/people/src/erasure/routes.rs",
+    "crates/people/src/accounts/proof.rs",
+    "crates/people/src/accounts/routes.rs",
 ];
 const TX: &[&str] = &["crates/kernel/src/tx.rs", "crates/kernel/src/pool.rs"];
 const ENTER_ADVICE: &str = "this is not a procedure that crosses scopes; take the Tx that the gates opened";

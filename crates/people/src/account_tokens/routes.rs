@@ -15,7 +15,7 @@ use super::{
     Purpose, Wanted,
     store::{self, Shown},
 };
-use crate::{PeopleArea, invitations, mfa, sessions, users};
+use crate::{PeopleArea, accounts, invitations, mfa, sessions, users};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request, Trouble},
@@ -25,7 +25,7 @@ use platform::{
 impl Handle<ConfirmSignUp> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<ConfirmSignUp>) -> Result<Nothing, Failure> {
         let SignUpConfirmation { token, name, password } = request.body;
-        users::check_password(self, &password)?;
+        accounts::check_password(self, &password)?;
         let hash = self.passwords.hash(password.expose()).await?;
         call.tx.enter(Scope::Identity).await?;
         let token = hash_token(token.expose());
@@ -35,7 +35,7 @@ impl Handle<ConfirmSignUp> for PeopleArea {
             None => invitations::mailed_to(&mut call.tx, &token).await?,
         };
         let email = platform::rows::text(&address.ok_or_else(|| no_sign_up(self))?)?;
-        let Some(id) = users::settle(&mut call.tx, &email, &name, &hash).await? else {
+        let Some(id) = accounts::settle(&mut call.tx, &email, &name, &hash).await? else {
             let detail = "the address already has an account: sign in, or reset the password";
             return Err(Failure::new(Code::Conflict, detail));
         };
@@ -57,7 +57,7 @@ impl Handle<RequestPasswordReset> for PeopleArea {
 
 impl Handle<ConfirmPasswordReset> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<ConfirmPasswordReset>) -> Result<Nothing, Failure> {
-        users::check_password(self, &request.body.password)?;
+        accounts::check_password(self, &request.body.password)?;
         let hash = self.passwords.hash(request.body.password.expose()).await?;
         let shown = taken(call, request.body.token.expose(), Purpose::PasswordReset).await?;
         let known = users::credentials(&mut call.tx, &shown.address).await?.ok_or_else(unknown)?;
@@ -72,7 +72,7 @@ impl Handle<ConfirmPasswordReset> for PeopleArea {
             sessions::revoke_all(&mut call.tx, known.id, None).await?;
             emit(&mut call.tx, None, known.id, &SessionsRevoked { user_id: known.id, session_id: None });
         } else {
-            users::evict(&mut call.tx, known.id).await?;
+            accounts::evict(&mut call.tx, known.id).await?;
             call.note("earlier_credentials_ended", true);
         }
         users::set_password(&mut call.tx, known.id, &hash).await?;

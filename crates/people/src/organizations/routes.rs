@@ -5,10 +5,9 @@ use contract::{
     id::OrganizationId,
     organizations::{
         CloseOrganization, CreateOrganization, GetOrganization, ListAllOrganizations, ListOrganizations, Organization,
-        OrganizationCreated, OrganizationRenamed, OrganizationState, PreviewOrganizationClosing, RenameOrganization,
-        ResumeOrganization, SuspendOrganization,
+        OrganizationCreated, OrganizationRenamed, OrganizationState, RenameOrganization, ResumeOrganization,
+        SuspendOrganization,
     },
-    projects::EndingPreview,
 };
 use kernel::{Scope, machine::transition};
 
@@ -16,7 +15,7 @@ use super::{
     lifecycle::{Event, Lifecycle},
     store,
 };
-use crate::{PeopleArea, members, projects, users};
+use crate::{PeopleArea, members, users};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
@@ -82,16 +81,6 @@ impl Handle<RenameOrganization> for PeopleArea {
         organization.role = call.caller.role_in(id).map(Into::into);
         emit(&mut call.tx, Some(id), id, &OrganizationRenamed { id, name: request.body.name });
         Ok(organization)
-    }
-}
-
-impl Handle<PreviewOrganizationClosing> for PeopleArea {
-    async fn handle(
-        &self,
-        call: &mut Call,
-        request: Request<PreviewOrganizationClosing>,
-    ) -> Result<EndingPreview, Failure> {
-        Ok(projects::preview(&mut call.tx, request.path.organization_id, None).await?)
     }
 }
 

@@ -9,7 +9,7 @@ mod routes;
 mod store;
 
 pub use consume::DeleteWithOrganization;
-pub use contents::{Resident, Residents, preview};
+pub use contents::{Resident, Residents};
 pub use reconcile::ProjectReconciler;
 pub use store::{lock_active, share_state};
 

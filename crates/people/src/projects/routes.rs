@@ -1,7 +1,8 @@
-//! Creating, reading, renaming and deleting projects.
+//! Creating, reading, renaming and deleting projects, and what ends with one or with all of an organization.
 
 use contract::{
     Code, Page,
+    organizations::PreviewOrganizationClosing,
     projects::{
         CreateProject, DeleteProject, EndingPreview, GetProject, ListProjects, PreviewProjectDeletion, Project,
         ProjectCreated, ProjectRenamed, ProjectState, RenameProject,
@@ -71,6 +72,16 @@ impl Handle<RenameProject> for PeopleArea {
         let event = ProjectRenamed { id, name: project.name.clone() };
         emit(&mut call.tx, Some(project.organization_id), id, &event);
         Ok(project)
+    }
+}
+
+impl Handle<PreviewOrganizationClosing> for PeopleArea {
+    async fn handle(
+        &self,
+        call: &mut Call,
+        request: Request<PreviewOrganizationClosing>,
+    ) -> Result<EndingPreview, Failure> {
+        Ok(contents::preview(&mut call.tx, request.path.organization_id, None).await?)
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
     tokens,
 };
 use crate::{
-    PeopleArea, invitations,
+    PeopleArea, accounts, invitations,
     users::{self, Subject},
 };
 use platform::{
@@ -124,7 +124,7 @@ async fn account_at_first_sight(
         }
         // Anybody could have made the account; the owner of its address is here now.
         if !known.is_proven {
-            users::evict(&mut call.tx, known.id).await?;
+            accounts::evict(&mut call.tx, known.id).await?;
             call.note("earlier_credentials_ended", true);
         }
         return Ok(known.id);

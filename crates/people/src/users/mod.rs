@@ -1,17 +1,15 @@
-//! People: their account, what they are to the platform, and their erasure.
+//! People: their row, what they are to the platform, and what an account may do for them.
 
-mod erase;
 mod inside;
-mod proof;
-mod routes;
+mod own;
 mod store;
 
 pub use inside::InsideSessions;
-pub use proof::{evict, evict_all, lock_own, settle};
-pub use routes::check_password;
+pub use own::lock_own;
 pub use store::{
-    Credentials, Subject, credentials, email, get, insert, is_linked, is_of_another, is_proven, link, linked, lock,
-    password_hash, set_address, set_password, set_platform_role,
+    Credentials, Subject, credentials, email, empty, get, insert, is_linked, is_of_another, is_proven, link, linked,
+    list, lock, lock_operators, password_hash, prove, rename, set_address, set_password, set_platform_role,
+    unset_password,
 };
 
 use crate::PeopleArea;

@@ -6,11 +6,11 @@ use contract::{
 };
 use kernel::Scope;
 
-use super::{InsideSessions, store};
 use crate::{
     PeopleArea, account_tokens, invitations,
     keys::{self, Owner},
     members, mfa, notifications, sessions, ssh_keys,
+    users::{self, InsideSessions},
 };
 use platform::{
     events::emit,
@@ -20,8 +20,8 @@ use platform::{
 impl Handle<EraseUser> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<EraseUser>) -> Result<Nothing, Failure> {
         let id = request.path.user_id;
-        let user = store::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("person"))?;
-        if store::lock_operators(&mut call.tx).await? == [id] {
+        let user = users::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("person"))?;
+        if users::lock_operators(&mut call.tx).await? == [id] {
             return Err(Failure::new(Code::Conflict, "this is the only operator of the platform"));
         }
         // What a person holds lies in many scopes; erasing is the platform's own work.
@@ -41,7 +41,7 @@ impl Handle<EraseUser> for PeopleArea {
         members::remove_everywhere(&mut call.tx, id).await?;
         notifications::forget(&mut call.tx, id, &user.email.folded()).await?;
         invitations::erase(&mut call.tx, &user.email.folded()).await?;
-        store::empty(&mut call.tx, id).await?;
+        users::empty(&mut call.tx, id).await?;
         emit(&mut call.tx, None, id, &UserErased { id });
         Ok(Nothing {})
     }

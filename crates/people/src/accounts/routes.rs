@@ -10,11 +10,10 @@ use contract::{
 };
 use kernel::Scope;
 
-use super::store;
 use crate::{
     PeopleArea,
     account_tokens::{self, Wanted},
-    mfa, service_accounts, sessions,
+    mfa, service_accounts, sessions, users,
 };
 use platform::{
     events::emit,
@@ -46,7 +45,7 @@ impl Handle<WhoAmI> for PeopleArea {
         match call.caller.who {
             Who::Anyone => unreachable!("the gates let only signed-in callers through"),
             Who::Person { user, session, key } => {
-                answer.user = store::get(&mut call.tx, user).await?;
+                answer.user = users::get(&mut call.tx, user).await?;
                 (answer.session_id, answer.key_id) = (session, key);
             }
             Who::ServiceAccount { id, organization, key } => {
@@ -63,9 +62,9 @@ impl Handle<WhoAmI> for PeopleArea {
 impl Handle<ChangeProfile> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<ChangeProfile>) -> Result<User, Failure> {
         let user = person(call);
-        store::rename(&mut call.tx, user, &request.body.name).await?;
+        users::rename(&mut call.tx, user, &request.body.name).await?;
         call.about(user);
-        let changed = store::get(&mut call.tx, user).await?;
+        let changed = users::get(&mut call.tx, user).await?;
         changed.ok_or_else(|| Failure::Internal("the caller's account no longer exists".into()))
     }
 }
@@ -73,14 +72,14 @@ impl Handle<ChangeProfile> for PeopleArea {
 impl Handle<ChangePassword> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<ChangePassword>) -> Result<Nothing, Failure> {
         let user = person(call);
-        let known = store::password_hash(&mut call.tx, user).await?;
+        let known = users::password_hash(&mut call.tx, user).await?;
         if !self.passwords.verify(request.body.current.expose(), known).await? {
             return Err(Failure::new(Code::InvalidValue, "the current password is wrong"));
         }
         check_password(self, &request.body.new)?;
         let hash = hash(self, &request.body.new).await?;
-        super::lock_own(call).await?;
-        store::set_password(&mut call.tx, user, &hash).await?;
+        users::lock_own(call).await?;
+        users::set_password(&mut call.tx, user, &hash).await?;
         mfa::forget_challenges(&mut call.tx, user).await?;
         let Who::Person { session, .. } = call.caller.who else { unreachable!("the gates let only people through") };
         sessions::revoke_all(&mut call.tx, user, session).await?;
@@ -92,7 +91,7 @@ impl Handle<ChangePassword> for PeopleArea {
 
 impl Handle<ListUsers> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<ListUsers>) -> Result<Page<User>, Failure> {
-        let rows = store::list(&mut call.tx, &request.query).await?;
+        let rows = users::list(&mut call.tx, &request.query).await?;
         Ok(Page::cut(rows, request.query.limit, |it| it.id.uuid()))
     }
 }
@@ -100,16 +99,16 @@ impl Handle<ListUsers> for PeopleArea {
 impl Handle<SetPlatformRole> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<SetPlatformRole>) -> Result<User, Failure> {
         let (id, role) = (request.path.user_id, request.body.role);
-        let operators = store::lock_operators(&mut call.tx).await?;
+        let operators = users::lock_operators(&mut call.tx).await?;
         if operators == [id] && role != Some(contract::permission::PlatformRole::Operator) {
             return Err(Failure::new(Code::Conflict, "this is the only operator of the platform"));
         }
-        store::set_platform_role(&mut call.tx, id, role).await?;
+        users::set_platform_role(&mut call.tx, id, role).await?;
         call.about(id);
         call.note("role", role.map(|it| it.to_string()));
         // What the person may do changes at once, as if they had signed in anew.
         emit(&mut call.tx, None, id, &contract::users::PlatformRoleChanged { id, role: role.map(Into::into) });
-        store::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("person"))
+        users::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("person"))
     }
 }
 
