@@ -7,6 +7,7 @@ mod bench;
 mod compat;
 mod coverage;
 mod generate;
+mod graph;
 mod python;
 mod reach;
 mod run_tests;
@@ -22,6 +23,7 @@ usage: cargo xtask <command>
 
   tidy               check the rules in docs/guards.md; exit 1 with what to do instead
   generate [--check] write the generated files, or only say which are stale
+  graph              print the folders of every crate, who uses whom, and the largest cycle
   compat             compare the API with that of the last release
   test [args...]     run every test; arguments go to the test runner
   root-test          run the tests that need root, alone
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root()),
         ["generate"] => generate::run(false),
         ["generate", "--check"] => generate::run(true),
+        ["graph"] => graph::run(&root()),
         ["compat"] => compat::run(&root()),
         ["smoke", server, script] => smoke::run(&root(), Path::new(server), Path::new(script)),
         ["test", ..] => run_tests::run(&root(), &args[1..]),

@@ -57,12 +57,42 @@ pub fn check(files: &[File]) -> Vec<Problem> {
     problems
 }
 
-fn crate_of(path: &str) -> Option<&str> {
+pub fn crate_of(path: &str) -> Option<&str> {
     if path == "xtask/Cargo.toml" {
         return Some("xtask");
     }
     let name = path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
     (!name.contains('/')).then_some(name)
+}
+
+/// What a crate uses of ours, what more it may, and what it may not.
+pub struct CrateEdges {
+    pub krate: String,
+    pub used: Vec<String>,
+    pub unused: Vec<String>,
+    pub forbidden: Vec<String>,
+}
+
+/// The edges between our crates, tests' aside, against the table.
+pub fn crate_edges(files: &[File]) -> Vec<CrateEdges> {
+    let manifests: Vec<(&str, &File)> = files.iter().filter_map(|file| Some((crate_of(&file.path)?, file))).collect();
+    let is_ours = |name: &str| manifests.iter().any(|(krate, _)| *krate == name);
+    let row = |krate: &str| ALLOWED.iter().find(|(name, _)| *name == krate).map_or(&[][..], |(_, allowed)| *allowed);
+    let edges = |(krate, file): &(&str, &File)| {
+        let manifest = file.text.parse::<toml::Table>().unwrap_or_default();
+        let mut used: Vec<String> = dependencies(&manifest)
+            .into_iter()
+            .filter(|(kind, _, package)| kind != "dev-dependencies" && is_ours(package))
+            .map(|(_, _, package)| package)
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        let allowed = row(krate);
+        let unused = allowed.iter().map(|it| (*it).to_owned()).filter(|it| !used.contains(it)).collect();
+        let forbidden = used.iter().filter(|it| !allowed.contains(&it.as_str())).cloned().collect();
+        CrateEdges { krate: (*krate).to_owned(), used, unused, forbidden }
+    };
+    manifests.iter().map(edges).collect()
 }
 
 fn broken(file: &File, krate: &str, manifest: &toml::Table, allowed: &[&str], ours: &[&str]) -> Vec<Problem> {

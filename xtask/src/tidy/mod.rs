@@ -5,6 +5,7 @@ mod channels;
 mod clocks;
 mod edges;
 mod files;
+mod folders;
 mod generated;
 mod glossary;
 mod ignored;
@@ -31,9 +32,10 @@ mod thresholds;
 mod words;
 
 use contract::compat::RELEASED;
+pub use edges::crate_edges;
 pub use files::{File, tracked};
 pub use ignored::{Ignored, root_only};
-pub use source::Source;
+pub use source::{Source, is_word};
 use std::fmt;
 use std::path::Path;
 
@@ -42,6 +44,7 @@ type Rule = (&'static str, fn(&[File]) -> Vec<Problem>);
 
 const RULES: &[Rule] = &[
     ("dependency-edges", edges::check),
+    ("folder-edges", folders::check),
     ("sql-in-stores", sql_in_stores::check),
     ("one-state-mover", mover::check),
     ("lifecycles", lifecycles::check),
