@@ -29,6 +29,7 @@ mod source;
 pub mod sql;
 mod sql_in_stores;
 mod thresholds;
+mod walk;
 mod words;
 
 use contract::compat::RELEASED;
@@ -65,6 +66,7 @@ const RULES: &[Rule] = &[
     ("product-language", language::check),
     ("links", links::check),
     ("glossary", glossary::check),
+    ("walk", walk::check),
     ("words", words::check),
 ];
 
