@@ -14,7 +14,7 @@ export GPUAAS_ADVISORY_DB
 
 GUARDS = format clippy tidy compat contract-tools python console deny audit unused previous-release guard-tests
 
-.PHONY: help dev test coverage check guards $(GUARDS) bench soak nightly sbom generate root-test host-test
+.PHONY: help dev guides test coverage check guards $(GUARDS) bench soak nightly sbom generate root-test host-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,13 +90,16 @@ soak: ## run the tests with crash, race and fuzz loops at full size, and print a
 	scripts/console.sh build
 	cargo xtask soak $(ARGS)
 
-nightly: soak ## what runs every night: the soak, which ends with one table
+nightly: soak guides ## what runs every night: the soak, which ends with one table, then the guides
 
 root-test: ## the tests that make users on this machine (as root)
 	cargo xtask root-test
 
 host-test: ## the agent under its unit in a virtual machine with systemd (root; builds it once)
 	cargo test -p agent --test systemd -- --ignored --nocapture
+
+guides: ## perform the guides that walk through a change, on a copy of the tree
+	@for guide in $$(grep -lE '^```.* (file=|run$$)' docs/guides/*.md); do cargo xtask guide $$guide || exit 1; done
 
 sbom: ## write a bill of materials for every binary to sbom/
 	@scripts/bootstrap.sh --guards

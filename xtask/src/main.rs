@@ -8,6 +8,7 @@ mod compat;
 mod coverage;
 mod generate;
 mod graph;
+mod guide;
 mod python;
 mod reach;
 mod run_tests;
@@ -24,6 +25,7 @@ usage: cargo xtask <command>
   tidy               check the rules in docs/guards.md; exit 1 with what to do instead
   generate [--check] write the generated files, or only say which are stale
   graph              print the folders of every crate, who uses whom, and the largest cycle
+  guide <file>       perform a guide of docs/guides on a copy of the tree, and check the result
   compat             compare the API with that of the last release
   test [args...]     run every test; arguments go to the test runner
   root-test          run the tests that need root, alone
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         ["generate"] => generate::run(false),
         ["generate", "--check"] => generate::run(true),
         ["graph"] => graph::run(&root()),
+        ["guide", path] => guide::run(&root(), path),
         ["compat"] => compat::run(&root()),
         ["smoke", server, script] => smoke::run(&root(), Path::new(server), Path::new(script)),
         ["test", ..] => run_tests::run(&root(), &args[1..]),

@@ -70,6 +70,16 @@ impl File {
 /// Every file git knows or would add, so that a new file is judged before its
 /// first commit.
 pub fn tracked(root: &Path) -> Result<Vec<File>, String> {
+    let mut files = Vec::new();
+    for name in paths(root)? {
+        let bytes = std::fs::read(root.join(&name)).map_err(|error| format!("cannot read {name}: {error}"))?;
+        files.push(File::new(name, String::from_utf8_lossy(&bytes)));
+    }
+    Ok(files)
+}
+
+/// Their paths from the root.
+pub fn paths(root: &Path) -> Result<Vec<String>, String> {
     let output = Command::new("git")
         .current_dir(root)
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -82,17 +92,9 @@ pub fn tracked(root: &Path) -> Result<Vec<File>, String> {
         ));
     }
     let names = String::from_utf8_lossy(&output.stdout);
-    let mut files = Vec::new();
-    for name in names.split_terminator('\0') {
-        let path = root.join(name);
-        // Deleted but still in the index, a link, or a folder: nothing to read.
-        if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
-            continue;
-        }
-        let bytes = std::fs::read(&path).map_err(|error| format!("cannot read {name}: {error}"))?;
-        files.push(File::new(name, String::from_utf8_lossy(&bytes)));
-    }
-    Ok(files)
+    // Deleted but still in the index, a link, or a folder: nothing to read.
+    let is_file = |name: &&str| root.join(name).symlink_metadata().is_ok_and(|meta| meta.is_file());
+    Ok(names.split_terminator('\0').filter(is_file).map(str::to_owned).collect())
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ mod words;
 
 use contract::compat::RELEASED;
 pub use edges::crate_edges;
-pub use files::{File, tracked};
+pub use files::{File, paths, tracked};
 pub use ignored::{Ignored, root_only};
 pub use source::{Source, is_word};
 use std::fmt;
@@ -106,6 +106,15 @@ pub fn run(root: &Path) -> Result<(), String> {
     let broken =
         crate::compat::breaks(root)?.into_iter().map(|advice| Problem { path: RELEASED.into(), line: 1, advice });
     reports.extend(broken.map(|problem| Report { rule: "compatible-api", problem }));
+    verdict(&reports)
+}
+
+/// Checks another tree, as far as its files alone say it.
+pub fn judge_tree(root: &Path) -> Result<(), String> {
+    verdict(&judge(&tracked(root)?))
+}
+
+fn verdict(reports: &[Report]) -> Result<(), String> {
     if reports.is_empty() {
         return Ok(());
     }
