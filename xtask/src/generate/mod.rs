@@ -1,6 +1,10 @@
 //! The files that are written by code and committed: one list drives both
 //! writing them and noticing that a committed copy is stale.
 
+mod binaries;
+mod commands;
+mod consumers;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,13 +16,17 @@ pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, GenerateError> {
     let all = contract::generated().into_iter().chain(gpuaasd::documents::generated());
     let tasks = (PathBuf::from("docs/generated/tasks.md"), protocol::catalog());
     let python = crate::python::documents(&contract::openapi::document());
-    let page = PathBuf::from(reach::PAGE);
-    let failed = |error: String| GenerateError { path: page.clone(), source: io::Error::other(error) };
-    let files = tidy::tracked(root).map_err(failed)?;
-    let coverage = (page.clone(), reach::document(&files).map_err(failed)?);
+    let failed = |page: &str| {
+        let path = PathBuf::from(page);
+        move |error: String| GenerateError { path, source: io::Error::other(error) }
+    };
+    let files = tidy::tracked(root).map_err(failed(reach::PAGE))?;
+    let coverage = (PathBuf::from(reach::PAGE), reach::document(&files).map_err(failed(reach::PAGE))?);
     let schema = (PathBuf::from(schema::PAGE), schema::document(&schema::read(&files)));
+    let binaries = (PathBuf::from(binaries::PAGE), binaries::document(&files).map_err(failed(binaries::PAGE))?);
+    let consumers = (PathBuf::from(consumers::PAGE), consumers::document(&files));
     let all = all.map(|(path, text)| (PathBuf::from(path), text));
-    Ok(all.chain([tasks, coverage, schema]).chain(python).collect())
+    Ok(all.chain([tasks, coverage, schema, binaries, consumers]).chain(python).collect())
 }
 
 /// Writes the stale files, or with `check` leaves them alone; answers their paths.
