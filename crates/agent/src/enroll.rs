@@ -6,7 +6,7 @@ use crate::identity::Identity;
 use crate::link::{Endpoint, Link, LinkError};
 use protocol::{EnrollAnswer, EnrollRequest, Inventory, PROTOCOL, is_supported, paths};
 use std::time::Duration;
-use trust::{Asked, ControlClock, PairError, Trust, TrustError};
+use trust::{ControlClock, PairError, PendingRequest, Trust, TrustError};
 
 const LIMIT: Duration = Duration::from_secs(60); // bound: thousands may enroll at the same moment
 
@@ -29,9 +29,9 @@ pub async fn enroll(
     token: &str,
     trust: &Trust,
     inventory: Inventory,
-    asked: Asked,
+    asked: PendingRequest,
 ) -> Result<Identity, EnrollError> {
-    let Asked { key, csr } = asked;
+    let PendingRequest { key, csr } = asked;
     let request = EnrollRequest {
         protocol: PROTOCOL,
         token: token.to_owned(),

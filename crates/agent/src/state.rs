@@ -8,7 +8,7 @@ use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use trust::{Asked, PairError};
+use trust::{PairError, PendingRequest};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
@@ -80,11 +80,11 @@ impl StateFolder {
     }
 
     /// What this host asks to be certified with: the same until it was answered.
-    pub fn asked(&self) -> Result<Asked, StateError> {
+    pub fn asked(&self) -> Result<PendingRequest, StateError> {
         if let Some(asked) = self.load(ASKED)? {
             return Ok(asked);
         }
-        let asked = Asked::new()?;
+        let asked = PendingRequest::new()?;
         self.save(ASKED, &asked)?;
         Ok(asked)
     }

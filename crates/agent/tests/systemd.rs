@@ -8,7 +8,7 @@ mod vm;
 
 use gateway::{Gateway, Stream, run, shell};
 use plane::Plane;
-use protocol::stream::{Ended, Frame, Grant, Kind};
+use protocol::stream::{Frame, Grant, Kind, StreamEnded};
 use protocol::{Done, GpuRef, Isolation, Login, LoginSpec, Outcome, Shape, TaskId, Verb, WorkloadRef, WorkloadSpec};
 use std::time::{Duration, Instant};
 use vm::Machine;
@@ -227,7 +227,7 @@ async fn streams_work(world: &World) {
     let mut exec = world.open(ATTACKER, Kind::Exec { command: "grep Cap /proc/self/status; exit 7".into() }).await;
     let (output, last) = exec.rest().await;
     let output = String::from_utf8_lossy(&output).into_owned();
-    assert!(matches!(last, Some(Frame::Exit(Ended { code: 7, .. }))), "{last:?} {output}");
+    assert!(matches!(last, Some(Frame::Exit(StreamEnded { code: 7, .. }))), "{last:?} {output}");
     assert!(output.lines().all(|line| line.ends_with("0000000000000000")), "{output}");
     println!("exec: ended with 7 and without capabilities");
 

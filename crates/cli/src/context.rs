@@ -17,7 +17,7 @@ use crate::{
     failure::{Class, Done, Failure},
     output::{Format, Output},
     prompt, second_factor, session,
-    settings::{self, Environment, Held, Settings},
+    settings::{self, CredentialSource, Environment, Settings},
     table::Columns,
 };
 
@@ -66,8 +66,8 @@ impl Context {
     pub fn check_signed_in(&self) -> Done {
         self.stranger()?;
         match &self.settings()?.credential {
-            Held::Nothing => Err(session::signed_out()),
-            Held::Token(_) | Held::Session(_) => Ok(()),
+            CredentialSource::Nothing => Err(session::signed_out()),
+            CredentialSource::Token(_) | CredentialSource::Session(_) => Ok(()),
         }
     }
 
@@ -208,7 +208,7 @@ impl Context {
 
     /// Whether there is somebody to ask, and a session to confirm it in.
     fn can_step_up(&self) -> bool {
-        let has_session = self.settings().is_ok_and(|it| matches!(it.credential, Held::Session(_)));
+        let has_session = self.settings().is_ok_and(|it| matches!(it.credential, CredentialSource::Session(_)));
         has_session && prompt::is_possible()
     }
 
@@ -217,12 +217,12 @@ impl Context {
         let client = self.stranger()?;
         let settings = self.settings()?;
         let session = match &settings.credential {
-            Held::Token(token) => {
+            CredentialSource::Token(token) => {
                 let client = client.with_credential(Credential::bearer(token.expose()));
                 return call(&client).await.map_err(refused);
             }
-            Held::Session(session) => self.session.borrow().clone().unwrap_or_else(|| session.clone()),
-            Held::Nothing => return Err(session::signed_out()),
+            CredentialSource::Session(session) => self.session.borrow().clone().unwrap_or_else(|| session.clone()),
+            CredentialSource::Nothing => return Err(session::signed_out()),
         };
         if session::is_fresh(&session, Timestamp::now()) {
             match call(&client.with_credential(bearer(&session))).await {

@@ -4,7 +4,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use client::stream::{self, Heard, Pass, Receiver, Sender};
+use client::stream::{self, Pass, Receiver, Sender, StreamMessage};
 use serde::Deserialize;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -41,7 +41,7 @@ pub async fn run(output: Output, listener: TcpListener, ticket: &Ticket) -> Done
     loop {
         tokio::select! {
             ended = from.next() => match ended {
-                Ok(Heard::Closed(code, reason)) => return Err(closed(code, &reason)),
+                Ok(StreamMessage::Closed(code, reason)) => return Err(closed(code, &reason)),
                 Ok(_) => (),
                 Err(error) => return Err(error.into()),
             },
@@ -62,9 +62,9 @@ pub async fn run(output: Output, listener: TcpListener, ticket: &Ticket) -> Done
 async fn welcome(from: &mut Receiver) -> Result<String, Failure> {
     let silent = || Failure::new(Class::Unavailable, "the gateway did not respond", "Try again in a moment.");
     match timeout(FIRST_WORD, from.next()).await.map_err(|_| silent())?? {
-        Heard::Text(text) => serde_json::from_str::<Welcome>(&text).map(|it| it.key).map_err(|_| silent()),
-        Heard::Closed(code, reason) => Err(closed(code, &reason)),
-        Heard::Bytes(_) | Heard::Frame(_) => Err(silent()),
+        StreamMessage::Text(text) => serde_json::from_str::<Welcome>(&text).map(|it| it.key).map_err(|_| silent()),
+        StreamMessage::Closed(code, reason) => Err(closed(code, &reason)),
+        StreamMessage::Bytes(_) | StreamMessage::Frame(_) => Err(silent()),
     }
 }
 
@@ -99,10 +99,10 @@ async fn up(mut to: Sender, mut reader: OwnedReadHalf) -> Done {
 async fn down(mut from: Receiver, mut writer: OwnedWriteHalf) -> Done {
     loop {
         match from.next().await? {
-            Heard::Bytes(bytes) => writer.write_all(&bytes).await?,
-            Heard::Closed(1000 | 1001 | stream::BROKEN, _) => return Ok(()),
-            Heard::Closed(code, reason) => return Err(closed(code, &reason)),
-            Heard::Text(_) | Heard::Frame(_) => (),
+            StreamMessage::Bytes(bytes) => writer.write_all(&bytes).await?,
+            StreamMessage::Closed(1000 | 1001 | stream::BROKEN, _) => return Ok(()),
+            StreamMessage::Closed(code, reason) => return Err(closed(code, &reason)),
+            StreamMessage::Text(_) | StreamMessage::Frame(_) => (),
         }
     }
 }

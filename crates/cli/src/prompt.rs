@@ -38,7 +38,7 @@ pub async fn enter(question: &str) -> Done {
 /// Asks for a secret, which does not appear on the terminal.
 pub async fn secret(question: &str) -> Result<SecretText, Failure> {
     check_possible()?;
-    let hush = Hush::start().map_err(|error| cannot_ask(&error))?;
+    let hush = EchoOff::start().map_err(|error| cannot_ask(&error))?;
     let answer = read(format!("{question}: ")).await;
     drop(hush);
     let _ = writeln!(io::stderr());
@@ -132,12 +132,12 @@ fn cannot_ask(error: &io::Error) -> Failure {
 }
 
 /// Keeps the terminal from showing what is typed, until it is dropped.
-struct Hush {
+struct EchoOff {
     terminal: File,
     before: Termios,
 }
 
-impl Hush {
+impl EchoOff {
     fn start() -> io::Result<Self> {
         let terminal = File::open("/dev/tty")?;
         let before = termios::tcgetattr(&terminal)?;
@@ -148,7 +148,7 @@ impl Hush {
     }
 }
 
-impl Drop for Hush {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         let _ = termios::tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
     }

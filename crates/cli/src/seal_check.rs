@@ -23,9 +23,9 @@ use crate::{
 
 /// Roots that must be in the log, with where they were read.
 #[derive(Debug, Default)]
-pub struct Wanted(BTreeMap<String, String>);
+pub struct ExpectedRoots(BTreeMap<String, String>);
 
-impl Wanted {
+impl ExpectedRoots {
     pub fn new(roots: Vec<String>) -> Self {
         Self(roots.into_iter().map(|it| (it.trim().to_ascii_lowercase(), "--root".to_owned())).collect())
     }
@@ -61,7 +61,7 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn new(wanted: &Wanted) -> Self {
+    fn new(wanted: &ExpectedRoots) -> Self {
         let roots_missing: BTreeSet<String> = wanted.0.keys().cloned().collect();
         Self { roots_looked_for: roots_missing.len(), roots_missing, ..Self::default() }
     }
@@ -81,7 +81,7 @@ impl Verdict {
         self.findings.is_empty() && self.roots_missing.is_empty()
     }
 
-    fn for_people(&self, wanted: &Wanted) -> String {
+    fn for_people(&self, wanted: &ExpectedRoots) -> String {
         let mut lines = vec![format!(
             "Checked {} over {}.",
             counted(self.seals_checked, "seal", "seals"),
@@ -114,7 +114,7 @@ impl Verdict {
     }
 }
 
-pub async fn run(context: &Context, wanted: Wanted) -> Done {
+pub async fn run(context: &Context, wanted: ExpectedRoots) -> Done {
     let mut verdict = Verdict::new(&wanted);
     let mut after = 0;
     loop {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn seal_pages_add_up_and_independent_roots_are_found() {
-        let wanted = Wanted::new(vec!["AB".into()]);
+        let wanted = ExpectedRoots::new(vec!["AB".into()]);
         let mut verdict = Verdict::new(&wanted);
         verdict.add(page(&["aa", "ab"], vec![]));
         verdict.add(page(&["ac"], vec![]));
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_finding_names_its_entry_and_a_missing_root_reports_truncation() {
         let entry = AuditEntryId::generate();
-        let wanted = Wanted::new(vec!["ff".into()]);
+        let wanted = ExpectedRoots::new(vec!["ff".into()]);
         let mut verdict = Verdict::new(&wanted);
         verdict.add(page(&["aa"], vec![SealFinding { seal: Some(3), entry: Some(entry), what: "edited".into() }]));
         assert!(!verdict.is_good());
@@ -195,7 +195,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("roots.txt");
         fs::write(&path, "1 aa 2026-01-01T00:00:00Z\n2 bb 2026-01-01T00:00:05Z\n").unwrap();
-        let mut wanted = Wanted::default();
+        let mut wanted = ExpectedRoots::default();
         wanted.add_file(&path).unwrap();
         assert_eq!(wanted.0.keys().collect::<Vec<_>>(), ["aa", "bb"]);
         fs::write(&path, "aa\n").unwrap();

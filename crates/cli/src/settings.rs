@@ -19,7 +19,7 @@ pub struct Settings {
     pub url: Option<Setting>,
     pub organization: Option<Setting>,
     pub project: Option<Setting>,
-    pub credential: Held,
+    pub credential: CredentialSource,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl fmt::Display for Source {
 
 /// What there is to show to the server.
 #[derive(Debug, Clone)]
-pub enum Held {
+pub enum CredentialSource {
     Token(SecretText),
     Session(StoredSession),
     Nothing,
@@ -93,9 +93,9 @@ pub fn resolve(flags: &Flags, environment: &Environment, config: &Config) -> Set
     };
     let stored = if same_server { stored } else { &nothing };
     let credential = match (&environment.token, &stored.session) {
-        (Some(token), _) => Held::Token(token.clone()),
-        (None, Some(session)) => Held::Session(session.clone()),
-        (None, None) => Held::Nothing,
+        (Some(token), _) => CredentialSource::Token(token.clone()),
+        (None, Some(session)) => CredentialSource::Session(session.clone()),
+        (None, None) => CredentialSource::Nothing,
     };
     Settings {
         context,
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(value(&settings.url), Some(("https://work", Source::Context)));
         assert_eq!(value(&settings.organization), Some(("of-the-context", Source::Context)));
         assert_eq!(value(&settings.project), None);
-        assert!(matches!(settings.credential, Held::Session(_)));
+        assert!(matches!(settings.credential, CredentialSource::Session(_)));
     }
 
     #[test]
@@ -208,17 +208,17 @@ mod tests {
     fn a_session_and_its_ids_never_go_to_another_server() {
         let flags = Flags { url: Some("https://elsewhere".into()), ..Flags::default() };
         let settings = resolve(&flags, &Environment::default(), &config());
-        assert!(matches!(settings.credential, Held::Nothing));
+        assert!(matches!(settings.credential, CredentialSource::Nothing));
         assert_eq!(value(&settings.organization), None);
         let flags = Flags { url: Some("https://work/".into()), ..Flags::default() };
-        assert!(matches!(resolve(&flags, &Environment::default(), &config()).credential, Held::Session(_)));
+        assert!(matches!(resolve(&flags, &Environment::default(), &config()).credential, CredentialSource::Session(_)));
     }
 
     #[test]
     fn a_token_in_the_environment_overrides_the_session() {
         let environment = Environment { token: Some(SecretText::new("t".into())), ..Environment::default() };
         let settings = resolve(&Flags::default(), &environment, &config());
-        assert!(matches!(settings.credential, Held::Token(_)));
+        assert!(matches!(settings.credential, CredentialSource::Token(_)));
         assert_eq!(value(&settings.organization), Some(("of-the-context", Source::Context)));
     }
 }

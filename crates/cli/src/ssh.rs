@@ -36,7 +36,7 @@ const FRESH: Duration = Duration::from_secs(30);
 
 /// Where to, and until when the certificate is good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Way {
+pub struct SshRoute {
     pub login: String,
     pub host: String,
     pub port: u16,
@@ -69,7 +69,7 @@ impl Kit {
     }
 
     /// Sees to it that everything is there and good for a while.
-    pub async fn fill(&self, context: &Context, path: AllocationPath) -> Result<Way, Failure> {
+    pub async fn fill(&self, context: &Context, path: AllocationPath) -> Result<SshRoute, Failure> {
         if let Some(way) = self.fresh() {
             return Ok(way);
         }
@@ -85,8 +85,8 @@ impl Kit {
         Ok(way)
     }
 
-    fn fresh(&self) -> Option<Way> {
-        let way: Way = serde_json::from_str(&fs::read_to_string(self.folder.join("way.json")).ok()?).ok()?;
+    fn fresh(&self) -> Option<SshRoute> {
+        let way: SshRoute = serde_json::from_str(&fs::read_to_string(self.folder.join("way.json")).ok()?).ok()?;
         (way.expires_at > Timestamp::now() + FRESH && self.key().exists()).then_some(way)
     }
 
@@ -175,12 +175,12 @@ fn aliased(line: &str) -> Option<String> {
     }
 }
 
-fn way(answer: &SshCertificate) -> Result<Way, Failure> {
+fn way(answer: &SshCertificate) -> Result<SshRoute, Failure> {
     let parsed = answer.address.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
     let Some((host, port)) = parsed else {
         let detail = format!("the server returned an invalid gateway address: {}", answer.address);
         return Err(Failure::new(Class::Server, detail, "Contact the platform operators."));
     };
     let host = host.trim_matches(['[', ']']).to_owned();
-    Ok(Way { login: answer.login.clone(), host, port, expires_at: answer.expires_at })
+    Ok(SshRoute { login: answer.login.clone(), host, port, expires_at: answer.expires_at })
 }

@@ -41,7 +41,7 @@ pub struct Hello {
 
 /// What came from the other end.
 #[derive(Debug)]
-pub enum Heard {
+pub enum StreamMessage {
     Frame(Frame),
     Bytes(Bytes),
     Text(String),
@@ -95,30 +95,32 @@ async fn open(gateway: &str, path: &str, pass: &Pass<'_>, hello: &Hello) -> Resu
 
 impl Receiver {
     /// What comes next. Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Result<Heard, ClientError> {
+    pub async fn next(&mut self) -> Result<StreamMessage, ClientError> {
         loop {
             let message = match self.source.next().await {
-                None => return Ok(Heard::Closed(BROKEN, "the connection was lost".into())),
+                None => return Ok(StreamMessage::Closed(BROKEN, "the connection was lost".into())),
                 Some(message) => message.map_err(|error| lost(&self.address, error))?,
             };
             match message {
-                Message::Binary(bytes) => return Ok(Heard::Bytes(bytes)),
-                Message::Text(text) => return Ok(Heard::Text(text.to_string())),
-                Message::Close(None) => return Ok(Heard::Closed(BROKEN, String::new())),
-                Message::Close(Some(why)) => return Ok(Heard::Closed(why.code.into(), why.reason.to_string())),
+                Message::Binary(bytes) => return Ok(StreamMessage::Bytes(bytes)),
+                Message::Text(text) => return Ok(StreamMessage::Text(text.to_string())),
+                Message::Close(None) => return Ok(StreamMessage::Closed(BROKEN, String::new())),
+                Message::Close(Some(why)) => return Ok(StreamMessage::Closed(why.code.into(), why.reason.to_string())),
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => (),
             }
         }
     }
 
     /// The next frame of a terminal.
-    pub async fn next_frame(&mut self) -> Result<Heard, ClientError> {
+    pub async fn next_frame(&mut self) -> Result<StreamMessage, ClientError> {
         match self.next().await? {
-            Heard::Bytes(bytes) => Frame::parse(&bytes).map(Heard::Frame).map_err(|error| ClientError::Malformed {
-                address: self.address.clone(),
-                status: StatusCode::SWITCHING_PROTOCOLS.as_u16(),
-                what: error.to_string(),
-            }),
+            StreamMessage::Bytes(bytes) => {
+                Frame::parse(&bytes).map(StreamMessage::Frame).map_err(|error| ClientError::Malformed {
+                    address: self.address.clone(),
+                    status: StatusCode::SWITCHING_PROTOCOLS.as_u16(),
+                    what: error.to_string(),
+                })
+            }
             other => Ok(other),
         }
     }
@@ -200,7 +202,7 @@ fn lost(address: &str, error: tokio_tungstenite::tungstenite::Error) -> ClientEr
 
 #[cfg(test)]
 mod tests {
-    use protocol::stream::Ended;
+    use protocol::stream::StreamEnded;
     use tokio::net::TcpListener;
     use tokio_tungstenite::tungstenite::{
         handshake::server::{Request, Response},
@@ -225,7 +227,7 @@ mod tests {
             };
             let mut socket = tokio_tungstenite::accept_hdr_async(stream, look).await.unwrap();
             let typed = socket.next().await.unwrap().unwrap().into_data();
-            let exit = Frame::Exit(Ended { code: 3, signal: None });
+            let exit = Frame::Exit(StreamEnded { code: 3, signal: None });
             socket.send(Message::Binary(exit.to_bytes())).await.unwrap();
             let why = CloseFrame { code: CloseCode::from(4408), reason: "time_limit".into() };
             socket.close(Some(why)).await.unwrap();
@@ -234,8 +236,10 @@ mod tests {
         let hello = Hello { seen: Some(7), size: Some(Size { columns: 100, rows: 30 }) };
         let (mut to, mut from) = terminal(&url, "abc", &hello).await.unwrap();
         to.send_frame(&Frame::Input(Bytes::from_static(b"id\n"))).await.unwrap();
-        assert!(matches!(from.next_frame().await.unwrap(), Heard::Frame(Frame::Exit(it)) if it.code == 3));
-        assert!(matches!(from.next_frame().await.unwrap(), Heard::Closed(4408, reason) if reason == "time_limit"));
+        assert!(matches!(from.next_frame().await.unwrap(), StreamMessage::Frame(Frame::Exit(it)) if it.code == 3));
+        assert!(
+            matches!(from.next_frame().await.unwrap(), StreamMessage::Closed(4408, reason) if reason == "time_limit")
+        );
         let ((uri, offered), typed) = gateway.await.unwrap();
         assert_eq!(uri, "/v1/terminal");
         assert_eq!(offered, "gpuaas.v1, gpuaas.ticket.abc, gpuaas.seen.7, gpuaas.size.100x30");

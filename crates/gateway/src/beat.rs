@@ -8,7 +8,7 @@ use protocol::gateway::{BeatAnswer, BeatRequest, SessionBeat, limits::SESSIONS_P
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use trust::{Asked, Pair};
+use trust::{Pair, PendingRequest};
 
 const SOONEST: Duration = Duration::from_millis(200); // bound: whatever the control plane asks for
 const LATEST: Duration = Duration::from_secs(30); // bound: whatever the control plane asks for
@@ -51,7 +51,7 @@ pub async fn run(gateway: Arc<Gateway>) {
 }
 
 async fn beat(gateway: &Gateway, sessions: Vec<SessionBeat>) -> Result<BeatAnswer, GatewayError> {
-    let wanted = if is_aging(gateway)? { Some(Asked::new()?) } else { None };
+    let wanted = if is_aging(gateway)? { Some(PendingRequest::new()?) } else { None };
     let request = BeatRequest {
         protocol: PROTOCOL,
         version: gateway.settings.version.clone(),

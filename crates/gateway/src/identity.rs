@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
-use trust::{Asked, ControlClock, Pair, PairError, Trust, TrustError};
+use trust::{ControlClock, Pair, PairError, PendingRequest, Trust, TrustError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
@@ -53,8 +53,14 @@ impl fmt::Debug for Identity {
 
 /// Spends the token. The key never leaves this machine. With the same token and
 /// key again, an answer that got lost is given once more.
-pub async fn join(url: &str, token: &str, trust: &Trust, version: &str, asked: Asked) -> Result<Identity, JoinError> {
-    let Asked { key, csr } = asked;
+pub async fn join(
+    url: &str,
+    token: &str,
+    trust: &Trust,
+    version: &str,
+    asked: PendingRequest,
+) -> Result<Identity, JoinError> {
+    let PendingRequest { key, csr } = asked;
     let request = JoinRequest { protocol: PROTOCOL, token: token.to_owned(), csr, version: version.to_owned() };
     let clock = ControlClock::default();
     let control = Control::new(url, trust.anonymous(&clock)?)?;
@@ -108,11 +114,11 @@ impl Folder {
     }
 
     /// What this gateway asks to be certified with: the same until it was answered.
-    pub fn asked(&self) -> Result<Asked, IdentityError> {
+    pub fn asked(&self) -> Result<PendingRequest, IdentityError> {
         if let Some(asked) = self.load(ASKED)? {
             return Ok(asked);
         }
-        let asked = Asked::new()?;
+        let asked = PendingRequest::new()?;
         self.save(ASKED, &asked)?;
         Ok(asked)
     }

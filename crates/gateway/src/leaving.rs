@@ -16,12 +16,12 @@ const RECORDING: Duration = Duration::from_secs(15); // bound: a recording that 
 const AT_STOP: Duration = Duration::from_secs(5); // bound: the control plane finds the rest by the next generation
 
 #[derive(Default)]
-pub struct Leavings {
+pub struct Departures {
     tasks: TaskTracker,
     waiting: AtomicUsize,
 }
 
-impl Leavings {
+impl Departures {
     /// Waits a little for those who still have something to tell.
     pub async fn finish(&self) {
         self.tasks.close();

@@ -21,7 +21,7 @@ use agents::{AgentsTls, Hub};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use control::{Control, ControlError};
 use identity::{Folder, Identity, IdentityError};
-use leaving::Leavings;
+use leaving::Departures;
 use sessions::Sessions;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -69,7 +69,7 @@ pub struct Gateway {
     pub(crate) failures: public::Failures,
     pub(crate) forwards: public::Forwards,
     pub(crate) visits: apps::Visits,
-    pub(crate) leavings: Leavings,
+    pub(crate) leavings: Departures,
     folder: Folder,
     identity: Mutex<Identity>,
     agents_tls: AgentsTls,
@@ -103,7 +103,7 @@ impl Gateway {
             failures: public::Failures::default(),
             forwards: public::Forwards::default(),
             visits: apps::Visits::default(),
-            leavings: Leavings::default(),
+            leavings: Departures::default(),
             folder,
             identity: Mutex::new(identity),
             agents_tls,

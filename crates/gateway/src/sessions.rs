@@ -42,14 +42,14 @@ impl Surface {
 
 /// How a session was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parting {
+pub struct SessionEnd {
     /// Nobody can come back to it.
     pub is_over: bool,
     pub reason: String,
     pub exit_code: Option<i32>,
 }
 
-impl Parting {
+impl SessionEnd {
     pub fn client_left(is_over: bool) -> Self {
         Self { is_over, reason: "client_left".into(), exit_code: None }
     }
@@ -91,7 +91,7 @@ pub struct Session {
     bytes_out: AtomicU64,
     stalls: AtomicU64,
     end: watch::Sender<Option<Closing>>,
-    parting: Mutex<Parting>,
+    parting: Mutex<SessionEnd>,
     /// The recordings of its streams, which should arrive before the news of its end.
     recordings: Mutex<Vec<watch::Receiver<Progress>>>,
     gateway: Arc<Gateway>,
@@ -123,7 +123,7 @@ impl Session {
             bytes_out: AtomicU64::new(0),
             stalls: AtomicU64::new(0),
             end: watch::Sender::new(None),
-            parting: Mutex::new(Parting::client_left(is_over)),
+            parting: Mutex::new(SessionEnd::client_left(is_over)),
             recordings: Mutex::new(Vec::new()),
             gateway: gateway.clone(),
         });
@@ -180,7 +180,7 @@ impl Session {
     }
 
     /// Says how it is left, in place of that the client went.
-    pub fn part(&self, parting: Parting) {
+    pub fn part(&self, parting: SessionEnd) {
         *locked(&self.parting) = parting;
     }
 
@@ -237,10 +237,10 @@ impl Drop for Session {
         let mut parting = locked(&self.parting).clone();
         if goes_on && !parting.is_over {
             // Another window here has it already, whatever became of this one.
-            parting = Parting::closed(Closing::TakenOver);
+            parting = SessionEnd::closed(Closing::TakenOver);
         }
         let SessionBeat { session, bytes_in, bytes_out, stalls, .. } = self.beat();
-        let Parting { is_over, reason, exit_code } = parting;
+        let SessionEnd { is_over, reason, exit_code } = parting;
         let left = LeftRequest { protocol: PROTOCOL, session, is_over, reason, exit_code, bytes_in, bytes_out, stalls };
         let recordings = std::mem::take(&mut *locked(&self.recordings));
         leaving::tell(&self.gateway, left, recordings);
@@ -300,9 +300,9 @@ mod tests {
 
     #[test]
     fn a_shell_that_may_go_on_is_not_over() {
-        assert!(!Parting::closed(Closing::TakenOver).is_over);
-        assert!(!Parting::closed(Closing::GoingAway).is_over);
-        assert_eq!(Parting::closed(Closing::AllocationEnded).reason, "allocation_ended");
-        assert_eq!(Parting::exit(3).exit_code, Some(3));
+        assert!(!SessionEnd::closed(Closing::TakenOver).is_over);
+        assert!(!SessionEnd::closed(Closing::GoingAway).is_over);
+        assert_eq!(SessionEnd::closed(Closing::AllocationEnded).reason, "allocation_ended");
+        assert_eq!(SessionEnd::exit(3).exit_code, Some(3));
     }
 }

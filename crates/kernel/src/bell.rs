@@ -21,7 +21,7 @@ pub struct Bell {
 }
 
 /// One listener's ear; each hears every ring.
-pub struct Ear {
+pub struct BellListener {
     rung: watch::Receiver<u64>,
     last: Option<Instant>,
 }
@@ -38,8 +38,8 @@ impl Bell {
         self.elsewhere.send_modify(|it| *it = it.wrapping_add(1));
     }
 
-    pub fn ear(&self) -> Ear {
-        Ear { rung: self.here.subscribe(), last: None }
+    pub fn ear(&self) -> BellListener {
+        BellListener { rung: self.here.subscribe(), last: None }
     }
 
     /// Tells the other replicas and listens to them, until stopped.
@@ -81,7 +81,7 @@ impl Bell {
     }
 }
 
-impl Ear {
+impl BellListener {
     /// Returns after a ring, at once if one came since the last call, or after `poll`.
     pub async fn wait(&mut self, poll: Duration) {
         let _ = tokio::time::timeout(poll, self.rung.changed()).await;

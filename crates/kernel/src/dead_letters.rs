@@ -61,7 +61,7 @@ pub(crate) async fn keep(
 
 /// What is known of a message before its consumer sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct MessageRecord {
     /// It was consumed, or is a dead letter itself.
     pub is_settled: bool,
     /// A message of its resource is a dead letter. It came earlier, because
@@ -69,7 +69,7 @@ pub(crate) struct Known {
     pub is_blocked: bool,
 }
 
-pub(crate) async fn known(tx: &mut Tx, consumer: &str, message: &Message) -> sqlx::Result<Known> {
+pub(crate) async fn known(tx: &mut Tx, consumer: &str, message: &Message) -> sqlx::Result<MessageRecord> {
     let (is_settled, is_blocked) = sqlx::query_as(
         "SELECT EXISTS (SELECT FROM consumed WHERE consumer = $1 AND message_id = $2)
              OR EXISTS (SELECT FROM dead_letters WHERE consumer = $1 AND message_id = $2),
@@ -81,5 +81,5 @@ pub(crate) async fn known(tx: &mut Tx, consumer: &str, message: &Message) -> sql
     .bind(&message.resource)
     .fetch_one(tx.conn())
     .await?;
-    Ok(Known { is_settled, is_blocked })
+    Ok(MessageRecord { is_settled, is_blocked })
 }

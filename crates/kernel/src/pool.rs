@@ -35,8 +35,8 @@ struct Idle {
     owes_commit: bool,
 }
 
-/// A connection on loan. Closed on drop unless [`Lent::give_back`] was called.
-pub(crate) struct Lent {
+/// A connection on loan. Closed on drop unless [`PooledConnection::give_back`] was called.
+pub(crate) struct PooledConnection {
     connection: Option<PgConnection>,
     /// A read-only transaction is still open on it, whose `COMMIT` goes out
     /// with the first statement of this use.
@@ -93,12 +93,12 @@ impl Pool {
         Self { shared: Arc::new(shared) }
     }
 
-    pub async fn take(&self) -> sqlx::Result<Lent> {
+    pub async fn take(&self) -> sqlx::Result<PooledConnection> {
         let waited = tokio::time::timeout(self.shared.acquire_timeout, self.open()).await;
         waited.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    async fn open(&self) -> sqlx::Result<Lent> {
+    async fn open(&self) -> sqlx::Result<PooledConnection> {
         let holding = Holding::begin()?;
         let permits = self.shared.permits.clone();
         let permit = {
@@ -111,7 +111,7 @@ impl Pool {
             None => Idle { connection: self.connect().await?, owes_commit: false },
         };
         let permit = Some((permit, holding));
-        Ok(Lent { connection: Some(connection), owes_commit, shared: self.shared.clone(), permit })
+        Ok(PooledConnection { connection: Some(connection), owes_commit, shared: self.shared.clone(), permit })
     }
 
     /// A connection that is not counted, for listening.
@@ -147,7 +147,7 @@ impl Pool {
     }
 }
 
-impl Lent {
+impl PooledConnection {
     /// Returns the connection; call only when no transaction is open on it.
     pub fn give_back(self) {
         self.rest(false);
@@ -178,7 +178,7 @@ impl Lent {
         Ok(())
     }
 
-    /// Returns the connection and stays without one until [`Lent::take_again`].
+    /// Returns the connection and stays without one until [`PooledConnection::take_again`].
     pub fn pause(&mut self) {
         self.put_down(false);
     }
@@ -224,14 +224,14 @@ impl Drop for Waiting<'_> {
     }
 }
 
-impl Deref for Lent {
+impl Deref for PooledConnection {
     type Target = PgConnection;
     fn deref(&self) -> &PgConnection {
         self.connection.as_ref().expect("nobody uses a loan that was given back or is paused")
     }
 }
 
-impl DerefMut for Lent {
+impl DerefMut for PooledConnection {
     fn deref_mut(&mut self) -> &mut PgConnection {
         self.connection.as_mut().expect("nobody uses a loan that was given back or is paused")
     }

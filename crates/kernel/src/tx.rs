@@ -16,7 +16,7 @@ use crate::{
     hooks::Hooks,
     outbox,
     pending::Pending,
-    pool::{Lent, Pool},
+    pool::{Pool, PooledConnection},
     work,
 };
 
@@ -68,7 +68,7 @@ pub struct DbSettings {
 }
 
 pub struct Tx {
-    inner: Lent,
+    inner: PooledConnection,
     pub actor: Actor,
     /// The correlation id of the request or visit that causes this.
     pub cause: Arc<str>,
@@ -183,7 +183,7 @@ impl Db {
 
     /// Sends the first statement of a use. A connection that died while it
     /// rested shows only now; as nothing was done on it, another is tried.
-    async fn first(&self, text: &str) -> sqlx::Result<(Lent, Vec<PgRow>)> {
+    async fn first(&self, text: &str) -> sqlx::Result<(PooledConnection, Vec<PgRow>)> {
         let mut lent = self.pool.take().await?;
         let debt = lent.debt();
         match fetch_all(&mut lent, debt, text).await {

@@ -22,7 +22,7 @@ pub enum VaultError {
     },
 }
 
-pub struct Held {
+pub struct VaultKey {
     pub id: Uuid,
     pub secret: Secret,
     /// The part that may be shown, such as a public key.
@@ -35,16 +35,16 @@ type Columns = (Uuid, Vec<u8>, Option<String>, jiff_sqlx::Timestamp, Option<jiff
 
 /// Every secret of that name that was not revoked, newest first. Where the last was
 /// revoked there is none, and whoever needs one makes it.
-pub async fn all(tx: &mut Tx, keyring: &Keyring, name: &str) -> Result<Vec<Held>, VaultError> {
+pub async fn all(tx: &mut Tx, keyring: &Keyring, name: &str) -> Result<Vec<VaultKey>, VaultError> {
     read(tx, keyring, name, false).await
 }
 
 /// Those that were revoked, newest first: good for nothing but for saying so.
-pub async fn revoked(tx: &mut Tx, keyring: &Keyring, name: &str) -> Result<Vec<Held>, VaultError> {
+pub async fn revoked(tx: &mut Tx, keyring: &Keyring, name: &str) -> Result<Vec<VaultKey>, VaultError> {
     read(tx, keyring, name, true).await
 }
 
-async fn read(tx: &mut Tx, keyring: &Keyring, name: &str, is_revoked: bool) -> Result<Vec<Held>, VaultError> {
+async fn read(tx: &mut Tx, keyring: &Keyring, name: &str, is_revoked: bool) -> Result<Vec<VaultKey>, VaultError> {
     let rows: Vec<Columns> = sqlx::query_as(
         "SELECT id, sealed, public, created_at, retired_at FROM secrets WHERE name = $1 AND (revoked_at IS NOT NULL) = $2
          ORDER BY created_at DESC, id DESC",
@@ -58,7 +58,7 @@ async fn read(tx: &mut Tx, keyring: &Keyring, name: &str, is_revoked: bool) -> R
             let secret = Sealed::from_bytes(&sealed)
                 .and_then(|it| keyring.open(&context(name, id), &it))
                 .map_err(|source| VaultError::Sealed { name: name.to_owned(), source })?;
-            Ok(Held {
+            Ok(VaultKey {
                 id,
                 secret,
                 public,

@@ -4,7 +4,7 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use crate::{Limits, Place, Places, keep_alive};
+use crate::{ConnectionPermit, Limits, Places, keep_alive};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -23,7 +23,7 @@ pub struct Accepted {
     pub address: IpAddr,
     /// A stop waits for what it watches.
     pub watcher: Watcher,
-    pub place: Arc<Place>,
+    pub place: Arc<ConnectionPermit>,
 }
 
 /// Hands every connection to `talk` until stopped, then waits for those that

@@ -6,7 +6,7 @@ mod accept;
 mod places;
 
 pub use accept::{Accepted, Bounds, accept};
-pub use places::{Busy, Limits, Place, Places};
+pub use places::{Busy, ConnectionPermit, Limits, Places};
 
 use http::HeaderMap;
 use std::net::IpAddr;

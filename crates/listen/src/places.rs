@@ -47,7 +47,7 @@ struct Connection {
 }
 
 /// A place among the connections; given up when dropped.
-pub struct Place {
+pub struct ConnectionPermit {
     connection: Arc<Connection>,
     peer: IpAddr,
     table: Weak<Inner>,
@@ -64,7 +64,7 @@ impl Places {
     /// A place for a connection of this address, unless there is none. One of its
     /// peer's own connections that nothing happens on makes room first; else the
     /// peer with the most connections does, if that is another one with more.
-    pub fn take(&self, address: IpAddr) -> Option<Place> {
+    pub fn take(&self, address: IpAddr) -> Option<ConnectionPermit> {
         let Inner { limits, table } = &*self.0;
         let address = address.to_canonical();
         let is_exempt = limits.exempt.iter().any(|it| it.to_canonical() == address);
@@ -92,7 +92,7 @@ impl Places {
         if !is_exempt {
             table.peers.entry(peer).or_default().push(connection.clone());
         }
-        Some(Place { connection, peer, table: Arc::downgrade(&self.0) })
+        Some(ConnectionPermit { connection, peer, table: Arc::downgrade(&self.0) })
     }
 
     /// Resolves when every place was given back.
@@ -144,7 +144,7 @@ impl Table {
     }
 }
 
-impl Place {
+impl ConnectionPermit {
     /// Resolves when the place was given to somebody else.
     pub async fn cut(&self) {
         self.connection.cut.cancelled().await;
@@ -165,7 +165,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let Some(inner) = self.table.upgrade() else { return };
         let mut table = locked(&inner.table);
@@ -195,7 +195,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn is_cut(place: &Place) -> bool {
+    fn is_cut(place: &ConnectionPermit) -> bool {
         place.connection.cut.is_cancelled()
     }
 
@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn full_listener_makes_room_at_the_largest_peer() {
         let places = places(4, 4);
-        let many: Vec<Place> = (0..4).map(|_| places.take(ip("2001:db8::1")).unwrap()).collect();
-        let busy: Vec<Busy> = many.iter().map(Place::busy).collect();
+        let many: Vec<ConnectionPermit> = (0..4).map(|_| places.take(ip("2001:db8::1")).unwrap()).collect();
+        let busy: Vec<Busy> = many.iter().map(ConnectionPermit::busy).collect();
         assert!(places.take(ip("2001:db8::2")).is_none(), "the same network");
         let other = places.take(ip("192.0.2.1")).unwrap();
         assert!(is_cut(&many[0]) && !is_cut(&many[1]), "the oldest goes, busy as it is");

@@ -5,7 +5,7 @@ use crate::ask::{Ask, SameFabric};
 use crate::fill;
 use crate::fleet::Fleet;
 use crate::groups::SlotClass;
-use crate::index::Place;
+use crate::index::RackPosition;
 use crate::key::{Name, NodeKey};
 use crate::plan::{Bin, Denial, Part, Placement, part};
 use std::cmp::Reverse;
@@ -92,7 +92,7 @@ fn candidates(fleet: &Fleet, ask: &Ask, bins: &[Bin<'_>], members: &[usize]) -> 
     let mut domains = Domains::new();
     let mut found = 0;
     for bin in members {
-        let fits = |place: &&Place| !is_particular || part(fleet, ask, &bins[*bin], place.node).is_some();
+        let fits = |place: &&RackPosition| !is_particular || part(fleet, ask, &bins[*bin], place.node).is_some();
         for run in bins[*bin].places.iter().filter(fits).collect::<Vec<_>>().chunk_by(|a, b| a.domain == b.domain) {
             let domain = domains.entry(run[0].domain.clone()).or_default();
             domain.extend(run.iter().map(|place| Candidate { bin: *bin, node: place.node }));

@@ -35,7 +35,7 @@ pub struct Shelf {
     pub serving: BTreeMap<OrganizationKey, Rack>,
 }
 
-pub type Rack = BTreeMap<Signature, BTreeSet<Place>>;
+pub type Rack = BTreeMap<Signature, BTreeSet<RackPosition>>;
 
 /// What a node has to offer of one class.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,24 +45,24 @@ pub struct Signature {
     /// Free slots by NUMA group, the largest first; without a class all of them.
     pub groups: Vec<u16>,
     /// How much of the host is free; of no interest where slots are what counts.
-    pub room: Room,
+    pub room: FreeMagnitude,
 }
 
 /// The magnitude of what is free of a host: powers of two, so that there are few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Room {
+pub struct FreeMagnitude {
     pub memory: u32,
     pub cpus: u32,
 }
 
 /// A node within a rack; those of one fabric domain stand together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct RackPosition {
     pub domain: Option<Name>,
     pub node: NodeKey,
 }
 
-impl Room {
+impl FreeMagnitude {
     /// A host with less room of either kind has too little of it.
     pub fn of(host: &HostResources) -> Self {
         Self { memory: u64::BITS - host.memory_bytes.leading_zeros(), cpus: u32::BITS - host.cpus.leading_zeros() }
@@ -85,7 +85,7 @@ impl Index {
                 (false, None) => &mut shelf.clean,
                 (false, Some(organization)) => shelf.serving.entry(organization).or_default(),
             };
-            rack.entry(signature).or_default().insert(Place::of(node));
+            rack.entry(signature).or_default().insert(RackPosition::of(node));
         }
     }
 
@@ -139,7 +139,7 @@ impl Shelf {
     }
 }
 
-impl Place {
+impl RackPosition {
     fn of(node: &Node) -> Self {
         Self { domain: node.fabric_domain.clone(), node: node.key }
     }
@@ -147,7 +147,7 @@ impl Place {
 
 fn take_out(rack: &mut Rack, node: &Node, signature: &Signature) {
     if let Some(places) = rack.get_mut(signature) {
-        places.remove(&Place::of(node));
+        places.remove(&RackPosition::of(node));
         if places.is_empty() {
             rack.remove(signature);
         }
@@ -161,7 +161,7 @@ fn offers(node: &Node) -> impl Iterator<Item = (Option<SlotClass>, Signature)> {
     let of_slots = found.into_iter().filter_map(|class| {
         let groups = free_groups(node, &class, |_| true);
         let groups: Vec<u16> = groups.iter().map(|group| count(group.slots.len())).collect();
-        let signature = Signature { is_whole: false, groups, room: Room::default() };
+        let signature = Signature { is_whole: false, groups, room: FreeMagnitude::default() };
         let free = signature.free();
         let is_whole = free == node.slots.len();
         (free > 0).then_some((Some(class), Signature { is_whole, ..signature }))
@@ -173,7 +173,7 @@ fn offers(node: &Node) -> impl Iterator<Item = (Option<SlotClass>, Signature)> {
 fn without_slots(node: &Node) -> Signature {
     let free = node.slots.iter().filter(|slot| slot.is_free()).count();
     let groups = if free > 0 { vec![count(free)] } else { Vec::new() };
-    Signature { is_whole: node.is_idle(), groups, room: Room::of(&node.free_host()) }
+    Signature { is_whole: node.is_idle(), groups, room: FreeMagnitude::of(&node.free_host()) }
 }
 
 fn count(slots: usize) -> u16 {

@@ -17,7 +17,7 @@ use gateway::{
     identity::{Folder, Identity, join},
 };
 use http::header::SEC_WEBSOCKET_PROTOCOL;
-use protocol::stream::{Ended, Frame};
+use protocol::stream::{Frame, StreamEnded};
 use tempfile::TempDir;
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -228,7 +228,7 @@ impl Terminal {
                     self.printed.extend_from_slice(&bytes);
                     None
                 }
-                Frame::Exit(Ended { code, .. }) => Some(Ending::Exit(code)),
+                Frame::Exit(StreamEnded { code, .. }) => Some(Ending::Exit(code)),
                 _ => None,
             },
             Some(Ok(Message::Close(frame))) => Some(Ending::Closed(frame.map_or(1005, |it| it.code.into()))),

@@ -44,21 +44,21 @@ pub fn command(arguments: &[&str], url: &str) -> Command {
 
 /// What a command that ends by itself said, and whether it went well.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandOutput {
     pub is_success: bool,
     pub out: String,
     pub err: String,
 }
 
 /// Runs `gpuaasd` to its end.
-pub async fn run(arguments: &[&str], url: &str) -> Said {
+pub async fn run(arguments: &[&str], url: &str) -> CommandOutput {
     said(command(arguments, url)).await
 }
 
-pub async fn said(mut command: Command) -> Said {
+pub async fn said(mut command: Command) -> CommandOutput {
     let output = command.output().await.expect("the daemon starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the daemon writes text");
-    Said { is_success: output.status.success(), out: text(output.stdout), err: text(output.stderr) }
+    CommandOutput { is_success: output.status.success(), out: text(output.stdout), err: text(output.stderr) }
 }
 
 impl Daemon {

@@ -16,7 +16,7 @@ use tokio::{
 
 /// What it does with a request once it has read it.
 #[derive(Debug, Clone)]
-pub enum Manner {
+pub enum ReceiverBehavior {
     Answer(u16),
     /// Answers, but takes its time.
     Slowly(Duration),
@@ -29,7 +29,7 @@ pub enum Manner {
 
 /// A request as it came in.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct ReceivedRequest {
     /// When all of it was read.
     pub at: jiff::Timestamp,
     pub line: String,
@@ -39,15 +39,15 @@ pub struct Heard {
 
 pub struct Receiver {
     pub url: String,
-    manner: Arc<Mutex<Manner>>,
-    heard: Arc<Mutex<Vec<Heard>>>,
+    manner: Arc<Mutex<ReceiverBehavior>>,
+    heard: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Receiver {
     pub async fn start() -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
-        let manner = Arc::new(Mutex::new(Manner::Answer(200)));
+        let manner = Arc::new(Mutex::new(ReceiverBehavior::Answer(200)));
         let heard = Arc::new(Mutex::new(Vec::new()));
         tokio::spawn({
             let (manner, heard) = (manner.clone(), heard.clone());
@@ -60,16 +60,16 @@ impl Receiver {
         Receiver { url, manner, heard }
     }
 
-    pub fn behave(&self, manner: Manner) {
+    pub fn behave(&self, manner: ReceiverBehavior) {
         *self.manner.lock().unwrap() = manner;
     }
 
-    pub fn heard(&self) -> Vec<Heard> {
+    pub fn heard(&self) -> Vec<ReceivedRequest> {
         self.heard.lock().unwrap().clone()
     }
 }
 
-impl Heard {
+impl ReceivedRequest {
     pub fn event(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
@@ -92,7 +92,7 @@ impl Heard {
     }
 }
 
-async fn serve(stream: TcpStream, manner: Arc<Mutex<Manner>>, heard: Arc<Mutex<Vec<Heard>>>) {
+async fn serve(stream: TcpStream, manner: Arc<Mutex<ReceiverBehavior>>, heard: Arc<Mutex<Vec<ReceivedRequest>>>) {
     let mut stream = BufReader::new(stream);
     let Some(request) = read(&mut stream).await else { return };
     heard.lock().unwrap().push(request);
@@ -100,15 +100,17 @@ async fn serve(stream: TcpStream, manner: Arc<Mutex<Manner>>, heard: Arc<Mutex<V
     let answer = |status: u16, more: &str| format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n{more}\r\n");
     // Whoever sent it may be gone by now.
     let _ = match manner {
-        Manner::Answer(status) => stream.write_all(answer(status, "").as_bytes()).await,
-        Manner::Slowly(pause) => {
+        ReceiverBehavior::Answer(status) => stream.write_all(answer(status, "").as_bytes()).await,
+        ReceiverBehavior::Slowly(pause) => {
             // pause: the manner that the test asked for
             tokio::time::sleep(pause).await;
             stream.write_all(answer(200, "").as_bytes()).await
         }
-        Manner::Redirect(to) => stream.write_all(answer(302, &format!("location: {to}\r\n")).as_bytes()).await,
-        Manner::Hang => std::future::pending().await,
-        Manner::Endless => {
+        ReceiverBehavior::Redirect(to) => {
+            stream.write_all(answer(302, &format!("location: {to}\r\n")).as_bytes()).await
+        }
+        ReceiverBehavior::Hang => std::future::pending().await,
+        ReceiverBehavior::Endless => {
             let mut said = stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
             let chunk = [b"1000\r\n".as_slice(), &[b'x'; 4096], b"\r\n"].concat();
             while said.is_ok() {
@@ -119,7 +121,7 @@ async fn serve(stream: TcpStream, manner: Arc<Mutex<Manner>>, heard: Arc<Mutex<V
     };
 }
 
-async fn read(stream: &mut BufReader<TcpStream>) -> Option<Heard> {
+async fn read(stream: &mut BufReader<TcpStream>) -> Option<ReceivedRequest> {
     let mut line = String::new();
     stream.read_line(&mut line).await.ok().filter(|it| *it > 0)?;
     let mut headers = BTreeMap::new();
@@ -132,5 +134,5 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Heard> {
     let length = headers.get("content-length").and_then(|it| it.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
-    Some(Heard { at: jiff::Timestamp::now(), line: line.trim().to_owned(), headers, body })
+    Some(ReceivedRequest { at: jiff::Timestamp::now(), line: line.trim().to_owned(), headers, body })
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use client::{
     ClientError,
-    stream::{self, Heard, Hello, Receiver, Sender},
+    stream::{self, Hello, Receiver, Sender, StreamMessage},
 };
 use contract::{
     access_tickets::{AccessTicketSpec, CreateAccessTicket, NewAccessTicket, TicketKind},
     allocations::AllocationPath,
     id::{AccessSessionId, AllocationId},
 };
-use protocol::stream::{Closing, Frame, Opened, Size};
+use protocol::stream::{Closing, Frame, Size, StreamOpened};
 
 use crate::Tenant;
 
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Shell {
     pub to: Sender,
     pub from: Receiver,
-    pub opened: Opened,
+    pub opened: StreamOpened,
     /// Everything that was printed since it was opened.
     pub text: String,
     /// Up to where output was seen.
@@ -93,11 +93,11 @@ impl Shell {
         let opened = stream::terminal(gateway, ticket.ticket.expose(), &hello).await;
         let (to, mut from) = opened.map_err(|error| End::Closed(0, error.to_string()))?;
         match tokio::time::timeout(PATIENCE, from.next_frame()).await.expect("the gateway answers").map_err(broken)? {
-            Heard::Frame(Frame::Opened(opened)) => {
+            StreamMessage::Frame(Frame::Opened(opened)) => {
                 Ok(Shell { to, from, seen: opened.offset, opened, text: String::new(), notices: Vec::new() })
             }
-            Heard::Frame(Frame::Close(closing)) => Err(End::Close(closing)),
-            Heard::Closed(code, reason) => Err(End::Closed(code, reason)),
+            StreamMessage::Frame(Frame::Close(closing)) => Err(End::Close(closing)),
+            StreamMessage::Closed(code, reason) => Err(End::Closed(code, reason)),
             other => panic!("a shell begins with its opening, not {other:?}"),
         }
     }
@@ -148,19 +148,19 @@ impl Shell {
     /// The next piece; how it ended, if it did.
     pub async fn read(&mut self) -> Option<End> {
         match self.from.next_frame().await.map_err(broken) {
-            Ok(Heard::Frame(Frame::Output(offset, bytes))) => {
+            Ok(StreamMessage::Frame(Frame::Output(offset, bytes))) => {
                 let skip = usize::try_from(self.seen.saturating_sub(offset)).unwrap_or(usize::MAX).min(bytes.len());
                 self.text.push_str(&String::from_utf8_lossy(&bytes[skip..]));
                 self.seen = self.seen.max(offset + bytes.len() as u64);
             }
-            Ok(Heard::Frame(Frame::Screen(offset, bytes))) => {
+            Ok(StreamMessage::Frame(Frame::Screen(offset, bytes))) => {
                 self.text.push_str(&String::from_utf8_lossy(&bytes));
                 self.seen = offset;
             }
-            Ok(Heard::Frame(Frame::Notice(text))) => self.notices.push(text),
-            Ok(Heard::Frame(Frame::Exit(ended))) => return Some(End::Exit(ended.code)),
-            Ok(Heard::Frame(Frame::Close(closing))) => return Some(End::Close(closing)),
-            Ok(Heard::Closed(code, reason)) => return Some(End::Closed(code, reason)),
+            Ok(StreamMessage::Frame(Frame::Notice(text))) => self.notices.push(text),
+            Ok(StreamMessage::Frame(Frame::Exit(ended))) => return Some(End::Exit(ended.code)),
+            Ok(StreamMessage::Frame(Frame::Close(closing))) => return Some(End::Close(closing)),
+            Ok(StreamMessage::Closed(code, reason)) => return Some(End::Closed(code, reason)),
             Ok(_) => (),
             Err(end) => return Some(end),
         }

@@ -6,5 +6,5 @@ mod pair;
 mod roots;
 
 pub use clock::ControlClock;
-pub use pair::{Asked, Pair, PairError};
+pub use pair::{Pair, PairError, PendingRequest};
 pub use roots::{Trust, TrustError, roots};

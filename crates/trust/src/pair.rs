@@ -66,20 +66,20 @@ impl Pair {
 /// control plane decides who its sender is. Kept until it was answered: an answer
 /// that got lost is given again to the same key alone.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Asked {
+pub struct PendingRequest {
     /// PEM, secret.
     pub key: String,
     /// PEM.
     pub csr: String,
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for PendingRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Asked")
     }
 }
 
-impl Asked {
+impl PendingRequest {
     pub fn new() -> Result<Self, PairError> {
         let key = KeyPair::generate().map_err(PairError::Request)?;
         let mut params = CertificateParams::default();
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_request_names_nobody() {
-        let asked = Asked::new().unwrap();
+        let asked = PendingRequest::new().unwrap();
         assert!(asked.key.contains("PRIVATE KEY") && asked.csr.contains("CERTIFICATE REQUEST"));
         let parsed = rcgen::CertificateSigningRequestParams::from_pem(&asked.csr).unwrap();
         assert!(parsed.params.subject_alt_names.is_empty());

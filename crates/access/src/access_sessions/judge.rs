@@ -20,12 +20,12 @@ use super::store;
 use people::credentials::{self, Credential};
 use platform::{
     identity,
-    policies::{Here, Place, Ports, RecordingMode, keys},
+    policies::{PolicyScope, Ports, ProjectPolicies, RecordingMode, keys},
 };
 
 /// Who wants to be where.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish<'a> {
+pub struct EntryRequest<'a> {
     pub organization: OrganizationId,
     pub project: ProjectId,
     pub allocation: AllocationId,
@@ -40,7 +40,7 @@ pub struct Wish<'a> {
 
 /// What was found out about a wish that may come true.
 #[derive(Debug, Clone)]
-pub struct Judged {
+pub struct EntryContext {
     /// What streams open into.
     pub workload: WorkloadRef,
     /// The names of allocation and project, for people.
@@ -82,7 +82,11 @@ impl Denied {
 }
 
 /// Reads everything anew; nobody moves the allocation until the commit.
-pub async fn judge(tx: &mut Tx, wish: Wish<'_>, can_record: bool) -> sqlx::Result<Result<Judged, Denied>> {
+pub async fn judge(
+    tx: &mut Tx,
+    wish: EntryRequest<'_>,
+    can_record: bool,
+) -> sqlx::Result<Result<EntryContext, Denied>> {
     let Some(found) = store::circumstances(tx, &wish).await? else { return Ok(Err(Denied::AllocationGone)) };
     if found.organization_state != OrganizationState::Active {
         return Ok(Err(Denied::Suspended));
@@ -101,8 +105,8 @@ pub async fn judge(tx: &mut Tx, wish: Wish<'_>, can_record: bool) -> sqlx::Resul
         return Ok(Err(denied));
     }
     let now = clock::now(tx).await?;
-    let place = Place { organization: wish.organization.uuid(), project: wish.project.uuid() };
-    let mut here = Here { tx, place };
+    let place = PolicyScope { organization: wish.organization.uuid(), project: wish.project.uuid() };
+    let mut here = ProjectPolicies { tx, place };
     let mut recording = RecordingMode::parse(here.choice(keys::ACCESS_RECORDING).await?);
     // Who comes in for a reason is recorded wherever that is possible.
     if wish.is_break_glass && recording == RecordingMode::Off {
@@ -124,7 +128,7 @@ pub async fn judge(tx: &mut Tx, wish: Wish<'_>, can_record: bool) -> sqlx::Resul
         idle_seconds: u32::try_from(idle.as_secs()).unwrap_or(u32::MAX),
         sessions: u16::try_from(most_sessions).unwrap_or(u16::MAX),
     };
-    Ok(Ok(Judged {
+    Ok(Ok(EntryContext {
         workload: found.workload,
         title: found.title,
         now,

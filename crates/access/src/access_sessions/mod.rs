@@ -10,11 +10,11 @@ mod routes;
 mod store;
 
 pub use hooks::SessionHooks;
-pub use judge::{Denied, Judged, judge, stands};
+pub use judge::{Denied, EntryContext, judge, stands};
 pub use reconcile::AccessSessionReconciler;
 pub use store::{
-    Attach, Guest, Heard, New, Session, attach, by_cookie, count_live, find, forget_addresses, get, hear, insert, left,
-    lock, versioned,
+    Attach, CarriedSession, Guest, New, Session, attach, by_cookie, count_live, find, forget_addresses, get, hear,
+    insert, left, lock, versioned,
 };
 
 use std::time::Duration;

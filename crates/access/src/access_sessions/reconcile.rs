@@ -30,8 +30,8 @@ const LOOK: Duration = Duration::from_secs(30);
 impl Reconciler for AccessSessionReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Visit;
-    type Found = ();
+    type Snapshot = Visit;
+    type Observation = ();
     type Verdict = Verdict;
     type Error = ReconcileError;
 

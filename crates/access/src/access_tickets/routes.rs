@@ -23,8 +23,8 @@ use people::credentials::Credential;
 use platform::policies::RecordingMode;
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble, unavailable},
-    policies::{self, Here, keys},
+    http::{Call, Failure, Handle, ProblemBuilder, Request, unavailable},
+    policies::{self, ProjectPolicies, keys},
 };
 
 impl Handle<CreateAccessTicket> for AccessArea {
@@ -80,13 +80,13 @@ impl AccessArea {
     async fn admit_ticket(&self, call: &Call) -> Result<(), Failure> {
         let (who, most) = (call.caller.actor(), self.policies.number(keys::RATE_TICKET));
         let admitted = self.limiter.admit("terminal_ticket", who.as_str(), most).await;
-        admitted.map_err(|wait| Trouble::new(Code::TooManyRequests, "too many tickets").after(wait).into())
+        admitted.map_err(|wait| ProblemBuilder::new(Code::TooManyRequests, "too many tickets").after(wait).into())
     }
 
     /// Refuses early what the exchange would refuse.
     async fn check_policy(&self, call: &mut Call, of: &Allocation, spec: &AccessTicketSpec) -> Result<(), Failure> {
-        let place = policies::Place { organization: of.organization_id.uuid(), project: of.project_id.uuid() };
-        let mut here = Here { tx: &mut call.tx, place };
+        let place = policies::PolicyScope { organization: of.organization_id.uuid(), project: of.project_id.uuid() };
+        let mut here = ProjectPolicies { tx: &mut call.tx, place };
         let mode = RecordingMode::parse(here.choice(keys::ACCESS_RECORDING).await?);
         let refused = |detail: String| Err(Failure::new(Code::AccessRefused, detail));
         if mode == RecordingMode::Required {
@@ -174,7 +174,7 @@ fn blank(call: &Call, allocation: &Allocation, session: AccessSessionId, node: N
 
 /// Whether what is asked for makes sense together.
 fn check_form(spec: &AccessTicketSpec) -> Result<(), Failure> {
-    let wrong = |field: &str, detail: &str| Err(Trouble::new(Code::InvalidValue, detail).at(field).into());
+    let wrong = |field: &str, detail: &str| Err(ProblemBuilder::new(Code::InvalidValue, detail).at(field).into());
     let is_terminal = spec.kind == TicketKind::Terminal;
     if is_terminal && spec.port.is_some() {
         return wrong("port", "a terminal has no port");
@@ -219,8 +219,8 @@ fn node_of(allocation: &Allocation, wanted: Option<NodeId>) -> Result<NodeId, Fa
     let mut nodes = allocation.parts.iter().map(|it| it.node_id);
     match wanted {
         None => nodes.next().ok_or_else(|| Failure::new(Code::Conflict, "the allocation has no node yet")),
-        Some(id) => nodes
-            .find(|it| *it == id)
-            .ok_or_else(|| Trouble::new(Code::InvalidValue, "the allocation is not on that node").at("node_id").into()),
+        Some(id) => nodes.find(|it| *it == id).ok_or_else(|| {
+            ProblemBuilder::new(Code::InvalidValue, "the allocation is not on that node").at("node_id").into()
+        }),
     }
 }

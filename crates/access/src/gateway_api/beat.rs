@@ -15,7 +15,7 @@ use ssh_key::{Algorithm, PublicKey};
 use super::{begin, join};
 use crate::{
     AccessArea,
-    access_sessions::{self, Heard},
+    access_sessions::{self, CarriedSession},
     ssh_certificates,
 };
 use fleet::{
@@ -116,7 +116,7 @@ async fn certify(
 }
 
 /// Why a session that a gateway carries must end, if it must.
-fn judge(known: Option<&Heard>, gateway: GatewayId) -> Option<Closing> {
+fn judge(known: Option<&CarriedSession>, gateway: GatewayId) -> Option<Closing> {
     let Some(known) = known else { return Some(Closing::Ended) };
     if known.session.state == AccessSessionState::Ended {
         return Some(match known.reason.as_deref() {

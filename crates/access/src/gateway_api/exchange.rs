@@ -16,7 +16,7 @@ use serde_json::json;
 use super::{Leave, address, begin, count, sign};
 use crate::{
     AccessArea,
-    access_sessions::{self, Attach, Guest, Judged, New, Session, judge::Wish},
+    access_sessions::{self, Attach, EntryContext, Guest, New, Session, judge::EntryRequest},
     access_tickets::{self, Ticket, Unspent},
     recordings,
 };
@@ -64,7 +64,7 @@ async fn enter(
     request: &ExchangeRequest,
 ) -> Result<SessionAnswer, Refusal> {
     let kind: AccessKind = rows::known(&ticket.kind)?;
-    let wish = Wish {
+    let wish = EntryRequest {
         organization: ticket.organization_id.into(),
         project: ticket.project_id.into(),
         allocation: ticket.allocation_id.into(),
@@ -140,7 +140,7 @@ async fn open(
     gateway: GatewayId,
     ticket: &Ticket,
     request: &ExchangeRequest,
-    judged: &Judged,
+    judged: &EntryContext,
     watches: Option<AccessSessionId>,
 ) -> Result<Session, Refusal> {
     if let Some(watched) = watches {
@@ -189,7 +189,7 @@ async fn answer(
     gateway: GatewayId,
     (ticket, request): (&Ticket, &ExchangeRequest),
     session: &Session,
-    judged: Judged,
+    judged: EntryContext,
 ) -> Result<SessionAnswer, Refusal> {
     let is_terminal = session.kind == AccessKind::Terminal;
     let mut limits = judged.limits;
@@ -199,7 +199,7 @@ async fn answer(
     if is_terminal {
         // Who looks on sees what is recorded already.
         if session.watches.is_none() {
-            let wanted = recordings::Wanted { mode: judged.recording, has_input: judged.records_input };
+            let wanted = recordings::RecordingRequest { mode: judged.recording, has_input: judged.records_input };
             if let Some(ordered) = recordings::order(tx, session, wanted).await? {
                 (recording, recorded) = (Some(ordered.order), ordered.recorded);
             }

@@ -13,7 +13,7 @@ use super::count;
 use crate::AccessArea;
 use fleet::{
     ca::{self, Issued, Validity},
-    gateways::{self, Spent},
+    gateways::{self, TokenRedemption},
     node_api::Refusal,
     nodes,
 };
@@ -29,11 +29,11 @@ pub async fn join(app: &AccessArea, request: JoinRequest) -> Result<JoinAnswer, 
         Err(Refusal::JoinToken)
     };
     let (id, agent_url) = match spent {
-        Spent::On { id, agent_url } => (id, agent_url),
-        Spent::Unknown => return refused("unknown_join_token"),
-        Spent::Before => return refused("used_join_token"),
-        Spent::Removed => return refused("revoked_join_token"),
-        Spent::Expired => return refused("expired_join_token"),
+        TokenRedemption::On { id, agent_url } => (id, agent_url),
+        TokenRedemption::Unknown => return refused("unknown_join_token"),
+        TokenRedemption::Before => return refused("used_join_token"),
+        TokenRedemption::Removed => return refused("revoked_join_token"),
+        TokenRedemption::Expired => return refused("expired_join_token"),
     };
     let issued = issue(app, &key, id, &agent_url)?;
     gateways::add_certificate(&mut tx, id, &issued).await?;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use super::{address, begin, count, exchange::kinds};
 use crate::{
     AccessArea,
-    access_sessions::{self, Judged, New, Session, judge::Wish},
+    access_sessions::{self, EntryContext, New, Session, judge::EntryRequest},
     ssh_certificates::{self, Bearer},
 };
 use compute::allocations;
@@ -29,7 +29,7 @@ use people::ssh_keys;
 use platform::policies::RecordingMode;
 use platform::{
     events::emit,
-    policies::{Here, Place, keys},
+    policies::{PolicyScope, ProjectPolicies, keys},
 };
 
 /// How the kinds of certificates end.
@@ -47,7 +47,7 @@ struct Entrant {
     credential: Credential,
     allocation: Allocation,
     node: NodeId,
-    judged: Judged,
+    judged: EntryContext,
 }
 
 pub async fn ssh(app: &AccessArea, gateway: GatewayId, request: SshRequest) -> Result<SessionAnswer, Refusal> {
@@ -129,8 +129,8 @@ async fn find(
         // allocation, a moment ago.
         None => {
             let place =
-                Place { organization: allocation.organization_id.uuid(), project: allocation.project_id.uuid() };
-            if (Here { tx, place }).flag(keys::ACCESS_SSH_CERTIFICATES_ONLY).await? {
+                PolicyScope { organization: allocation.organization_id.uuid(), project: allocation.project_id.uuid() };
+            if (ProjectPolicies { tx, place }).flag(keys::ACCESS_SSH_CERTIFICATES_ONLY).await? {
                 // Counted here as well: whoever broke into a gateway counts nothing there.
                 count("ssh_unproven_key");
                 return Ok(Err("ssh_without_certificate"));
@@ -143,7 +143,7 @@ async fn find(
         Some(rank) => rank.parse().ok().and_then(|it: usize| allocation.parts.get(it)),
     };
     let node = part.unwrap_or(first).node_id;
-    let wish = Wish {
+    let wish = EntryRequest {
         organization: allocation.organization_id,
         project: allocation.project_id,
         allocation: allocation.id,

@@ -15,7 +15,7 @@ use protocol::{
 use super::{Leave, address, begin, count, exchange::kinds, sign};
 use crate::{
     AccessArea,
-    access_sessions::{self, Attach, Judged, Session, judge::Wish},
+    access_sessions::{self, Attach, EntryContext, Session, judge::EntryRequest},
     recordings,
 };
 use fleet::node_api::Refusal;
@@ -34,7 +34,7 @@ pub async fn grant(app: &AccessArea, gateway: GatewayId, request: GrantRequest) 
     check(&session, &request.kind, &judged)?;
     let mut recording = None;
     if matches!(request.kind, Kind::Terminal { .. } | Kind::Exec { .. } | Kind::Serial { .. }) {
-        let wanted = recordings::Wanted { mode: judged.recording, has_input: judged.records_input };
+        let wanted = recordings::RecordingRequest { mode: judged.recording, has_input: judged.records_input };
         recording = recordings::order(&mut tx, &session, wanted).await?.map(|it| it.order);
     }
     let mut limits = judged.limits;
@@ -94,8 +94,8 @@ pub async fn app(app: &AccessArea, gateway: GatewayId, request: AppRequest) -> R
 }
 
 /// Its owner and whoever took it over both.
-async fn judge(app: &AccessArea, tx: &mut Tx, gateway: GatewayId, session: &Session) -> Result<Judged, Refusal> {
-    let wish = Wish {
+async fn judge(app: &AccessArea, tx: &mut Tx, gateway: GatewayId, session: &Session) -> Result<EntryContext, Refusal> {
+    let wish = EntryRequest {
         organization: session.organization,
         project: session.project,
         allocation: session.allocation,
@@ -115,7 +115,7 @@ async fn judge(app: &AccessArea, tx: &mut Tx, gateway: GatewayId, session: &Sess
 }
 
 /// Whether the session may open such a stream.
-fn check(session: &Session, kind: &Kind, judged: &Judged) -> Result<(), Refusal> {
+fn check(session: &Session, kind: &Kind, judged: &EntryContext) -> Result<(), Refusal> {
     if !kinds(session.kind).iter().any(|it| it == kind.name()) {
         count("other_kind");
         return Err(Refusal::Access(format!("the session opens no stream of kind {}", kind.name())));

@@ -40,14 +40,14 @@ pub struct Download {
     id: RecordingId,
     /// When each segment began, in seconds since the recording did.
     starts: HashMap<u32, f64>,
-    pieces: std::vec::IntoIter<Place>,
+    pieces: std::vec::IntoIter<ChunkLocation>,
     assembler: Assembler,
     reading: Option<Reading>,
     is_over: bool,
 }
 
 /// Where a piece is, and what is in it.
-struct Place {
+struct ChunkLocation {
     segment: u32,
     number: u32,
     from: u64,
@@ -56,8 +56,8 @@ struct Place {
 
 impl Download {
     pub fn new(store: Arc<dyn RecordingStore>, id: RecordingId, starts: HashMap<u32, f64>, chunks: &[Chunk]) -> Self {
-        let place = |it: &Chunk| Place { segment: it.segment, number: it.number, from: it.from, to: it.to };
-        let pieces: Vec<Place> = chunks.iter().map(place).collect();
+        let place = |it: &Chunk| ChunkLocation { segment: it.segment, number: it.number, from: it.from, to: it.to };
+        let pieces: Vec<ChunkLocation> = chunks.iter().map(place).collect();
         let pieces = pieces.into_iter();
         Self { store, id, starts, pieces, assembler: Assembler::new(), reading: None, is_over: false }
     }
@@ -84,8 +84,8 @@ impl Download {
         Ok((!text.is_empty()).then(|| text.into()))
     }
 
-    async fn begin(&mut self, place: Place) -> Result<Reading, DownloadError> {
-        let Place { segment, number, from, to } = place;
+    async fn begin(&mut self, place: ChunkLocation) -> Result<Reading, DownloadError> {
+        let ChunkLocation { segment, number, from, to } = place;
         let read = self.store.get(&key(self.id, segment, number)).await;
         let bytes = read.map_err(|source| DownloadError::Store { recording: self.id, source })?;
         let bytes = bytes.ok_or(DownloadError::Missing { segment, number })?;

@@ -51,7 +51,7 @@ pub fn key(recording: RecordingId, segment: u32, number: u32) -> String {
 
 /// How a session is recorded that begins or goes on through a gateway.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct RecordingRequest {
     pub mode: RecordingMode,
     pub has_input: bool,
 }
@@ -65,7 +65,7 @@ pub struct Order {
 
 /// A part of the session's recording. Nothing begins by it: that is for the first
 /// piece, so that a stream which was never opened leaves nothing behind.
-pub async fn order(tx: &mut Tx, session: &Session, wanted: Wanted) -> sqlx::Result<Option<Order>> {
+pub async fn order(tx: &mut Tx, session: &Session, wanted: RecordingRequest) -> sqlx::Result<Option<Order>> {
     let is_required = match wanted.mode {
         RecordingMode::Off => return Ok(None),
         RecordingMode::On => false,

@@ -61,12 +61,12 @@ impl Reconciler for RecordingReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::RECORDINGS;
     /// With the pieces that are to be deleted.
-    type Seen = (Visit, Vec<Chunk>);
-    type Found = ();
+    type Snapshot = (Visit, Vec<Chunk>);
+    type Observation = ();
     type Verdict = Verdict;
     type Error = RecordingError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Self::Seen>, RecordingError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Self::Snapshot>, RecordingError> {
         let Some(visit) = store::visit(tx, id).await? else { return Ok(None) };
         let doomed = match is_doomed(&visit) {
             true => store::chunks(tx, visit.id, BITE).await?,
@@ -75,7 +75,7 @@ impl Reconciler for RecordingReconciler {
         Ok(Some((visit, doomed)))
     }
 
-    async fn act(&self, (visit, doomed): &Self::Seen) -> Result<(), RecordingError> {
+    async fn act(&self, (visit, doomed): &Self::Snapshot) -> Result<(), RecordingError> {
         if doomed.is_empty() {
             return Ok(());
         }
@@ -86,12 +86,12 @@ impl Reconciler for RecordingReconciler {
         Ok(())
     }
 
-    fn decide(&self, (visit, doomed): &Self::Seen, (): ()) -> Verdict {
+    fn decide(&self, (visit, doomed): &Self::Snapshot, (): ()) -> Verdict {
         let patience = keys::hours(self.policies.number(keys::ACCESS_SEAL_HOURS));
         decide(visit, doomed, patience)
     }
 
-    async fn apply(&self, tx: &mut Tx, (visit, _): Self::Seen, verdict: Verdict) -> Result<Next, RecordingError> {
+    async fn apply(&self, tx: &mut Tx, (visit, _): Self::Snapshot, verdict: Verdict) -> Result<Next, RecordingError> {
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
             Verdict::Wait(rest) => Ok(Next::After(rest)),
@@ -138,8 +138,8 @@ fn decide(visit: &Visit, doomed: &[Chunk], patience: Duration) -> Verdict {
 async fn seal_it(tx: &mut Tx, visit: &Visit) -> Result<Duration, RecordingError> {
     let chunks = store::chunks(tx, visit.id, MOST_CHUNKS).await?;
     let root = seal::root(visit.id, &chunks);
-    let place = policies::Place { organization: visit.organization.uuid(), project: visit.project };
-    let days = policies::Here { tx, place }.number(keys::ACCESS_RECORDING_DAYS).await?;
+    let place = policies::PolicyScope { organization: visit.organization.uuid(), project: visit.project };
+    let days = policies::ProjectPolicies { tx, place }.number(keys::ACCESS_RECORDING_DAYS).await?;
     store::sealed(tx, visit.id, &root, delete_at(visit.now, days)).await?;
     let mut facts = Map::new();
     facts.insert("root".into(), json!(root));

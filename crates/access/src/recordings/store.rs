@@ -73,7 +73,7 @@ pub async fn add_part(
 }
 
 /// What a gateway may begin to write for a session that goes through it.
-pub struct Ordered {
+pub struct RecordingPermit {
     pub session: AccessSessionId,
     pub organization: OrganizationId,
     pub has_input: bool,
@@ -81,7 +81,12 @@ pub struct Ordered {
 
 /// Whose recording it is, if the gateway carries the session and was told to write
 /// this segment.
-pub async fn ordered(tx: &mut Tx, id: RecordingId, segment: u32, gateway: GatewayId) -> sqlx::Result<Option<Ordered>> {
+pub async fn ordered(
+    tx: &mut Tx,
+    id: RecordingId,
+    segment: u32,
+    gateway: GatewayId,
+) -> sqlx::Result<Option<RecordingPermit>> {
     let row: Option<(Uuid, Uuid, bool)> = sqlx::query_as(
         "SELECT id, organization_id, records_input FROM access_sessions
          WHERE recording_id = $1 AND gateway_id = $2 AND state <> 'ended' AND recording_parts > $3",
@@ -91,7 +96,7 @@ pub async fn ordered(tx: &mut Tx, id: RecordingId, segment: u32, gateway: Gatewa
     .bind(i32::try_from(segment).unwrap_or(i32::MAX))
     .fetch_optional(tx.conn())
     .await?;
-    Ok(row.map(|(session, organization, has_input)| Ordered {
+    Ok(row.map(|(session, organization, has_input)| RecordingPermit {
         session: session.into(),
         organization: organization.into(),
         has_input,
@@ -99,7 +104,7 @@ pub async fn ordered(tx: &mut Tx, id: RecordingId, segment: u32, gateway: Gatewa
 }
 
 /// Begins a recording, unless it has begun; whether it did.
-pub async fn insert(tx: &mut Tx, id: RecordingId, of: &Ordered) -> sqlx::Result<bool> {
+pub async fn insert(tx: &mut Tx, id: RecordingId, of: &RecordingPermit) -> sqlx::Result<bool> {
     let added = sqlx::query(
         "INSERT INTO recordings (id, organization_id, session_id, has_input, state) VALUES ($1, $2, $3, $4, 'recording')
          ON CONFLICT (id) DO NOTHING",

@@ -9,7 +9,7 @@ use std::{
 
 use contract::{Code, id::OrganizationId};
 
-use platform::http::Trouble;
+use platform::http::ProblemBuilder;
 
 // bound: downloads at once in one process; each holds a piece, some megabytes at most
 const MOST: usize = 32;
@@ -34,9 +34,9 @@ pub struct Turn {
 
 impl Downloads {
     /// A turn for a caller: one of an organization's, or of the platform's staff.
-    pub fn take(&self, caller: &str, organization: Option<OrganizationId>) -> Result<Turn, Trouble> {
+    pub fn take(&self, caller: &str, organization: Option<OrganizationId>) -> Result<Turn, ProblemBuilder> {
         let mut running = self.0.lock().expect("no code panics while it holds this lock");
-        let refused = |detail: String| Trouble::new(Code::TooManyRequests, detail).after(RETRY);
+        let refused = |detail: String| ProblemBuilder::new(Code::TooManyRequests, detail).after(RETRY);
         let count = |wanted: &dyn Fn(&Reader) -> bool| -> usize {
             running.iter().filter(|(reader, _)| wanted(reader)).map(|(_, count)| count).sum()
         };

@@ -15,14 +15,14 @@ use fleet::gateways;
 use people::credentials::Credential;
 use people::ssh_keys;
 use platform::{
-    http::{Call, Failure, Handle, Request, Trouble, unavailable},
-    policies::{Here, Place, keys},
+    http::{Call, Failure, Handle, ProblemBuilder, Request, unavailable},
+    policies::{PolicyScope, ProjectPolicies, keys},
 };
 
 impl Handle<CreateSshCertificate> for AccessArea {
     async fn handle(&self, call: &mut Call, request: Request<CreateSshCertificate>) -> Result<SshCertificate, Failure> {
         let (path, line) = (request.path, request.body.public_key);
-        let unfit = |detail: String| Failure::from(Trouble::new(Code::InvalidValue, detail).at("public_key"));
+        let unfit = |detail: String| Failure::from(ProblemBuilder::new(Code::InvalidValue, detail).at("public_key"));
         ssh_keys::fingerprint(line.as_str())
             .map_err(|error| unfit(format!("this is not a usable public key: {error}")))?;
         let key =
@@ -42,8 +42,9 @@ impl Handle<CreateSshCertificate> for AccessArea {
         let silent = keys::seconds(self.policies.number(keys::ACCESS_GATEWAY_SECONDS));
         let address = gateways::ssh_address_for(&mut call.tx, node, silent).await?;
         let address = address.ok_or_else(|| unavailable("no gateway with SSH is online in the allocation's region"))?;
-        let place = Place { organization: allocation.organization_id.uuid(), project: allocation.project_id.uuid() };
-        let mut here = Here { tx: &mut call.tx, place };
+        let place =
+            PolicyScope { organization: allocation.organization_id.uuid(), project: allocation.project_id.uuid() };
+        let mut here = ProjectPolicies { tx: &mut call.tx, place };
         let life = keys::minutes(here.number(keys::ACCESS_SSH_CERTIFICATE_MINUTES).await?);
         let now = clock::now(&mut call.tx).await?;
         let expires_at = now + life;

@@ -1,11 +1,11 @@
 //! `doctor`: prints what was found and fails when something must be fixed.
 
-use super::{Outcome, Place};
+use super::{DataFolder, Outcome};
 use agent::config::Config;
 use agent::doctor::{Verdict, examine, is_broken};
 use std::process::ExitCode;
 
-pub async fn run(place: &Place) -> Outcome {
+pub async fn run(place: &DataFolder) -> Outcome {
     let config = Config::load(&place.data_dir.join("agent.toml"))?;
     let findings = examine(&place.data_dir, &config).await;
     for finding in &findings {

@@ -1,6 +1,6 @@
 //! `enroll`: spend a token, keep the identity.
 
-use super::{Outcome, Place};
+use super::{DataFolder, Outcome};
 use agent::config::Config;
 use agent::enroll::{EnrollError, enroll};
 use agent::host::Host;
@@ -15,7 +15,7 @@ use trust::Trust;
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]
-    place: Place,
+    place: DataFolder,
     /// URL of the control plane's node listener
     #[arg(long, env = "GPUAAS_NODE_URL")]
     url: String,

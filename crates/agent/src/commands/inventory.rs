@@ -1,6 +1,6 @@
 //! `inventory`: what this host would tell the control plane.
 
-use super::{Outcome, Place};
+use super::{DataFolder, Outcome};
 use agent::config::Config;
 use agent::host::Host;
 use agent::linux::LinuxHost;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]
-    place: Place,
+    place: DataFolder,
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Form::Text)]
     output: Form,

@@ -21,7 +21,7 @@ pub struct Arguments {
 }
 
 #[derive(Args, Clone)]
-pub struct Place {
+pub struct DataFolder {
     /// Directory for the agent's identity, journal and configuration
     #[arg(long, env = "GPUAAS_NODE_DATA_DIR", default_value = "/var/lib/gpuaas-node")]
     pub data_dir: PathBuf,
@@ -34,16 +34,16 @@ enum Command {
     /// Run the agent until it is stopped
     Run(run::Options),
     /// Show the status of the connection to the control plane
-    Status(Place),
+    Status(DataFolder),
     /// Check this host and report what to fix
-    Doctor(Place),
+    Doctor(DataFolder),
     /// Print the hardware inventory of this host
     Inventory(inventory::Options),
     /// Run simulated nodes in one process
     Sim(sim::Options),
     /// Roll back an update that does not start; run by the service manager
     #[command(hide = true)]
-    Guard(Place),
+    Guard(DataFolder),
 }
 
 pub fn main(arguments: Arguments) -> ExitCode {

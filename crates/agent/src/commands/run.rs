@@ -1,13 +1,13 @@
 //! `run`: serve until a signal, or until an update asks for a new start.
 
-use super::{Outcome, Place, start_logging};
+use super::{DataFolder, Outcome, start_logging};
 use agent::config::Config;
 use agent::journal::{Bounds, Journal};
 use agent::linux::LinuxHost;
 use agent::poll::{Agent, Keep, Start, Timing};
 use agent::state::StateFolder;
 use agent::steps::{crash_at, no_points};
-use agent::update::{Began, Guard, PROVE_WITHIN, Updater};
+use agent::update::{Guard, PROVE_WITHIN, StartOutcome, Updater};
 use agent::workloads;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]
-    place: Place,
+    place: DataFolder,
     /// Maximum duration of an idle poll, in milliseconds
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     heartbeat_ms: u64,
@@ -40,9 +40,9 @@ pub async fn run(options: Options) -> Outcome {
     start_logging();
     let folder = StateFolder::open(&options.place.data_dir)?;
     let guard = match Guard::begin(&folder)? {
-        Began::Plain => None,
-        Began::Guarded(guard) => Some(guard),
-        Began::RolledBack(binary) => return Err(restart(&binary)),
+        StartOutcome::Plain => None,
+        StartOutcome::Guarded(guard) => Some(guard),
+        StartOutcome::RolledBack(binary) => return Err(restart(&binary)),
     };
     agent::limits::apply();
     let stop = CancellationToken::new();

@@ -1,10 +1,10 @@
 //! `status`: how the node stood when the agent last wrote it down.
 
-use super::{Outcome, Place};
+use super::{DataFolder, Outcome};
 use agent::state::{StateError, StateFolder};
 use std::process::ExitCode;
 
-pub fn run(place: &Place) -> Outcome {
+pub fn run(place: &DataFolder) -> Outcome {
     let folder = StateFolder::open(&place.data_dir)?;
     let identity = folder.identity()?;
     let Some(status) = folder.status()? else {

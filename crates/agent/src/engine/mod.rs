@@ -29,7 +29,7 @@ const MAX_AT_ONCE: usize = 8; // bound: tasks start processes; a host has other 
 const MAX_WAITING: usize = 256; // bound: the control plane delivers again what is not reported
 
 /// Who this engine acts for.
-pub struct Place {
+pub struct EngineIdentity {
     pub node: String,
     pub generation: u64,
     pub epoch: i64,
@@ -73,7 +73,7 @@ struct State {
 }
 
 impl<H: Host> Engine<H> {
-    pub fn new(place: Place, host: Arc<H>, workloads: Workloads, journal: Arc<Mutex<Journal>>) -> Self {
+    pub fn new(place: EngineIdentity, host: Arc<H>, workloads: Workloads, journal: Arc<Mutex<Journal>>) -> Self {
         let mut outbox = Outbox::default();
         for report in locked(&journal).unacknowledged() {
             outbox.push(report);

@@ -25,7 +25,8 @@ fn host_at(folder: &Path, sim: Option<Arc<SimHost>>, points: Points) -> Host {
     let clock = ControlClock::default();
     clock.learn(noon());
     let journal = Journal::open(&folder.join("journal"), Bounds::HOST).unwrap();
-    let place = Place { node: "node-a".into(), generation: 3, epoch: 5, keys: vec![], clock: clock.clone(), points };
+    let place =
+        EngineIdentity { node: "node-a".into(), generation: 3, epoch: 5, keys: vec![], clock: clock.clone(), points };
     let engine = Engine::new(place, Arc::clone(&sim), of_sim(&sim), Arc::new(Mutex::new(journal)));
     Host { engine, sim, clock, key: SigningKey::from_seed(&[1; 32]).unwrap() }
 }

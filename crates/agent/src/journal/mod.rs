@@ -10,7 +10,7 @@ pub use remembered::Bounds;
 use jiff::Timestamp;
 use log::Log;
 use protocol::{Report, TaskId};
-use remembered::Remembered;
+use remembered::ReportMemory;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -25,19 +25,19 @@ pub(crate) enum Entry {
 
 /// In memory, and with [`Journal::open`] in a file too.
 pub struct Journal {
-    memory: Remembered,
+    memory: ReportMemory,
     log: Option<Log>,
 }
 
 impl Journal {
     /// A journal that ends with the process: for simulated nodes.
     pub fn in_memory(bounds: Bounds) -> Self {
-        Self { memory: Remembered::new(bounds), log: None }
+        Self { memory: ReportMemory::new(bounds), log: None }
     }
 
     /// Reads what was written before and rewrites it compactly.
     pub fn open(path: &Path, bounds: Bounds) -> Result<Self, JournalError> {
-        let mut memory = Remembered::new(bounds);
+        let mut memory = ReportMemory::new(bounds);
         for entry in log::read(path)? {
             memory.apply(entry);
         }

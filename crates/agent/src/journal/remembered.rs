@@ -21,22 +21,22 @@ impl Bounds {
     pub const SIM: Self = Self { reports: 256, report_age: SignedDuration::from_hours(24), resources: 512 };
 }
 
-struct Kept {
+struct StoredReport {
     at: Timestamp,
     report: Report,
     acknowledged: bool,
 }
 
-pub(super) struct Remembered {
+pub(super) struct ReportMemory {
     bounds: Bounds,
     fences: HashMap<String, ((i64, i64), u64)>,
     fence_order: BTreeMap<u64, String>,
     next_fence: u64,
-    reports: HashMap<TaskId, Kept>,
+    reports: HashMap<TaskId, StoredReport>,
     report_order: VecDeque<TaskId>,
 }
 
-impl Remembered {
+impl ReportMemory {
     pub fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
@@ -95,10 +95,10 @@ impl Remembered {
 
     fn keep(&mut self, at: Timestamp, report: Report) {
         let task = report.task;
-        if self.reports.insert(task, Kept { at, report, acknowledged: false }).is_none() {
+        if self.reports.insert(task, StoredReport { at, report, acknowledged: false }).is_none() {
             self.report_order.push_back(task);
         }
-        let too_old = |kept: &Kept| at.duration_since(kept.at) > self.bounds.report_age;
+        let too_old = |kept: &StoredReport| at.duration_since(kept.at) > self.bounds.report_age;
         while let Some(oldest) = self.report_order.front()
             && (self.report_order.len() > self.bounds.reports || self.reports.get(oldest).is_none_or(too_old))
         {

@@ -15,12 +15,12 @@ pub(crate) const HOLDERS: &str = "gpuaas-gpus";
 const ORDINARY: u32 = 1000; // bound: ids below it are the host's own services
 
 /// GPUs, and the group that may open them.
-pub(crate) struct Held {
+pub(crate) struct DeviceGroup {
     pub gpus: Vec<GpuRef>,
     pub group: u32,
 }
 
-type Source = Box<dyn Fn() -> Result<Vec<Held>> + Send + Sync>;
+type Source = Box<dyn Fn() -> Result<Vec<DeviceGroup>> + Send + Sync>;
 
 pub(crate) struct Cards {
     pub gpus: GpuSource,
@@ -35,7 +35,7 @@ impl Cards {
     }
 
     /// From now on the GPUs that the source names are open to their groups.
-    pub fn add_holders(&self, source: impl Fn() -> Result<Vec<Held>> + Send + Sync + 'static) {
+    pub fn add_holders(&self, source: impl Fn() -> Result<Vec<DeviceGroup>> + Send + Sync + 'static) {
         locked(&self.sources).push(Box::new(source));
     }
 

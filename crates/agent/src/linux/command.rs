@@ -10,14 +10,14 @@ const LIMIT: Duration = Duration::from_secs(30); // bound: these tools edit a fi
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A tool's end: its code, or none when a signal ended it, and what it said.
-pub(crate) struct Ended {
+pub(crate) struct ToolExit {
     pub code: Option<i32>,
     /// For people: what went wrong where it said so, otherwise what it printed.
     pub said: String,
     pub printed: String,
 }
 
-impl Ended {
+impl ToolExit {
     pub fn is_success(&self) -> bool {
         self.code == Some(0)
     }
@@ -30,11 +30,11 @@ pub(crate) fn tool(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-pub(crate) async fn run(command: Command) -> Result<Ended, String> {
+pub(crate) async fn run(command: Command) -> Result<ToolExit, String> {
     run_with_input(command, b"", LIMIT).await
 }
 
-pub(crate) async fn run_with_input(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended, String> {
+pub(crate) async fn run_with_input(mut command: Command, input: &[u8], limit: Duration) -> Result<ToolExit, String> {
     let name = command.as_std().get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let work = async {
@@ -50,5 +50,5 @@ pub(crate) async fn run_with_input(mut command: Command, input: &[u8], limit: Du
     let printed = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let said = format!("{name}: {}", if errors.is_empty() { &printed } else { &errors });
-    Ok(Ended { code: output.status.code(), said, printed })
+    Ok(ToolExit { code: output.status.code(), said, printed })
 }

@@ -75,15 +75,15 @@ struct Level {
     name: CString,
     /// The file system and its number there.
     place: (u64, u64),
-    opened: Option<Opened>,
+    opened: Option<OpenFolder>,
 }
 
-struct Opened {
+struct OpenFolder {
     folder: OwnedFd,
     entries: ReadDir,
 }
 
-impl Opened {
+impl OpenFolder {
     fn new(folder: OwnedFd) -> io::Result<Self> {
         let entries = std::fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))?;
         Ok(Self { folder, entries })
@@ -92,16 +92,16 @@ impl Opened {
 
 impl Level {
     fn new(name: CString, folder: OwnedFd) -> io::Result<Self> {
-        Ok(Self { name, place: place(&folder)?, opened: Some(Opened::new(folder)?) })
+        Ok(Self { name, place: place(&folder)?, opened: Some(OpenFolder::new(folder)?) })
     }
 
-    fn opened(&mut self) -> io::Result<&mut Opened> {
+    fn opened(&mut self) -> io::Result<&mut OpenFolder> {
         self.opened.as_mut().ok_or_else(|| io::Error::other("a folder was closed too early"))
     }
 
     /// Removes entries up to the first folder that has something in it.
     fn next_full(&mut self) -> io::Result<Option<Level>> {
-        let Opened { folder, entries } = self.opened()?;
+        let OpenFolder { folder, entries } = self.opened()?;
         for entry in entries {
             let entry = entry?;
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -129,7 +129,7 @@ impl Level {
             if place(&folder)? != self.place {
                 return Err(named(&emptied.name, "was moved while it was removed"));
             }
-            self.opened = Some(Opened::new(folder)?);
+            self.opened = Some(OpenFolder::new(folder)?);
         }
         let opened = self.opened()?;
         match unlinkat(&opened.folder, emptied.name.as_c_str(), UnlinkatFlags::RemoveDir) {

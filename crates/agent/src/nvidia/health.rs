@@ -19,7 +19,7 @@ pub fn is_fatal_xid(code: u64) -> bool {
     FATAL_XIDS.contains(&code)
 }
 
-struct Seen {
+struct GpuHealth {
     index: u32,
     is_lost: bool,
     uncorrected: u64,
@@ -27,7 +27,7 @@ struct Seen {
 
 pub(super) struct Watch {
     events: Option<EventSet<'static>>,
-    seen: HashMap<String, Seen>,
+    seen: HashMap<String, GpuHealth>,
 }
 
 impl Watch {
@@ -40,7 +40,7 @@ impl Watch {
             };
             if let Ok(uuid) = device.uuid() {
                 let uncorrected = read::uncorrected(&device).unwrap_or(0);
-                seen.insert(uuid, Seen { index, is_lost: false, uncorrected });
+                seen.insert(uuid, GpuHealth { index, is_lost: false, uncorrected });
             }
             let wanted = EventTypes::CRITICAL_XID_ERROR | EventTypes::DOUBLE_BIT_ECC_ERROR;
             let wanted = device.supported_event_types().unwrap_or(EventTypes::empty()) & wanted;
@@ -68,7 +68,7 @@ impl Watch {
     }
 }
 
-impl Seen {
+impl GpuHealth {
     fn compare(&mut self, library: &'static Nvml, uuid: &str) -> Option<HealthEvent> {
         let event =
             |kind, detail: String, fatal| HealthEvent { gpu: Some(uuid.into()), kind, code: None, detail, fatal };

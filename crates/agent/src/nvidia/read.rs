@@ -8,7 +8,7 @@ use protocol::{Gpu, GpuSample};
 
 pub(super) fn gpu(device: &Device<'_>, driver_version: Option<String>) -> Option<Gpu> {
     let pci = device.pci_info().ok()?.bus_id;
-    let place = topology::Place::of(&pci);
+    let place = topology::TreePosition::of(&pci);
     Some(Gpu {
         index: device.index().ok()?,
         uuid: device.uuid().ok()?,

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 /// A GPU's place in the tree.
-pub(super) struct Place {
+pub(super) struct TreePosition {
     folder: PathBuf,
 }
 
-impl Place {
+impl TreePosition {
     /// NVML writes the domain with eight digits, the kernel with four.
     pub fn of(pci: &str) -> Self {
         let name = kernel_name(pci);

@@ -7,7 +7,7 @@ mod telemetry;
 
 use crate::VERSION;
 use crate::backoff::{self, Backoff};
-use crate::engine::{Engine, Place};
+use crate::engine::{Engine, EngineIdentity};
 use crate::host::Host;
 use crate::identity::Identity;
 use crate::journal::Journal;
@@ -124,7 +124,7 @@ impl<H: Host> Agent<H> {
         let link = Link::new(endpoint, trust.identified(&identity.pair, &clock)?);
         let (node, epoch) = (identity.node_id.clone(), identity.epoch);
         let keys = identity.task_keys.clone();
-        let place = Place { node, generation, epoch, keys, clock: clock.clone(), points };
+        let place = EngineIdentity { node, generation, epoch, keys, clock: clock.clone(), points };
         let status = Status {
             node_id: identity.node_id.clone(),
             url: identity.url.clone(),

@@ -8,7 +8,7 @@ use crate::link::{Link, LinkError};
 use crate::streams::Streams;
 use protocol::{PROTOCOL, RenewAnswer, RenewRequest, paths};
 use std::time::Duration;
-use trust::{Asked, Trust};
+use trust::{PendingRequest, Trust};
 
 const LIMIT: Duration = Duration::from_secs(30); // bound: signing takes milliseconds
 
@@ -53,7 +53,7 @@ impl<H: Host> Agent<H> {
 }
 
 async fn renewed(link: &mut Link, old: &Identity) -> Result<(Identity, jiff::Timestamp), LinkError> {
-    let Asked { key, csr } = Asked::new().map_err(|error| LinkError::Garbled(error.to_string()))?;
+    let PendingRequest { key, csr } = PendingRequest::new().map_err(|error| LinkError::Garbled(error.to_string()))?;
     let request = RenewRequest { protocol: PROTOCOL, csr };
     let answer: RenewAnswer = link.post(paths::RENEW, &request, LIMIT).await?;
     let now = answer.now;

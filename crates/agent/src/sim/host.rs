@@ -2,7 +2,7 @@
 //! so that giving one GPU to two is noticed.
 
 use super::sandbox::{Occupant, Sandbox};
-use super::script::{Lie, Script};
+use super::script::{FalseReport, Script};
 use crate::host::{Host, Readings};
 use crate::steps::{Failure, Result, Steps};
 use crate::streams::Refused;
@@ -106,10 +106,10 @@ impl SimHost {
 
     fn gpus(&self) -> Vec<Gpu> {
         let lie = locked(&self.script).lie;
-        let salt = if lie == Some(Lie::OtherUuids) { "other" } else { "" };
-        let count = self.hardware.gpus + if let Some(Lie::MoreGpus(more)) = lie { more } else { 0 };
+        let salt = if lie == Some(FalseReport::OtherUuids) { "other" } else { "" };
+        let count = self.hardware.gpus + if let Some(FalseReport::MoreGpus(more)) = lie { more } else { 0 };
         let mut gpus: Vec<Gpu> = (0..count).map(|index| self.gpu(index, salt)).collect();
-        if lie == Some(Lie::SlotTwice) {
+        if lie == Some(FalseReport::SlotTwice) {
             gpus.extend(gpus.first().cloned());
         }
         gpus

@@ -11,7 +11,7 @@ mod workloads;
 pub use fleet::{Fleet, FleetError, Handle};
 pub use host::{SimHardware, SimHost, SimLogin};
 pub use node::NodeHandle;
-pub use script::{Failing, Lie, Script};
+pub use script::{Failing, FalseReport, Script};
 pub use workloads::of_sim;
 
 use crate::poll::Timing;

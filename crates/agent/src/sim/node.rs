@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use trust::{Asked, Trust};
+use trust::{PendingRequest, Trust};
 
 pub(super) struct Node {
     pub name: String,
@@ -83,7 +83,7 @@ impl Node {
                 let inventory = self.host.inventory().await;
                 let asked = match &self.folder {
                     Some(folder) => folder.asked()?,
-                    None => Asked::new().map_err(StateError::from)?,
+                    None => PendingRequest::new().map_err(StateError::from)?,
                 };
                 enroll(&config.url, &token, trust, inventory, asked)
                     .await

@@ -11,7 +11,7 @@ pub struct Script {
     /// How long a named step takes instead.
     pub latency_of: HashMap<String, Duration>,
     pub failing: Option<Failing>,
-    pub lie: Option<Lie>,
+    pub lie: Option<FalseReport>,
     /// Fails the self-test of every GPU.
     pub self_test_fails: bool,
     /// Without one the node cannot sanitize itself.
@@ -38,7 +38,7 @@ impl Failing {
 
 /// What a host may say that is not so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lie {
+pub enum FalseReport {
     /// It has that many GPUs more than it enrolled with.
     MoreGpus(u32),
     /// Its GPUs have other UUIDs than before.

@@ -2,10 +2,10 @@
 //! every shape, so that one machine can show any fleet.
 
 use super::host::{DRIVER_VERSION, SimHost};
-use super::script::Lie;
+use super::script::FalseReport;
 use crate::steps::{Failure, Result, Steps};
 use crate::streams::Refused;
-use crate::streams::shell::{Prepared, Program, Way};
+use crate::streams::shell::{PortRoute, Prepared, Program};
 use crate::workloads::{Evidence, Proof, Workload, Workloads};
 use protocol::{GpuRef, Isolation, LoginRef, LoginSpec, SelfTest, Shape, WorkloadKind};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Workload for SimLogins {
             return Err(Failure::lasting("self_test", "a GPU does not answer"));
         }
         let gpus = match lie {
-            Some(Lie::ForeignProof) => vec![self.host.uuid(0, "foreign")],
+            Some(FalseReport::ForeignProof) => vec![self.host.uuid(0, "foreign")],
             _ => spec.gpus.iter().map(|gpu| gpu.uuid.clone()).collect(),
         };
         let self_test = SelfTest { passed: true, detail: format!("{} GPUs answer", gpus.len()) };
@@ -99,7 +99,7 @@ impl Workload for SimLogins {
         self.host.inside(&workload.user, |sandbox| sandbox.prepare(program)).await
     }
 
-    async fn reach_port(&self, workload: &LoginRef, port: u16) -> std::result::Result<Way, Refused> {
+    async fn reach_port(&self, workload: &LoginRef, port: u16) -> std::result::Result<PortRoute, Refused> {
         self.host.inside(&workload.user, |sandbox| sandbox.connect(port)).await
     }
 }

@@ -65,9 +65,9 @@ impl Judge {
 
 /// The grants that were spent, until they would have expired anyway.
 #[derive(Debug, Default)]
-pub struct Spent(HashMap<Uuid, Timestamp>);
+pub struct SpentGrants(HashMap<Uuid, Timestamp>);
 
-impl Spent {
+impl SpentGrants {
     /// Spends a grant; refuses the second time.
     pub fn spend(&mut self, grant: &Grant, now: Timestamp) -> Result<(), Refused> {
         if self.0.len() >= MOST_SEEN {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_grant_is_spent_once_and_the_memory_of_it_is_bounded() {
-        let mut spent = Spent::default();
+        let mut spent = SpentGrants::default();
         let first = grant();
         assert!(spent.spend(&first, now()).is_ok());
         assert_eq!(spent.spend(&first, now()).unwrap_err().code, refusals::USED);

@@ -28,7 +28,7 @@ const URI: &str = "gpuaas://gateway/";
 
 /// What should be connected to, and how.
 #[derive(Clone, Default)]
-pub struct Wanted {
+pub struct DialTarget {
     pub gateways: Vec<GatewayRef>,
     /// Grows when the certificate or the roots change.
     pub generation: u64,
@@ -39,7 +39,7 @@ pub struct Wanted {
 pub async fn keep(
     workloads: Workloads,
     sessions: Sessions,
-    mut wanted: watch::Receiver<Wanted>,
+    mut wanted: watch::Receiver<DialTarget>,
     backoff: Backoff,
     stop: CancellationToken,
 ) {
@@ -83,7 +83,7 @@ pub async fn keep(
 struct Line {
     server: Server,
     url: String,
-    wanted: watch::Receiver<Wanted>,
+    wanted: watch::Receiver<DialTarget>,
     backoff: Backoff,
 }
 

@@ -7,10 +7,10 @@ use super::refusal::Refused;
 use super::registry::Entry;
 use super::shell::Prepared;
 use super::terminal::ended;
-use super::wire::{Incoming, Lost, Outgoing, Room};
+use super::wire::{Incoming, Lost, Outgoing, ReceiveCredit};
 use bytes::Bytes;
 use jiff::Timestamp;
-use protocol::stream::{Closing, Frame, MAX_DATA_BYTES, Opened, Size, WINDOW_BYTES, refusals};
+use protocol::stream::{Closing, Frame, MAX_DATA_BYTES, Size, StreamOpened, WINDOW_BYTES, refusals};
 use std::collections::VecDeque;
 use std::process::{ExitStatus, Stdio};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -41,7 +41,7 @@ pub fn start(prepared: Prepared) -> Result<Running, Refused> {
 }
 
 /// Why it is over.
-enum Over {
+enum ExitCause {
     Exited(ExitStatus),
     Closed(Closing),
     Left,
@@ -55,23 +55,23 @@ pub async fn serve(
     mut outgoing: Outgoing,
 ) {
     let Running { mut child, pipes } = running;
-    let opened = Opened { offset: 0, resumed: false, size: Size::DEFAULT, shown_from: None, takes_signals: true };
+    let opened = StreamOpened { offset: 0, resumed: false, size: Size::DEFAULT, shown_from: None, takes_signals: true };
     if outgoing.send_frame(&Frame::Opened(opened)).await.is_err() {
         return processes::end(&mut child).await;
     }
     let deadline = Deadline::of(&entry.sessions().judge().clock, until).left();
     let over = tokio::select! {
         over = carry(&mut child, pipes, &mut incoming, &mut outgoing) => over,
-        closing = entry.must_end() => Over::Closed(closing),
-        () = tokio::time::sleep(deadline) => Over::Closed(Closing::TimeLimit),
+        closing = entry.must_end() => ExitCause::Closed(closing),
+        () = tokio::time::sleep(deadline) => ExitCause::Closed(Closing::TimeLimit),
     };
     let last = match over {
-        Over::Exited(status) => Frame::Exit(ended(status)),
-        Over::Closed(closing) => {
+        ExitCause::Exited(status) => Frame::Exit(ended(status)),
+        ExitCause::Closed(closing) => {
             processes::end(&mut child).await;
             Frame::Close(closing)
         }
-        Over::Left => return processes::end(&mut child).await,
+        ExitCause::Left => return processes::end(&mut child).await,
     };
     match outgoing.send_frame(&last).await {
         Ok(()) => outgoing.finish(),
@@ -79,9 +79,9 @@ pub async fn serve(
     }
 }
 
-async fn carry(child: &mut Child, pipes: Pipes, incoming: &mut Incoming, outgoing: &mut Outgoing) -> Over {
+async fn carry(child: &mut Child, pipes: Pipes, incoming: &mut Incoming, outgoing: &mut Outgoing) -> ExitCause {
     let Pipes { mut stdin, mut stdout, mut stderr } = pipes;
-    let mut input: VecDeque<(Bytes, Room)> = VecDeque::new();
+    let mut input: VecDeque<(Bytes, ReceiveCredit)> = VecDeque::new();
     let (mut out, mut errors) = (vec![0; MAX_DATA_BYTES], vec![0; MAX_DATA_BYTES / 4]);
     let (mut sent, mut acknowledged) = (0_u64, 0_u64);
     let (mut has_out, mut has_errors, mut has_input, mut no_more_input) = (true, true, true, false);
@@ -94,7 +94,7 @@ async fn carry(child: &mut Child, pipes: Pipes, incoming: &mut Incoming, outgoin
             && !has_out
             && !has_errors
         {
-            return Over::Exited(status);
+            return ExitCause::Exited(status);
         }
         let credit = usize::try_from(WINDOW_BYTES.saturating_sub(sent - acknowledged)).unwrap_or(0);
         let most = credit.min(out.len());
@@ -122,9 +122,9 @@ async fn carry(child: &mut Child, pipes: Pipes, incoming: &mut Incoming, outgoin
                     }
                     continue;
                 }
-                Ok((Frame::Hangup, _)) => return Over::Closed(Closing::Ended),
-                Ok(_) | Err(Lost::Bad) => return Over::Closed(Closing::BadFrame),
-                Err(Lost::Gone) => return Over::Left,
+                Ok((Frame::Hangup, _)) => return ExitCause::Closed(Closing::Ended),
+                Ok(_) | Err(Lost::Bad) => return ExitCause::Closed(Closing::BadFrame),
+                Err(Lost::Gone) => return ExitCause::Left,
             },
             wrote = write_some(&mut stdin, front.as_deref()), if front.is_some() => {
                 advance(&mut input, wrote);
@@ -152,12 +152,12 @@ async fn carry(child: &mut Child, pipes: Pipes, incoming: &mut Incoming, outgoin
                 status = Some(ended.unwrap_or_default());
                 continue;
             }
-            () = outgoing.given_up() => return Over::Left,
+            () = outgoing.given_up() => return ExitCause::Left,
         };
         if outgoing.send_frame(&frame).await.is_err() {
             has_input = false;
             if status.is_none() {
-                return Over::Left;
+                return ExitCause::Left;
             }
         }
     }
@@ -172,7 +172,7 @@ async fn write_some(stdin: &mut Option<ChildStdin>, bytes: Option<&[u8]>) -> std
     }
 }
 
-fn advance(input: &mut VecDeque<(Bytes, Room)>, wrote: std::io::Result<usize>) {
+fn advance(input: &mut VecDeque<(Bytes, ReceiveCredit)>, wrote: std::io::Result<usize>) {
     let Some((bytes, _room)) = input.front_mut() else { return };
     match wrote {
         Ok(count) if count < bytes.len() => bytes::Buf::advance(bytes, count),

@@ -19,12 +19,12 @@ mod wire;
 
 pub use admit::{Judge, Trusted};
 pub use refusal::{Counts, Refused};
-pub use registry::{Closed, Sessions};
+pub use registry::{ClosedGuard, Sessions};
 
 use crate::backoff::Backoff;
 use crate::identity::Identity;
 use crate::workloads::Workloads;
-use dial::Wanted;
+use dial::DialTarget;
 use protocol::stream::{ALPN, Closing, GatewayRef};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -34,12 +34,12 @@ use trust::{ControlClock, Trust, TrustError};
 
 /// The connections of one agent. Dropping it leaves them to their token.
 pub struct Streams {
-    wanted: watch::Sender<Wanted>,
+    wanted: watch::Sender<DialTarget>,
 }
 
 impl Streams {
     pub fn new() -> Self {
-        Self { wanted: watch::Sender::new(Wanted::default()) }
+        Self { wanted: watch::Sender::new(DialTarget::default()) }
     }
 
     /// Dials what is wanted until `stop` is canceled; every stream ends with it,

@@ -5,7 +5,7 @@ use super::clock::Deadline;
 use super::processes;
 use super::refusal::Refused;
 use super::registry::Entry;
-use super::shell::Way;
+use super::shell::PortRoute;
 use super::wire::{Incoming, Outgoing};
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -25,15 +25,15 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    pub fn open(way: Way) -> Result<Self, Refused> {
+    pub fn open(way: PortRoute) -> Result<Self, Refused> {
         let failed = |detail: String| Refused::new(refusals::FAILED, detail);
         match way {
-            Way::Socket(socket) => {
+            PortRoute::Socket(socket) => {
                 let _ = socket.set_nodelay(true);
                 let (reader, writer) = socket.into_split();
                 Ok(Self { reader: Box::new(reader), writer: Box::new(writer), child: None })
             }
-            Way::Program(mut command) => {
+            PortRoute::Program(mut command) => {
                 command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
                 let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
                 let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {

@@ -1,7 +1,7 @@
 //! Which streams and shells run for which allocation: how many there may be, and
 //! how all of one allocation end.
 
-use super::admit::{Judge, Spent, Trusted};
+use super::admit::{Judge, SpentGrants, Trusted};
 use super::refusal::{Counts, Refused};
 use super::serve::STREAMS;
 use super::terminal::Terminal;
@@ -32,7 +32,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     trusted: Trusted,
-    spent: Spent,
+    spent: SpentGrants,
     refused: Counts,
     allocations: HashMap<String, Allocation>,
 }
@@ -139,16 +139,16 @@ impl Sessions {
 
     /// Ends every stream and shell of an allocation and lets none begin as long as
     /// what is returned lives.
-    pub async fn end(&self, allocation: &str) -> Closed {
+    pub async fn end(&self, allocation: &str) -> ClosedGuard {
         let closed = self.close(allocation);
         self.end_with(allocation, Closing::AllocationEnded).await;
         closed
     }
 
-    fn close(&self, allocation: &str) -> Closed {
+    fn close(&self, allocation: &str) -> ClosedGuard {
         let mut state = locked(&self.shared.state);
         state.allocations.entry(allocation.to_owned()).or_insert_with(Allocation::new).closed += 1;
-        Closed { sessions: self.clone(), allocation: allocation.to_owned() }
+        ClosedGuard { sessions: self.clone(), allocation: allocation.to_owned() }
     }
 
     /// Ends everything: the agent stops, or the host is about to be wiped.
@@ -239,12 +239,12 @@ impl Drop for Entry {
 }
 
 /// Keeps an allocation closed to new streams.
-pub struct Closed {
+pub struct ClosedGuard {
     sessions: Sessions,
     allocation: String,
 }
 
-impl Drop for Closed {
+impl Drop for ClosedGuard {
     fn drop(&mut self) {
         let mut state = locked(&self.sessions.shared.state);
         let Some(allocation) = state.allocations.get_mut(&self.allocation) else { return };

@@ -3,8 +3,8 @@
 
 use super::refusal::Refused;
 use super::registry::Sessions;
-use super::shell::{Program, Way};
-use super::terminal::{self, Joined, Wish};
+use super::shell::{PortRoute, Program};
+use super::terminal::{self, AttachOptions, Joined};
 use super::wire::{Incoming, Outgoing};
 use super::{exec, raw};
 use crate::workloads::Workloads;
@@ -176,8 +176,13 @@ async fn open_kind(server: &Server, grant: &Grant, environment: &Environment) ->
     let (workloads, workload) = (&server.workloads, &grant.workload);
     match &grant.kind {
         Kind::Terminal { size, term, command, resume, from, recorded, watch } => {
-            let wish =
-                Wish { size: *size, from: *from, recorded: *recorded, is_watching: *watch, limits: grant.limits };
+            let wish = AttachOptions {
+                size: *size,
+                from: *from,
+                recorded: *recorded,
+                is_watching: *watch,
+                limits: grant.limits,
+            };
             if *resume || *watch {
                 let shell = server.sessions.shell(grant);
                 let shell = shell.ok_or_else(|| Refused::new(refusals::NO_SESSION, "its shell has ended"))?;
@@ -196,7 +201,7 @@ async fn open_kind(server: &Server, grant: &Grant, environment: &Environment) ->
         Kind::File => {
             let entry = server.sessions.enter(grant)?;
             let prepared = workloads.open_stream(workload, Program::Files).await?;
-            Ok(Open::Pipe(raw::Pipe::open(Way::Program(Box::new(prepared.command)))?, entry))
+            Ok(Open::Pipe(raw::Pipe::open(PortRoute::Program(Box::new(prepared.command)))?, entry))
         }
         Kind::Tcp { port } => {
             let entry = server.sessions.enter(grant)?;

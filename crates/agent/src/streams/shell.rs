@@ -33,7 +33,7 @@ impl Prepared {
 }
 
 /// How a port is reached.
-pub enum Way {
+pub enum PortRoute {
     Socket(TcpStream),
     /// A program whose input and output are the connection.
     Program(Box<Command>),

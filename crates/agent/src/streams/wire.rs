@@ -23,12 +23,12 @@ pub struct Incoming {
 
 /// Room for bytes that were received; the sender gets it back when this is dropped,
 /// so it is kept until the bytes were handed on.
-pub struct Room {
+pub struct ReceiveCredit {
     flow: FlowControl,
     bytes: usize,
 }
 
-impl Drop for Room {
+impl Drop for ReceiveCredit {
     fn drop(&mut self) {
         // An error means that the stream is over.
         let _ = self.flow.release_capacity(self.bytes);
@@ -41,7 +41,7 @@ impl Incoming {
     }
 
     /// The next frame, and the room that it takes.
-    pub async fn frame(&mut self) -> Result<(Frame, Room), Lost> {
+    pub async fn frame(&mut self) -> Result<(Frame, ReceiveCredit), Lost> {
         loop {
             let before = self.buffer.len();
             if let Some(frame) = Frame::take(&mut self.buffer).map_err(|_| Lost::Bad)? {
@@ -54,15 +54,15 @@ impl Incoming {
     }
 
     /// The next bytes as they came; none at the end.
-    pub async fn bytes(&mut self) -> Result<Option<(Bytes, Room)>, Lost> {
+    pub async fn bytes(&mut self) -> Result<Option<(Bytes, ReceiveCredit)>, Lost> {
         let Some(bytes) = self.body.data().await else { return Ok(None) };
         let bytes = bytes.map_err(|_| Lost::Gone)?;
         let room = self.room(bytes.len());
         Ok(Some((bytes, room)))
     }
 
-    fn room(&mut self, bytes: usize) -> Room {
-        Room { flow: self.body.flow_control().clone(), bytes }
+    fn room(&mut self, bytes: usize) -> ReceiveCredit {
+        ReceiveCredit { flow: self.body.flow_control().clone(), bytes }
     }
 }
 

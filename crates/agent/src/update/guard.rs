@@ -34,7 +34,7 @@ pub struct Guard {
 
 /// What a start finds.
 #[derive(Debug)]
-pub enum Began {
+pub enum StartOutcome {
     /// No update is under way.
     Plain,
     /// This start must prove the update, or report that it was rolled back.
@@ -59,21 +59,21 @@ impl Guard {
     }
 
     /// Counts this start; called before anything else that could fail.
-    pub fn begin(folder: &StateFolder) -> Result<Began, StateError> {
+    pub fn begin(folder: &StateFolder) -> Result<StartOutcome, StateError> {
         let Some(mut record) = folder.load::<Box<Record>>(FILE)? else {
-            return Ok(Began::Plain);
+            return Ok(StartOutcome::Plain);
         };
         let folder = folder.clone();
         if record.rolled_back {
-            return Ok(Began::Guarded(Self { folder, record }));
+            return Ok(StartOutcome::Guarded(Self { folder, record }));
         }
         record.starts += 1;
         folder.save(FILE, &record)?;
         let guard = Self { folder, record };
         if guard.record.starts > MAX_STARTS {
-            return guard.roll_back().map(Began::RolledBack);
+            return guard.roll_back().map(StartOutcome::RolledBack);
         }
-        Ok(Began::Guarded(guard))
+        Ok(StartOutcome::Guarded(guard))
     }
 
     /// Brings the old binary back if the update is still unproved; called when the
@@ -152,9 +152,9 @@ mod tests {
     fn an_update_that_polls_is_confirmed_and_forgotten() {
         let host = updated_host();
         assert_eq!(content(&host), "new");
-        let Began::Guarded(guard) = Guard::begin(&host.folder).unwrap() else { panic!("not guarded") };
+        let StartOutcome::Guarded(guard) = Guard::begin(&host.folder).unwrap() else { panic!("not guarded") };
         assert!(matches!(guard.confirm().1, Outcome::Done { .. }));
-        assert!(matches!(Guard::begin(&host.folder).unwrap(), Began::Plain));
+        assert!(matches!(Guard::begin(&host.folder).unwrap(), StartOutcome::Plain));
         assert_eq!(content(&host), "new");
         assert!(Guard::time_is_over(&host.folder).unwrap().is_none());
     }
@@ -163,11 +163,11 @@ mod tests {
     fn an_update_that_keeps_dying_is_rolled_back_and_reported() {
         let host = updated_host();
         for _ in 0..MAX_STARTS {
-            assert!(matches!(Guard::begin(&host.folder).unwrap(), Began::Guarded(_)));
+            assert!(matches!(Guard::begin(&host.folder).unwrap(), StartOutcome::Guarded(_)));
         }
-        assert!(matches!(Guard::begin(&host.folder).unwrap(), Began::RolledBack(_)));
+        assert!(matches!(Guard::begin(&host.folder).unwrap(), StartOutcome::RolledBack(_)));
         assert_eq!(content(&host), "old");
-        let Began::Guarded(guard) = Guard::begin(&host.folder).unwrap() else { panic!("not reported") };
+        let StartOutcome::Guarded(guard) = Guard::begin(&host.folder).unwrap() else { panic!("not reported") };
         assert!(!guard.is_unproved());
         assert!(matches!(guard.confirm().1, Outcome::Failed { code, .. } if code == "rolled_back"));
     }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn an_update_whose_time_is_over_is_rolled_back_once() {
         let host = updated_host();
-        assert!(matches!(Guard::begin(&host.folder).unwrap(), Began::Guarded(_)));
+        assert!(matches!(Guard::begin(&host.folder).unwrap(), StartOutcome::Guarded(_)));
         assert_eq!(Guard::time_is_over(&host.folder).unwrap().as_deref(), Some(host.binary.as_path()));
         assert_eq!(content(&host), "old");
         assert!(Guard::time_is_over(&host.folder).unwrap().is_none());

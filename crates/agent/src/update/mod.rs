@@ -4,7 +4,7 @@
 
 mod guard;
 
-pub use guard::{Began, Guard, MAX_STARTS, PROVE_WITHIN};
+pub use guard::{Guard, MAX_STARTS, PROVE_WITHIN, StartOutcome};
 
 use crate::link::{Endpoint, Link};
 use crate::state::{StateFolder, replace};

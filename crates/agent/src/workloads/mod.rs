@@ -13,7 +13,7 @@ use crate::linux::LinuxHost;
 use crate::state::{StateError, StateFolder};
 use crate::steps::{Result, Steps};
 use crate::streams::Refused;
-use crate::streams::shell::{Prepared, Program, Way};
+use crate::streams::shell::{PortRoute, Prepared, Program};
 use protocol::{Done, GpuRef, Isolation, SelfTest, Shape, Specification};
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub trait Workload: Send + Sync + 'static {
         &self,
         workload: &ReferenceOf<Self>,
         port: u16,
-    ) -> impl Future<Output = std::result::Result<Way, Refused>> + Send;
+    ) -> impl Future<Output = std::result::Result<PortRoute, Refused>> + Send;
 
     /// After a start of the agent: what was there before is as it was. Where the agent
     /// may configure the host, it is set up too; the answer says what could not be done.

@@ -4,14 +4,14 @@
 use super::{Evidence, Proof, Workload};
 use crate::steps::{Failure, Result, Steps};
 use crate::streams::Refused;
-use crate::streams::shell::{Prepared, Program, Way};
+use crate::streams::shell::{PortRoute, Prepared, Program};
 use protocol::stream::refusals;
 use protocol::{GpuRef, Isolation, Reference, Specification, WorkloadRef, WorkloadSpec};
 use std::pin::Pin;
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 type Answer<'a, T> = Boxed<'a, Result<T>>;
-type Opened<'a, T> = Boxed<'a, std::result::Result<T, Refused>>;
+type OpenAnswer<'a, T> = Boxed<'a, std::result::Result<T, Refused>>;
 
 /// See [`Workload`] for what each method does.
 pub(super) trait Registered: Send + Sync + 'static {
@@ -29,8 +29,8 @@ pub(super) trait Registered: Send + Sync + 'static {
         isolation: Isolation,
     ) -> Answer<'a, Evidence>;
     fn wiped(&self) -> Answer<'_, ()>;
-    fn open_stream<'a>(&'a self, at: &'a WorkloadRef, program: Program<'a>) -> Opened<'a, Prepared>;
-    fn reach_port<'a>(&'a self, at: &'a WorkloadRef, port: u16) -> Opened<'a, Way>;
+    fn open_stream<'a>(&'a self, at: &'a WorkloadRef, program: Program<'a>) -> OpenAnswer<'a, Prepared>;
+    fn reach_port<'a>(&'a self, at: &'a WorkloadRef, port: u16) -> OpenAnswer<'a, PortRoute>;
     fn start(&self, configures_host: bool) -> Boxed<'_, Vec<String>>;
 }
 
@@ -77,14 +77,14 @@ impl<W: Workload> Registered for W {
         Box::pin(Workload::wiped(self))
     }
 
-    fn open_stream<'a>(&'a self, at: &'a WorkloadRef, program: Program<'a>) -> Opened<'a, Prepared> {
+    fn open_stream<'a>(&'a self, at: &'a WorkloadRef, program: Program<'a>) -> OpenAnswer<'a, Prepared> {
         Box::pin(async move {
             let at = own_reference::<W>(at).map_err(refused)?;
             Workload::open_stream(self, at, program).await
         })
     }
 
-    fn reach_port<'a>(&'a self, at: &'a WorkloadRef, port: u16) -> Opened<'a, Way> {
+    fn reach_port<'a>(&'a self, at: &'a WorkloadRef, port: u16) -> OpenAnswer<'a, PortRoute> {
         Box::pin(async move {
             let at = own_reference::<W>(at).map_err(refused)?;
             Workload::reach_port(self, at, port).await

@@ -4,7 +4,7 @@ use super::Workload;
 use super::registered::Registered;
 use crate::steps::{Failure, Result, Steps};
 use crate::streams::Refused;
-use crate::streams::shell::{Prepared, Program, Way};
+use crate::streams::shell::{PortRoute, Prepared, Program};
 use protocol::stream::refusals;
 use protocol::{Done, GpuRef, Isolation, Shape, Specification, WorkloadKind, WorkloadRef, WorkloadSpec};
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ impl Workloads {
         self.of(workload).map_err(refused)?.open_stream(workload, program).await
     }
 
-    pub async fn reach_port(&self, workload: &WorkloadRef, port: u16) -> std::result::Result<Way, Refused> {
+    pub async fn reach_port(&self, workload: &WorkloadRef, port: u16) -> std::result::Result<PortRoute, Refused> {
         self.of(workload).map_err(refused)?.reach_port(workload, port).await
     }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::plane::{Plane, eventually, fast};
-use agent::sim::{Failing, Fleet, Lie};
+use agent::sim::{Failing, FalseReport, Fleet};
 use protocol::{
     Done, GpuRef, HealthEvent, HealthKind, Isolation, Login, LoginSpec, Outcome, Refusal, Shape, SignedTask,
     SigningKey, Verb, WorkloadRef, WorkloadSpec,
@@ -145,7 +145,9 @@ async fn scripts_fail_steps_delay_them_and_lie() {
         uuids.dedup();
         Some((all, uuids.len()))
     };
-    for (lie, told) in [(Lie::MoreGpus(3), (11, 11)), (Lie::SlotTwice, (9, 8)), (Lie::OtherUuids, (8, 8))] {
+    for (lie, told) in
+        [(FalseReport::MoreGpus(3), (11, 11)), (FalseReport::SlotTwice, (9, 8)), (FalseReport::OtherUuids, (8, 8))]
+    {
         handle.script(|script| script.lie = Some(lie));
         plane.state().wants_inventory = true;
         eventually("the lie is told", || (count() == Some(told)).then_some(())).await;

@@ -11,7 +11,7 @@ use agent::poll::{Agent, Keep, Start};
 use agent::sim::{Fleet, SimHardware, SimHost, of_sim};
 use agent::steps::{Failure, Result, Steps, no_points};
 use agent::streams::Refused;
-use agent::streams::shell::{Prepared, Program, Way};
+use agent::streams::shell::{PortRoute, Prepared, Program};
 use agent::workloads::{Evidence, Proof, Workload, Workloads};
 use bytes::Bytes;
 use protocol::stream::{Grant, Kind, refusals};
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
-use trust::{Asked, Trust};
+use trust::{PendingRequest, Trust};
 
 /// Runs containers, as far as the agent can tell; remembers what it was asked for.
 struct Containers {
@@ -97,9 +97,9 @@ impl Workload for Containers {
         Ok(Prepared { command, owner: None })
     }
 
-    async fn reach_port(&self, _: &LoginRef, port: u16) -> std::result::Result<Way, Refused> {
+    async fn reach_port(&self, _: &LoginRef, port: u16) -> std::result::Result<PortRoute, Refused> {
         let reached = TcpStream::connect(("127.0.0.1", port)).await;
-        reached.map(Way::Socket).map_err(|error| Refused::new(refusals::NOTHING_LISTENS, error.to_string()))
+        reached.map(PortRoute::Socket).map_err(|error| Refused::new(refusals::NOTHING_LISTENS, error.to_string()))
     }
 }
 
@@ -120,7 +120,7 @@ impl World {
         let host = Arc::new(SimHost::new(hardware));
         let trust = Trust::in_roots(&plane.authority.roots).unwrap();
         let inventory = host.inventory().await;
-        let identity = enroll(&plane.url, "token-0", &trust, inventory, Asked::new().unwrap()).await.unwrap();
+        let identity = enroll(&plane.url, "token-0", &trust, inventory, PendingRequest::new().unwrap()).await.unwrap();
         let node = identity.node_id.clone();
         let agent = Agent::new(Start {
             identity,

@@ -15,16 +15,16 @@ pub trait Kind {
     /// looking tells an answer that was kept from a new one.
     const LEAVES_NO_TRACE: bool = false;
 
-    async fn look(&self, world: &World<'_>) -> Result<Found<Self::Handle>, Failure>;
+    async fn look(&self, world: &World<'_>) -> Result<Lookup<Self::Handle>, Failure>;
     /// Makes it. The same `salt` means the same creation.
-    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure>;
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Creation, Failure>;
     /// Makes it as the stack says, as far as that is possible in place.
     async fn change(&self, world: &World<'_>, handle: Self::Handle) -> Result<(), Failure>;
     async fn remove(&self, world: &World<'_>, handle: Self::Handle) -> Result<(), Failure>;
 }
 
 /// What there is of a thing.
-pub enum Found<H> {
+pub enum Lookup<H> {
     Absent {
         /// What was there last, so that making it again is a new creation.
         after: String,
@@ -49,19 +49,19 @@ pub enum Removal {
     Never(&'static str),
 }
 
-impl<H> Found<H> {
+impl<H> Lookup<H> {
     pub fn absent() -> Self {
-        Found::Absent { after: String::new() }
+        Lookup::Absent { after: String::new() }
     }
 
     pub fn present(handle: H, differences: Vec<Difference>) -> Self {
-        Found::Present { handle, differences, note: None, removal: Removal::Plain }
+        Lookup::Present { handle, differences, note: None, removal: Removal::Plain }
     }
 }
 
 /// What a creation answered.
 #[derive(Debug, Default)]
-pub struct Made {
+pub struct Creation {
     pub id: String,
     /// Shown once.
     pub secret: Option<String>,
@@ -86,19 +86,19 @@ pub struct Verdict {
 }
 
 /// What follows from what was found. Pure.
-pub fn decide<H>(found: &Found<H>, aim: Aim) -> Verdict {
+pub fn decide<H>(found: &Lookup<H>, aim: Aim) -> Verdict {
     let plain = |action| Verdict { action, differences: Vec::new(), note: None };
     match (found, aim) {
-        (Found::Absent { .. }, Aim::Apply { .. }) => plain(Action::Create),
-        (Found::Absent { .. }, Aim::Delete) => plain(Action::Keep),
-        (Found::InTheWay(why), Aim::Apply { .. }) => Verdict { note: Some(why.clone()), ..plain(Action::Refuse) },
-        (Found::InTheWay(why), Aim::Delete) => Verdict { note: Some(why.clone()), ..plain(Action::Keep) },
-        (Found::Present { removal, .. }, Aim::Delete) => match removal {
+        (Lookup::Absent { .. }, Aim::Apply { .. }) => plain(Action::Create),
+        (Lookup::Absent { .. }, Aim::Delete) => plain(Action::Keep),
+        (Lookup::InTheWay(why), Aim::Apply { .. }) => Verdict { note: Some(why.clone()), ..plain(Action::Refuse) },
+        (Lookup::InTheWay(why), Aim::Delete) => Verdict { note: Some(why.clone()), ..plain(Action::Keep) },
+        (Lookup::Present { removal, .. }, Aim::Delete) => match removal {
             Removal::Plain => plain(Action::Remove),
             Removal::Also(what) => Verdict { note: Some(what.clone()), ..plain(Action::Remove) },
             Removal::Never(why) => Verdict { note: Some((*why).into()), ..plain(Action::Keep) },
         },
-        (Found::Present { differences, note, removal, .. }, Aim::Apply { replace }) => {
+        (Lookup::Present { differences, note, removal, .. }, Aim::Apply { replace }) => {
             let differences = differences.clone();
             let (action, said) = match (differences.iter().all(|it| it.in_place), removal) {
                 _ if differences.is_empty() => (Action::Keep, None),
@@ -117,7 +117,7 @@ pub fn decide<H>(found: &Found<H>, aim: Aim) -> Verdict {
 
 /// How carrying out a step ended.
 pub enum Outcome {
-    Done(Made),
+    Done(Creation),
     /// Somebody else did it meanwhile.
     Already,
 }
@@ -139,18 +139,18 @@ pub async fn carry_out<K: Kind>(kind: &K, world: &World<'_>, planned: Action) ->
         ));
     }
     match (now, found) {
-        (Action::Create, Found::Absent { after }) => create(kind, world, &after).await,
-        (Action::Change, Found::Present { handle, .. }) => {
-            kind.change(world, handle).await.map(|()| Outcome::Done(Made::default()))
+        (Action::Create, Lookup::Absent { after }) => create(kind, world, &after).await,
+        (Action::Change, Lookup::Present { handle, .. }) => {
+            kind.change(world, handle).await.map(|()| Outcome::Done(Creation::default()))
         }
-        (Action::Remove, Found::Present { handle, .. }) => {
-            kind.remove(world, handle).await.map(|()| Outcome::Done(Made::default()))
+        (Action::Remove, Lookup::Present { handle, .. }) => {
+            kind.remove(world, handle).await.map(|()| Outcome::Done(Creation::default()))
         }
-        (Action::Replace, Found::Present { handle, .. }) => {
+        (Action::Replace, Lookup::Present { handle, .. }) => {
             kind.remove(world, handle).await?;
             match kind.look(world).await? {
-                Found::Absent { after } => create(kind, world, &after).await,
-                Found::Present { .. } | Found::InTheWay(_) => Err(Failure::new(
+                Lookup::Absent { after } => create(kind, world, &after).await,
+                Lookup::Present { .. } | Lookup::InTheWay(_) => Err(Failure::new(
                     Class::Conflict,
                     "the old resource was deleted, and another one took its place",
                     "Run the command again and review the new plan.",
@@ -172,7 +172,7 @@ async fn create<K: Kind>(kind: &K, world: &World<'_>, after: &str) -> Result<Out
             }
             Err(failure) => return Err(failure),
         };
-        if !K::LEAVES_NO_TRACE || !matches!(kind.look(world).await?, Found::Absent { .. }) {
+        if !K::LEAVES_NO_TRACE || !matches!(kind.look(world).await?, Lookup::Absent { .. }) {
             return Ok(Outcome::Done(made));
         }
     }
@@ -189,8 +189,8 @@ async fn create<K: Kind>(kind: &K, world: &World<'_>, after: &str) -> Result<Out
 mod tests {
     use super::*;
 
-    fn present(differences: Vec<Difference>, removal: Removal) -> Found<()> {
-        Found::Present { handle: (), differences, note: Some("note".into()), removal }
+    fn present(differences: Vec<Difference>, removal: Removal) -> Lookup<()> {
+        Lookup::Present { handle: (), differences, note: Some("note".into()), removal }
     }
 
     fn differs(in_place: bool) -> Vec<Difference> {
@@ -200,16 +200,16 @@ mod tests {
     #[test]
     fn plan_action_follows_from_the_resource_found() {
         let apply = Aim::Apply { replace: false };
-        let action = |found: Found<()>, aim| decide(&found, aim).action;
-        assert_eq!(action(Found::absent(), apply), Action::Create);
-        assert_eq!(action(Found::absent(), Aim::Delete), Action::Keep);
+        let action = |found: Lookup<()>, aim| decide(&found, aim).action;
+        assert_eq!(action(Lookup::absent(), apply), Action::Create);
+        assert_eq!(action(Lookup::absent(), Aim::Delete), Action::Keep);
         assert_eq!(action(present(vec![], Removal::Plain), apply), Action::Keep);
         assert_eq!(action(present(vec![], Removal::Plain), Aim::Delete), Action::Remove);
         assert_eq!(action(present(differs(true), Removal::Plain), apply), Action::Change);
         assert_eq!(action(present(differs(false), Removal::Plain), apply), Action::Refuse);
         assert_eq!(action(present(differs(false), Removal::Plain), Aim::Apply { replace: true }), Action::Replace);
-        assert_eq!(action(Found::InTheWay("x".into()), Aim::Apply { replace: true }), Action::Refuse);
-        assert_eq!(action(Found::InTheWay("x".into()), Aim::Delete), Action::Keep);
+        assert_eq!(action(Lookup::InTheWay("x".into()), Aim::Apply { replace: true }), Action::Refuse);
+        assert_eq!(action(Lookup::InTheWay("x".into()), Aim::Delete), Action::Keep);
     }
 
     #[test]

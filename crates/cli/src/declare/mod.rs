@@ -30,19 +30,19 @@ use kind::{Aim, Outcome};
 use kinds::allocation;
 use plan::{Action, Plan, Step};
 use report::Report;
-use stack::{Place, Stack};
-use thing::{Reference, Thing};
+use stack::{DocumentPosition, Stack};
+use thing::{AnyDocument, Reference};
 use world::World;
 
 /// How far a command may go.
-pub struct Wish {
+pub struct ApplyOptions {
     pub files: Vec<PathBuf>,
     pub replace: bool,
     pub prune: bool,
 }
 
 /// `gpuaas apply`
-pub async fn apply(context: &Context, wish: &Wish, consent: Consent) -> Done {
+pub async fn apply(context: &Context, wish: &ApplyOptions, consent: Consent) -> Done {
     let stack = stack::read(&source::read(&wish.files)?)?;
     let world = World::new(context, &stack.name, Aim::Apply { replace: wish.replace });
     let intent = Intent::to_apply(&world, &stack, wish.prune).await?;
@@ -64,7 +64,7 @@ pub async fn delete(context: &Context, files: &[PathBuf], consent: Consent) -> D
 }
 
 /// `gpuaas diff`
-pub async fn diff(context: &Context, wish: &Wish) -> Done {
+pub async fn diff(context: &Context, wish: &ApplyOptions) -> Done {
     let stack = stack::read(&source::read(&wish.files)?)?;
     let world = World::new(context, &stack.name, Aim::Apply { replace: wish.replace });
     let intent = Intent::to_apply(&world, &stack, wish.prune).await?;
@@ -83,7 +83,7 @@ struct Intent<'a> {
 }
 
 enum Work<'a> {
-    Thing(&'a Place, &'a Thing),
+    Thing(&'a DocumentPosition, &'a AnyDocument),
     /// No document declares it any more.
     Prune(Box<Allocation>),
 }
@@ -112,7 +112,12 @@ impl<'a> Intent<'a> {
         Ok(intent)
     }
 
-    async fn add(&mut self, world: &World<'_>, place: &'a Place, thing: &'a Thing) -> Result<(), Failure> {
+    async fn add(
+        &mut self,
+        world: &World<'_>,
+        place: &'a DocumentPosition,
+        thing: &'a AnyDocument,
+    ) -> Result<(), Failure> {
         let verdict = thing.assess(world).await.map_err(|it| at(it, place, thing))?;
         let kind::Verdict { action, differences, note } = verdict;
         let (kind, name) = (thing.kind(), thing.name());
@@ -184,7 +189,7 @@ async fn perform(world: &World<'_>, step: &Step, work: &Work<'_>, report: &mut R
         Work::Thing(place, thing) => thing.carry_out(world, step.action).await.map_err(|it| at(it, place, thing))?,
         Work::Prune(there) => {
             allocation::release(world, there).await?;
-            Outcome::Done(kind::Made { id: there.id.to_string(), secret: None })
+            Outcome::Done(kind::Creation { id: there.id.to_string(), secret: None })
         }
     };
     match outcome {
@@ -196,12 +201,12 @@ async fn perform(world: &World<'_>, step: &Step, work: &Work<'_>, report: &mut R
     }
 }
 
-fn at(failure: Failure, place: &Place, thing: &Thing) -> Failure {
+fn at(failure: Failure, place: &DocumentPosition, thing: &AnyDocument) -> Failure {
     failure.with_prefix(&format!("{place} ({} {})", thing.kind(), thing.name()))
 }
 
 /// What a document names must be declared or be there.
-async fn check_references(world: &World<'_>, stack: &Stack, thing: &Thing) -> Done {
+async fn check_references(world: &World<'_>, stack: &Stack, thing: &AnyDocument) -> Done {
     for reference in thing.references() {
         let (kind, called, name) = match reference {
             Reference::Project(name) => ("project", "project", name.as_str()),

@@ -7,7 +7,7 @@ use contract::Label;
 
 use super::{
     fields::{self, Fields},
-    thing::{KINDS, Thing},
+    thing::{AnyDocument, KINDS},
     tree::{self, Mistake, Node, Value},
 };
 use crate::{failure::Failure, table::harmless};
@@ -20,14 +20,14 @@ pub struct Source {
 
 /// Where a document stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct DocumentPosition {
     pub file: Rc<str>,
     /// In its file, from one.
     pub document: usize,
     pub line: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DocumentPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: document {}, line {}", self.file, self.document, self.line)
     }
@@ -37,7 +37,7 @@ impl fmt::Display for Place {
 pub struct Stack {
     pub name: Label,
     /// What others need stands before them.
-    pub things: Vec<(Place, Thing)>,
+    pub things: Vec<(DocumentPosition, AnyDocument)>,
 }
 
 // bound: what a person still reads the plan of
@@ -56,8 +56,8 @@ pub fn read(sources: &[Source]) -> Result<Stack, Failure> {
 
 #[derive(Default)]
 struct Reading {
-    names: Vec<(Place, Label)>,
-    things: Vec<(Place, Thing)>,
+    names: Vec<(DocumentPosition, Label)>,
+    things: Vec<(DocumentPosition, AnyDocument)>,
     mistakes: Vec<String>,
 }
 
@@ -74,17 +74,17 @@ impl Reading {
             _ => vec![it],
         });
         for (at, node) in documents.enumerate() {
-            let place = Place { file: file.clone(), document: at + 1, line: node.line };
+            let place = DocumentPosition { file: file.clone(), document: at + 1, line: node.line };
             if let Err(mistakes) = self.document(&place, &node) {
                 self.mistakes.extend(mistakes.into_iter().map(|Mistake { line, path, what }| {
-                    let at = Place { line, ..place.clone() };
+                    let at = DocumentPosition { line, ..place.clone() };
                     if path.is_empty() { format!("{at}: {what}") } else { format!("{at}: `{path}`: {what}") }
                 }));
             }
         }
     }
 
-    fn document(&mut self, place: &Place, node: &Node) -> Result<(), Vec<Mistake>> {
+    fn document(&mut self, place: &DocumentPosition, node: &Node) -> Result<(), Vec<Mistake>> {
         let mut fields = Fields::of(node).map_err(|it| vec![it])?;
         let Some(kind) = fields.required("kind", fields::text::<String>) else {
             // What else it holds cannot be judged.
@@ -96,7 +96,7 @@ impl Reading {
             self.names.extend(name.filter(|_| mistakes.is_empty()).map(|it| (place.clone(), it)));
             return if mistakes.is_empty() { Ok(()) } else { Err(mistakes) };
         }
-        let thing = Thing::read(&kind, &mut fields);
+        let thing = AnyDocument::read(&kind, &mut fields);
         let Some(thing) = thing else {
             let known: Vec<&str> = ["stack"].into_iter().chain(KINDS.iter().copied()).collect();
             let what = format!("`{kind}`: {}", fields::unknown("kind", &kind, &known));

@@ -24,39 +24,39 @@ pub enum Reference<'a> {
 macro_rules! things {
     ($($word:literal $variant:ident,)+) => {
         #[derive(Debug)]
-        pub enum Thing { $($variant($variant),)+ }
+        pub enum AnyDocument { $($variant($variant),)+ }
 
         /// In the order in which one needs the other.
         pub const KINDS: &[&str] = &[$($word),+];
 
-        impl Thing {
+        impl AnyDocument {
             /// None for a kind that is not known; none inside for one whose fields are wrong.
             pub fn read(kind: &str, fields: &mut Fields) -> Option<Option<Self>> {
                 match kind {
-                    $($word => Some($variant::read(fields).map(Thing::$variant)),)+
+                    $($word => Some($variant::read(fields).map(AnyDocument::$variant)),)+
                     _ => None,
                 }
             }
 
             pub fn kind(&self) -> &'static str {
-                match self { $(Thing::$variant(_) => $word,)+ }
+                match self { $(AnyDocument::$variant(_) => $word,)+ }
             }
 
             /// As people call it.
             pub fn name(&self) -> String {
-                match self { $(Thing::$variant(it) => it.name(),)+ }
+                match self { $(AnyDocument::$variant(it) => it.name(),)+ }
             }
 
             pub fn references(&self) -> Vec<Reference<'_>> {
-                match self { $(Thing::$variant(it) => it.references(),)+ }
+                match self { $(AnyDocument::$variant(it) => it.references(),)+ }
             }
 
             pub async fn assess(&self, world: &World<'_>) -> Result<Verdict, Failure> {
-                match self { $(Thing::$variant(it) => Ok(kind::decide(&kind::Kind::look(it, world).await?, world.aim)),)+ }
+                match self { $(AnyDocument::$variant(it) => Ok(kind::decide(&kind::Kind::look(it, world).await?, world.aim)),)+ }
             }
 
             pub async fn carry_out(&self, world: &World<'_>, action: Action) -> Result<Outcome, Failure> {
-                match self { $(Thing::$variant(it) => kind::carry_out(it, world, action).await,)+ }
+                match self { $(AnyDocument::$variant(it) => kind::carry_out(it, world, action).await,)+ }
             }
         }
     };
@@ -73,11 +73,11 @@ things! {
     "allocation" Allocation,
 }
 
-impl Thing {
+impl AnyDocument {
     /// What tells it from others of its kind; the server does not tell capitals apart.
     pub fn identity(&self) -> String {
         match self {
-            Thing::Webhook(_) => self.name(),
+            AnyDocument::Webhook(_) => self.name(),
             _ => self.name().to_ascii_lowercase(),
         }
     }

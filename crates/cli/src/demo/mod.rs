@@ -32,7 +32,7 @@ const OF_THE_DEMO: &str = "@demo.localhost";
 const LEASE_MINUTES: i64 = 15;
 const INTERRUPTED: i32 = 130;
 
-pub struct Wishes {
+pub struct TourOptions {
     pub sku: Option<Label>,
     /// For one step.
     pub timeout: Duration,
@@ -41,7 +41,7 @@ pub struct Wishes {
 
 /// How far it got with what it takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Taken {
+enum TourProgress {
     Nothing,
     /// Asked for; whether the server took it is not known.
     Perhaps,
@@ -52,7 +52,7 @@ enum Taken {
 
 struct Tour<'a> {
     context: &'a Context,
-    wishes: Wishes,
+    wishes: TourOptions,
     url: String,
     project_id: ProjectId,
     /// As it is given to commands, where the context does not say it.
@@ -61,10 +61,10 @@ struct Tour<'a> {
     is_demo: bool,
     /// Of the allocation, and the value of its tag.
     name: String,
-    taken: Cell<Taken>,
+    taken: Cell<TourProgress>,
 }
 
-pub async fn run(context: &Context, wishes: Wishes) -> Done {
+pub async fn run(context: &Context, wishes: TourOptions) -> Done {
     if !context.output.is_for_people() || context.output.quiet {
         return Err(Failure::usage("the tour only supports table output", "Run it without -o and --quiet."));
     }
@@ -86,7 +86,7 @@ pub async fn run(context: &Context, wishes: Wishes) -> Done {
 
 impl<'a> Tour<'a> {
     /// Looks around without changing anything.
-    async fn prepare(context: &'a Context, wishes: Wishes) -> Result<Self, Failure> {
+    async fn prepare(context: &'a Context, wishes: TourOptions) -> Result<Self, Failure> {
         let who: Whoami = exact::read(&context.ask::<WhoAmI>(Nothing {}).await?)?;
         let is_demo = who.user.is_some_and(|it| it.email.as_str().ends_with(OF_THE_DEMO));
         let (project_id, project) = project(context).await?;
@@ -94,7 +94,7 @@ impl<'a> Tour<'a> {
         let url = context.settings()?.url.as_ref().map(|it| it.value.clone()).unwrap_or_default();
         let id = AllocationId::generate().to_string();
         let name = format!("tour-{}", &id[id.len() - 6..]);
-        let taken = Cell::new(Taken::Nothing);
+        let taken = Cell::new(TourProgress::Nothing);
         Ok(Self { context, wishes, url, project_id, project, offer, is_demo, name, taken })
     }
 
@@ -125,7 +125,7 @@ impl<'a> Tour<'a> {
             "The host deletes everything. The GPUs are not reassigned until this is verified.",
         )?;
         self.show(&self.release_line()).await?;
-        self.taken.set(Taken::Released);
+        self.taken.set(TourProgress::Released);
 
         self.say(
             "5 of 6: the bill",
@@ -173,7 +173,7 @@ impl<'a> Tour<'a> {
             "allocations create --sku {sku} --gpus {gpus} --name {name} --tag tour={name} --lease-minutes {LEASE_MINUTES} --wait"
         ));
         self.ask(&line).await?;
-        self.taken.set(Taken::Perhaps);
+        self.taken.set(TourProgress::Perhaps);
         let ended = line.run(self.wishes.timeout).await;
         if let Err(failure) = &ended
             && failure.is_late()
@@ -183,7 +183,7 @@ impl<'a> Tour<'a> {
             let _ = self.in_project(&format!("why {name}")).run(self.wishes.timeout).await;
         }
         if ended.as_ref().map_or_else(|it| it.is_answer(), |_| true) {
-            self.taken.set(Taken::Answered);
+            self.taken.set(TourProgress::Answered);
         }
         Ok(ended?)
     }

@@ -9,7 +9,7 @@ use contract::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{LEASE_MINUTES, Taken, Tour, signals::Signals};
+use super::{LEASE_MINUTES, Tour, TourProgress, signals::Signals};
 use crate::{
     exact,
     failure::{Class, Failure},
@@ -25,7 +25,7 @@ const EVERY: Duration = Duration::from_millis(500);
 const TRIES: usize = 2;
 
 pub async fn clean_up(tour: &Tour<'_>, signals: &mut Signals) {
-    if matches!(tour.taken.get(), Taken::Nothing | Taken::Released) {
+    if matches!(tour.taken.get(), TourProgress::Nothing | TourProgress::Released) {
         return;
     }
     let output = tour.context.output;
@@ -71,7 +71,7 @@ async fn release(tour: &Tour<'_>) -> Result<bool, Failure> {
 /// The allocation, if it is or comes to be there.
 async fn find(tour: &Tour<'_>) -> Result<Option<AllocationId>, Failure> {
     let began = Instant::now();
-    let expect_for = if tour.taken.get() == Taken::Perhaps { UNDER_WAY } else { Duration::ZERO };
+    let expect_for = if tour.taken.get() == TourProgress::Perhaps { UNDER_WAY } else { Duration::ZERO };
     loop {
         match tour.context.allocation_by_name(tour.project_id, &tour.name).await {
             Ok(id) => return Ok(Some(id)),

@@ -19,7 +19,7 @@ pub struct Line(Vec<String>);
 
 /// A line that did not go well.
 #[derive(Debug)]
-pub enum Ended {
+pub enum StepFailure {
     /// With the exit code of the command, which has said what there was to say.
     Code(i32),
     Late(String, Duration),
@@ -44,25 +44,26 @@ impl Line {
         Self(all)
     }
 
-    pub async fn run(&self, patience: Duration) -> Result<(), Ended> {
-        self.run_in(Command::new(std::env::current_exe().map_err(Ended::NotRun)?), patience).await
+    pub async fn run(&self, patience: Duration) -> Result<(), StepFailure> {
+        self.run_in(Command::new(std::env::current_exe().map_err(StepFailure::NotRun)?), patience).await
     }
 
     /// Out of reach of the terminal's Ctrl-C.
-    pub async fn run_apart(&self, patience: Duration) -> Result<(), Ended> {
-        let mut command = Command::new(std::env::current_exe().map_err(Ended::NotRun)?);
+    pub async fn run_apart(&self, patience: Duration) -> Result<(), StepFailure> {
+        let mut command = Command::new(std::env::current_exe().map_err(StepFailure::NotRun)?);
         command.process_group(0);
         self.run_in(command, patience).await
     }
 
-    async fn run_in(&self, mut command: Command, patience: Duration) -> Result<(), Ended> {
+    async fn run_in(&self, mut command: Command, patience: Duration) -> Result<(), StepFailure> {
         // What is typed belongs to the tour.
-        let mut child = command.args(&self.0).stdin(Stdio::null()).kill_on_drop(true).spawn().map_err(Ended::NotRun)?;
+        let mut child =
+            command.args(&self.0).stdin(Stdio::null()).kill_on_drop(true).spawn().map_err(StepFailure::NotRun)?;
         match timeout(patience, child.wait()).await {
             Ok(Ok(status)) if status.success() => Ok(()),
-            Ok(Ok(status)) => Err(Ended::Code(code(status))),
-            Ok(Err(error)) => Err(Ended::NotRun(error)),
-            Err(_) => Err(Ended::Late(self.to_string(), patience)),
+            Ok(Ok(status)) => Err(StepFailure::Code(code(status))),
+            Ok(Err(error)) => Err(StepFailure::NotRun(error)),
+            Err(_) => Err(StepFailure::Late(self.to_string(), patience)),
         }
     }
 }
@@ -74,28 +75,28 @@ impl fmt::Display for Line {
     }
 }
 
-impl Ended {
+impl StepFailure {
     pub fn is_late(&self) -> bool {
-        matches!(self, Ended::Late(..))
+        matches!(self, StepFailure::Late(..))
     }
 
     /// Whether the server decided; else what was asked for may still happen.
     pub fn is_answer(&self) -> bool {
         let unsure = [Class::Unavailable, Class::Server].map(|it| i32::from(it.code()));
-        matches!(self, Ended::Code(code) if (1..=10).contains(code) && !unsure.contains(code))
+        matches!(self, StepFailure::Code(code) if (1..=10).contains(code) && !unsure.contains(code))
     }
 }
 
-impl From<Ended> for Failure {
-    fn from(ended: Ended) -> Self {
+impl From<StepFailure> for Failure {
+    fn from(ended: StepFailure) -> Self {
         match ended {
-            Ended::Code(code) => Failure::exited(code),
-            Ended::Late(line, patience) => Failure::new(
+            StepFailure::Code(code) => Failure::exited(code),
+            StepFailure::Late(line, patience) => Failure::new(
                 Class::Unavailable,
                 format!("`{line}` timed out after {} seconds", patience.as_secs()),
                 "Try again later, or allow more time with --timeout.",
             ),
-            Ended::NotRun(error) => Failure::usage(format!("cannot run gpuaas: {error}"), ""),
+            StepFailure::NotRun(error) => Failure::usage(format!("cannot run gpuaas: {error}"), ""),
         }
     }
 }
@@ -124,8 +125,8 @@ mod tests {
     #[test]
     fn only_server_decisions_count_as_answers() {
         for (code, is_answer) in [(4, true), (6, true), (9, false), (10, false), (130, false), (137, false)] {
-            assert_eq!(Ended::Code(code).is_answer(), is_answer, "{code}");
+            assert_eq!(StepFailure::Code(code).is_answer(), is_answer, "{code}");
         }
-        assert!(!Ended::Late(String::new(), Duration::ZERO).is_answer());
+        assert!(!StepFailure::Late(String::new(), Duration::ZERO).is_answer());
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::{
     arguments::Consent,
     context::Context,
-    declare::{self, Wish},
+    declare::{self, ApplyOptions},
     failure::Done,
 };
 
@@ -41,6 +41,6 @@ pub struct Apply {
 impl Apply {
     pub async fn run(self, context: &Context) -> Done {
         let Self { files, replace, prune, consent } = self;
-        declare::apply(context, &Wish { files, replace, prune }, consent).await
+        declare::apply(context, &ApplyOptions { files, replace, prune }, consent).await
     }
 }

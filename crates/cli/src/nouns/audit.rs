@@ -15,7 +15,7 @@ use crate::{
     context::Context,
     exact::Exact,
     failure::{Done, Failure},
-    seal_check::{self, Wanted},
+    seal_check::{self, ExpectedRoots},
     table::{Columns, columns},
 };
 
@@ -111,7 +111,7 @@ impl Audit {
                 context.output.done(&answer, text)
             }
             Audit::Verify { roots, file } => {
-                let mut wanted = Wanted::new(roots);
+                let mut wanted = ExpectedRoots::new(roots);
                 if let Some(file) = &file {
                     wanted.add_file(file)?;
                 }

@@ -34,7 +34,7 @@ pub enum BillingProfile {
     /// Show the billing profile
     Get {
         #[command(flatten)]
-        whose: Whose,
+        whose: OwnerArguments,
     },
     /// Set the billing profile, replacing all fields
     Set {
@@ -53,7 +53,7 @@ pub enum BillingProfile {
         #[command(flatten)]
         tax: Tax,
         #[command(flatten)]
-        whose: Whose,
+        whose: OwnerArguments,
     },
 }
 
@@ -72,7 +72,7 @@ pub struct Tax {
 }
 
 #[derive(Debug, Args)]
-pub struct Whose {
+pub struct OwnerArguments {
     /// Use the platform's own profile, the seller (platform staff)
     #[arg(long, conflicts_with = "for_organization")]
     platform: bool,

@@ -10,7 +10,7 @@ use crate::{
     context::Context,
     failure::{Done, Failure},
     moments, prompt,
-    settings::{Held, Setting, context_name, no_such_context, same_address},
+    settings::{CredentialSource, Setting, context_name, no_such_context, same_address},
 };
 
 const EXAMPLES: &str = "\
@@ -109,11 +109,11 @@ fn show(context: &Context) -> Done {
     let plain =
         |it: &Option<Setting>| it.as_ref().map(|it| json!({ "value": it.value, "from": it.source.to_string() }));
     let credential = match &settings.credential {
-        Held::Token(_) => "token in GPUAAS_TOKEN".to_owned(),
-        Held::Session(session) => {
+        CredentialSource::Token(_) => "token in GPUAAS_TOKEN".to_owned(),
+        CredentialSource::Session(session) => {
             format!("session, renewable until {}", moments::exact(session.refresh_expires_at, Timestamp::now()))
         }
-        Held::Nothing => "none: run `gpuaas login`".to_owned(),
+        CredentialSource::Nothing => "none: run `gpuaas login`".to_owned(),
     };
     let answer = json!({
         "context": settings.context,
@@ -182,7 +182,7 @@ async fn set(context: &Context, name: Option<String>) -> Done {
 /// ids outlive renaming and need no looking up later.
 async fn found(context: &Context) -> Result<(Option<String>, Option<String>), Failure> {
     let (mut organization, mut project) = (context.flags.organization.clone(), context.flags.project.clone());
-    if matches!(context.settings()?.credential, Held::Nothing) {
+    if matches!(context.settings()?.credential, CredentialSource::Nothing) {
         return Ok((organization, project));
     }
     if organization.as_ref().is_some_and(|it| !it.is_empty()) {

@@ -6,7 +6,7 @@ use contract::Label;
 use crate::{
     arguments,
     context::Context,
-    demo::{self, Wishes},
+    demo::{self, TourOptions},
     failure::Done,
 };
 
@@ -39,6 +39,6 @@ pub struct Demo {
 impl Demo {
     pub async fn run(self, context: &Context) -> Done {
         let timeout = std::time::Duration::from_secs(self.timeout);
-        demo::run(context, Wishes { sku: self.sku, timeout, yes: self.yes }).await
+        demo::run(context, TourOptions { sku: self.sku, timeout, yes: self.yes }).await
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{
     context::Context,
-    declare::{self, Wish},
+    declare::{self, ApplyOptions},
     failure::Done,
 };
 
@@ -35,6 +35,6 @@ pub struct Diff {
 impl Diff {
     pub async fn run(self, context: &Context) -> Done {
         let Self { files, replace, prune } = self;
-        declare::diff(context, &Wish { files, replace, prune }).await
+        declare::diff(context, &ApplyOptions { files, replace, prune }).await
     }
 }

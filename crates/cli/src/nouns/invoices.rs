@@ -57,12 +57,12 @@ pub enum Invoices {
     /// Show an invoice and its lines
     Get {
         #[command(flatten)]
-        which: Which,
+        which: InvoiceArguments,
     },
     /// Download an invoice as a file
     Download {
         #[command(flatten)]
-        which: Which,
+        which: InvoiceArguments,
         /// File format
         #[arg(long, default_value = "pdf")]
         format: FileFormat,
@@ -81,7 +81,7 @@ pub enum FileFormat {
 }
 
 #[derive(Debug, Args)]
-pub struct Which {
+pub struct InvoiceArguments {
     /// ID of the invoice
     #[arg(value_name = "INVOICE", value_parser = arguments::text::<InvoiceId>)]
     invoice_id: InvoiceId,
@@ -124,7 +124,7 @@ impl Invoices {
     }
 }
 
-impl Which {
+impl InvoiceArguments {
     fn any(&self) -> AnyInvoicePath {
         AnyInvoicePath { invoice_id: self.invoice_id }
     }

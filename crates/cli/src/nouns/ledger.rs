@@ -45,7 +45,7 @@ pub enum Ledger {
     /// Show the balance, the current spend rate and when funds run out
     Balance {
         #[command(flatten)]
-        whose: Whose,
+        whose: OwnerArguments,
     },
     /// List journals and their effect on the wallets, newest first
     Statement {
@@ -59,7 +59,7 @@ pub enum Ledger {
         #[arg(long, value_parser = arguments::past)]
         until: Option<Timestamp>,
         #[command(flatten)]
-        whose: Whose,
+        whose: OwnerArguments,
         #[command(flatten)]
         paging: Paging,
     },
@@ -92,7 +92,7 @@ pub enum Ledger {
         #[arg(long, conflicts_with = "for_organization")]
         platform: bool,
         #[command(flatten)]
-        whose: Whose,
+        whose: OwnerArguments,
     },
 }
 
@@ -115,7 +115,7 @@ pub struct Correction {
 }
 
 #[derive(Debug, Args)]
-pub struct Whose {
+pub struct OwnerArguments {
     /// Act on another organization, by ID or name (platform staff)
     #[arg(long, value_name = "ORGANIZATION")]
     for_organization: Option<String>,

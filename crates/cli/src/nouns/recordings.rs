@@ -65,7 +65,7 @@ pub enum Recordings {
     /// Play a recording in this terminal
     Play {
         #[command(flatten)]
-        which: Which,
+        which: RecordingArguments,
         /// Playback speed factor
         #[arg(long, default_value_t = 1.0, value_parser = speed)]
         speed: f64,
@@ -76,7 +76,7 @@ pub enum Recordings {
     /// Download a recording as an asciicast
     Download {
         #[command(flatten)]
-        which: Which,
+        which: RecordingArguments,
         /// File to write [default: standard output]
         #[arg(long, value_name = "FILE")]
         output_file: Option<PathBuf>,
@@ -84,12 +84,12 @@ pub enum Recordings {
     /// Verify a recording against its registered hashes; exits with code 1 if it differs
     Verify {
         #[command(flatten)]
-        which: Which,
+        which: RecordingArguments,
     },
 }
 
 #[derive(Debug, Args)]
-pub struct Which {
+pub struct RecordingArguments {
     /// ID of the recording
     #[arg(value_name = "RECORDING")]
     id: RecordingId,
@@ -149,7 +149,7 @@ impl Recordings {
     }
 }
 
-impl Which {
+impl RecordingArguments {
     async fn download(&self, context: &Context) -> Result<Vec<u8>, Failure> {
         let part = RecordingPart::default();
         let raw = if self.all {

@@ -8,7 +8,7 @@ use contract::Timestamp;
 use crate::{
     context::Context,
     failure::{Class, Done, Failure},
-    top::{Input, Picture, Screen, Size, Whose, draw},
+    top::{Input, Picture, Screen, Size, TopScope, draw},
 };
 
 const EXAMPLES: &str = "\
@@ -38,7 +38,7 @@ const ENDLESS: Size = Size { columns: usize::MAX, lines: usize::MAX };
 
 impl Top {
     pub async fn run(self, context: &Context) -> Done {
-        let whose = Whose::of(context).await?;
+        let whose = TopScope::of(context).await?;
         let picture = whose.look(context, 0).await?;
         if self.once || !Screen::is_possible() {
             if !context.output.is_for_people() {
@@ -51,7 +51,7 @@ impl Top {
     }
 }
 
-async fn live(context: &Context, whose: &Whose, mut picture: Picture) -> Done {
+async fn live(context: &Context, whose: &TopScope, mut picture: Picture) -> Done {
     let mut screen = Screen::open().map_err(|error| lost(&error))?;
     let mut trouble = None;
     for round in 1.. {

@@ -3,7 +3,7 @@
 
 /// What to do with typed bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Typed {
+pub enum InputAction {
     /// For the shell.
     Bytes(Vec<u8>),
     /// Leave; the shell stays for a while and can be joined again.
@@ -34,7 +34,7 @@ impl Default for Escape {
 
 impl Escape {
     /// Splits what was typed.
-    pub fn take(&mut self, typed: &[u8]) -> Vec<Typed> {
+    pub fn take(&mut self, typed: &[u8]) -> Vec<InputAction> {
         let (mut out, mut plain) = (Vec::new(), Vec::with_capacity(typed.len()));
         for &byte in typed {
             let order = match (self.state, byte) {
@@ -42,9 +42,9 @@ impl Escape {
                     self.state = State::Tilde;
                     continue;
                 }
-                (State::Tilde, b'.') => Some(Typed::Leave),
-                (State::Tilde, b'x') => Some(Typed::End),
-                (State::Tilde, b'?') => Some(Typed::Help),
+                (State::Tilde, b'.') => Some(InputAction::Leave),
+                (State::Tilde, b'x') => Some(InputAction::End),
+                (State::Tilde, b'?') => Some(InputAction::Help),
                 (State::Tilde, b'~') => None,
                 (State::Tilde, _) => {
                     plain.push(b'~');
@@ -67,9 +67,9 @@ impl Escape {
     }
 }
 
-fn push(out: &mut Vec<Typed>, plain: &mut Vec<u8>) {
+fn push(out: &mut Vec<InputAction>, plain: &mut Vec<u8>) {
     if !plain.is_empty() {
-        out.push(Typed::Bytes(std::mem::take(plain)));
+        out.push(InputAction::Bytes(std::mem::take(plain)));
     }
 }
 
@@ -77,22 +77,22 @@ fn push(out: &mut Vec<Typed>, plain: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn typed(pieces: &[&str]) -> Vec<Typed> {
+    fn typed(pieces: &[&str]) -> Vec<InputAction> {
         let mut escape = Escape::default();
         pieces.iter().flat_map(|it| escape.take(it.as_bytes())).collect()
     }
 
-    fn bytes(text: &str) -> Typed {
-        Typed::Bytes(text.as_bytes().to_vec())
+    fn bytes(text: &str) -> InputAction {
+        InputAction::Bytes(text.as_bytes().to_vec())
     }
 
     #[test]
     fn tilde_after_a_newline_is_an_escape_and_elsewhere_goes_to_the_shell() {
-        assert_eq!(typed(&["~."]), [Typed::Leave]);
+        assert_eq!(typed(&["~."]), [InputAction::Leave]);
         assert_eq!(typed(&["ls ~.\r"]), [bytes("ls ~.\r")]);
-        assert_eq!(typed(&["ls\r~."]), [bytes("ls\r"), Typed::Leave]);
-        assert_eq!(typed(&["\r~", "x"]), [bytes("\r"), Typed::End]);
-        assert_eq!(typed(&["~?id\r"]), [Typed::Help, bytes("id\r")]);
+        assert_eq!(typed(&["ls\r~."]), [bytes("ls\r"), InputAction::Leave]);
+        assert_eq!(typed(&["\r~", "x"]), [bytes("\r"), InputAction::End]);
+        assert_eq!(typed(&["~?id\r"]), [InputAction::Help, bytes("id\r")]);
     }
 
     #[test]

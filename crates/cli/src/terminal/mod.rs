@@ -11,9 +11,9 @@ use std::{io::Write, time::Duration};
 use bytes::Bytes;
 use client::{
     ClientError,
-    stream::{self, BROKEN, Heard, Hello, Receiver, Sender},
+    stream::{self, BROKEN, Hello, Receiver, Sender, StreamMessage},
 };
-use protocol::stream::{Ended, Frame, MAX_DATA_BYTES};
+use protocol::stream::{Frame, MAX_DATA_BYTES, StreamEnded};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     signal::unix::{SignalKind, signal},
@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use crate::failure::{Class, Done, Failure};
-use escape::{Escape, Typed};
+use escape::{Escape, InputAction};
 use raw::Raw;
 
 /// Leave to open a stream, once.
@@ -45,8 +45,8 @@ const TRIES: u32 = 60; // bound: with the pauses between them, longer than a she
 const STEADY: Duration = Duration::from_secs(10); // bound: a conversation that lasted was no failed try
 
 /// How a conversation ended.
-enum Over {
-    Exit(Ended),
+enum ConversationEnd {
+    Exit(StreamEnded),
     Closed(u16, String),
     Lost,
     Left,
@@ -66,12 +66,12 @@ pub async fn run(mint: impl AsyncFn(Option<&str>) -> Result<Ticket, Failure>) ->
         let over = match connect(&ticket, seen).await {
             Ok((to, from)) => converse(to, from, &mut keys, &mut seen).await,
             Err(error) if seen.is_none() => return Err(error.into()),
-            Err(_) => Over::Lost,
+            Err(_) => ConversationEnd::Lost,
         };
         let reason = match &over {
-            Over::Lost => "connection lost",
-            Over::Closed(1001 | BROKEN | 4503, _) => "gateway unavailable",
-            Over::Closed(4404, _) if seen.is_none() => "host not connected yet",
+            ConversationEnd::Lost => "connection lost",
+            ConversationEnd::Closed(1001 | BROKEN | 4503, _) => "gateway unavailable",
+            ConversationEnd::Closed(4404, _) if seen.is_none() => "host not connected yet",
             _ => break over,
         };
         tries = if began.elapsed() < STEADY { tries + 1 } else { 1 };
@@ -87,15 +87,15 @@ pub async fn run(mint: impl AsyncFn(Option<&str>) -> Result<Ticket, Failure>) ->
     };
     drop(raw);
     match over {
-        Over::Exit(ended) if ended.code == 0 => Ok(()),
-        Over::Exit(ended) => Err(Failure::exited(ended.code)),
-        Over::Left => {
+        ConversationEnd::Exit(ended) if ended.code == 0 => Ok(()),
+        ConversationEnd::Exit(ended) => Err(Failure::exited(ended.code)),
+        ConversationEnd::Left => {
             notice(false, &format!("detached; resume the shell with --resume {}", ticket.session));
             Ok(())
         }
-        Over::Closed(..) if keys.has_ended => Ok(()),
-        Over::Lost => Err(closed(BROKEN, "")),
-        Over::Closed(code, reason) => Err(closed(code, &reason)),
+        ConversationEnd::Closed(..) if keys.has_ended => Ok(()),
+        ConversationEnd::Lost => Err(closed(BROKEN, "")),
+        ConversationEnd::Closed(code, reason) => Err(closed(code, &reason)),
     }
 }
 
@@ -126,7 +126,7 @@ fn passes(class: Class) -> bool {
 
 /// Both directions at once: whoever only reads or only writes could stand still
 /// with the other side for ever.
-async fn converse(mut to: Sender, mut from: Receiver, keys: &mut Keys, seen: &mut Option<u64>) -> Over {
+async fn converse(mut to: Sender, mut from: Receiver, keys: &mut Keys, seen: &mut Option<u64>) -> ConversationEnd {
     let over = tokio::select! {
         over = show(&mut from, seen) => over,
         over = keys.send(&mut to) => over,
@@ -136,39 +136,41 @@ async fn converse(mut to: Sender, mut from: Receiver, keys: &mut Keys, seen: &mu
 }
 
 /// Prints what comes until it ends.
-async fn show(from: &mut Receiver, seen: &mut Option<u64>) -> Over {
+async fn show(from: &mut Receiver, seen: &mut Option<u64>) -> ConversationEnd {
     let (mut out, mut err) = (tokio::io::stdout(), tokio::io::stderr());
     let mut exit = None;
     loop {
         let heard = match timeout(SILENCE, from.next_frame()).await {
             Ok(Ok(heard)) => heard,
-            Ok(Err(_)) | Err(_) => return exit.map_or(Over::Lost, Over::Exit),
+            Ok(Err(_)) | Err(_) => return exit.map_or(ConversationEnd::Lost, ConversationEnd::Exit),
         };
         let written = match heard {
-            Heard::Frame(Frame::Opened(opened)) => {
+            StreamMessage::Frame(Frame::Opened(opened)) => {
                 *seen = Some(opened.offset);
                 Ok(())
             }
-            Heard::Frame(Frame::Output(offset, bytes)) => {
+            StreamMessage::Frame(Frame::Output(offset, bytes)) => {
                 let fresh = unseen(*seen, offset, &bytes);
                 *seen = Some(offset + bytes.len() as u64);
                 print(&mut out, fresh).await
             }
-            Heard::Frame(Frame::Screen(offset, bytes)) => {
+            StreamMessage::Frame(Frame::Screen(offset, bytes)) => {
                 *seen = Some(offset);
                 print(&mut out, &bytes).await
             }
-            Heard::Frame(Frame::ErrorOutput(bytes)) => print(&mut err, &bytes).await,
-            Heard::Frame(Frame::Notice(text)) => print(&mut err, format!("\r\n[{text}]\r\n").as_bytes()).await,
-            Heard::Frame(Frame::Exit(ended)) => {
+            StreamMessage::Frame(Frame::ErrorOutput(bytes)) => print(&mut err, &bytes).await,
+            StreamMessage::Frame(Frame::Notice(text)) => print(&mut err, format!("\r\n[{text}]\r\n").as_bytes()).await,
+            StreamMessage::Frame(Frame::Exit(ended)) => {
                 exit = Some(ended);
                 Ok(())
             }
-            Heard::Closed(code, reason) => return exit.map_or(Over::Closed(code, reason), Over::Exit),
+            StreamMessage::Closed(code, reason) => {
+                return exit.map_or(ConversationEnd::Closed(code, reason), ConversationEnd::Exit);
+            }
             _ => Ok(()),
         };
         if written.is_err() {
-            return Over::Left;
+            return ConversationEnd::Left;
         }
     }
 }
@@ -196,8 +198,8 @@ struct Keys {
 
 impl Keys {
     /// Sends what is typed until somebody leaves or the connection breaks.
-    async fn send(&mut self, to: &mut Sender) -> Over {
-        let Ok(mut resized) = signal(SignalKind::window_change()) else { return Over::Lost };
+    async fn send(&mut self, to: &mut Sender) -> ConversationEnd {
+        let Ok(mut resized) = signal(SignalKind::window_change()) else { return ConversationEnd::Lost };
         let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
         let mut buffer = vec![0; MAX_DATA_BYTES / 4];
         loop {
@@ -222,25 +224,25 @@ impl Keys {
             if sent.is_err() {
                 // The reading half knows why, unless the line is dead.
                 sleep(SILENCE).await;
-                return Over::Lost;
+                return ConversationEnd::Lost;
             }
         }
     }
 
-    async fn pass_on(&mut self, typed: &[u8], to: &mut Sender) -> Result<Option<Over>, ClientError> {
+    async fn pass_on(&mut self, typed: &[u8], to: &mut Sender) -> Result<Option<ConversationEnd>, ClientError> {
         let Some(escape) = &mut self.escape else {
             to.send_frame(&Frame::Input(Bytes::copy_from_slice(typed))).await?;
             return Ok(None);
         };
         for it in escape.take(typed) {
             match it {
-                Typed::Bytes(bytes) => to.send_frame(&Frame::Input(bytes.into())).await?,
-                Typed::Leave => return Ok(Some(Over::Left)),
-                Typed::End => {
+                InputAction::Bytes(bytes) => to.send_frame(&Frame::Input(bytes.into())).await?,
+                InputAction::Leave => return Ok(Some(ConversationEnd::Left)),
+                InputAction::End => {
                     self.has_ended = true;
                     to.send_frame(&Frame::Hangup).await?;
                 }
-                Typed::Help => help(),
+                InputAction::Help => help(),
             }
         }
         Ok(None)

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::{context::Context, exact, failure::Failure};
 
 /// Whose things are shown.
-pub enum Whose {
+pub enum TopScope {
     /// Platform staff see the fleet.
     Platform,
     /// Members see their project, and what can be had.
@@ -64,15 +64,15 @@ impl Picture {
     }
 }
 
-impl Whose {
+impl TopScope {
     /// Staff see the fleet, unless they ask for a project.
-    pub async fn of(context: &Context) -> Result<Whose, Failure> {
+    pub async fn of(context: &Context) -> Result<TopScope, Failure> {
         let me: Whoami = exact::read(&context.ask::<WhoAmI>(Nothing {}).await?)?;
         let is_staff = me.user.is_some_and(|it| it.platform_role.is_some());
         if is_staff && context.flags.project.is_none() {
-            return Ok(Whose::Platform);
+            return Ok(TopScope::Platform);
         }
-        Ok(Whose::Project(context.project().await?))
+        Ok(TopScope::Project(context.project().await?))
     }
 
     /// Looks anew; what is not read this time is missing.
@@ -80,7 +80,7 @@ impl Whose {
         let limit = Limit::new(Limit::MAX).unwrap_or_default();
         let mut picture = Picture::default();
         match self {
-            Whose::Platform => {
+            TopScope::Platform => {
                 let query = NodeFilter { limit, ..NodeFilter::default() };
                 picture.nodes = Some(exact::read(&context.query::<ListNodes>(Nothing {}, query).await?)?);
                 if round.is_multiple_of(ALLOCATIONS_EVERY) {
@@ -89,7 +89,7 @@ impl Whose {
                     picture.allocations = Some(exact::read(&answer)?);
                 }
             }
-            Whose::Project(path) => {
+            TopScope::Project(path) => {
                 let query = AllocationFilter { limit, ..AllocationFilter::default() };
                 let answer = context.query::<ListAllocations>(path.clone(), query).await?;
                 picture.allocations = Some(exact::read(&answer)?);

@@ -16,12 +16,12 @@ use super::{decide::SUSPENDED, metering::GPU_TIME, store, visits::Parent};
 use crate::quotas;
 use fleet::{prices, regions, skus};
 use money::{
-    budgets::{self, Asked, BudgetError},
+    budgets::{self, BudgetError, BudgetedRequest},
     wallets::{self, Hold, HoldError},
 };
 use people::{organizations, projects, ssh_keys};
 use platform::{
-    http::{Failure, Trouble},
+    http::{Failure, ProblemBuilder},
     policies::{self, Policies, keys},
 };
 
@@ -49,7 +49,7 @@ pub async fn open(tx: &mut Tx, organization: OrganizationId, project: ProjectId)
 }
 
 /// What a request comes to once its words are looked up.
-pub struct Admitted {
+pub struct AdmittedRequest {
     pub sku: Sku,
     pub region: Option<Uuid>,
     /// Of the caller's public keys, those to let in.
@@ -67,7 +67,7 @@ pub async fn admit(
     project: ProjectId,
     user: Option<UserId>,
     spec: &AllocationSpec,
-) -> Result<Admitted, Failure> {
+) -> Result<AdmittedRequest, Failure> {
     if spec.tags.len() > MOST_TAGS {
         return Err(wrong("tags", format!("an allocation has at most {MOST_TAGS} tags")));
     }
@@ -92,7 +92,7 @@ pub async fn admit(
     open(tx, organization, project).await?;
     within_limits(tx, organization, project, &sku, spec).await?;
     let ssh_keys = keys_of(tx, user, spec.ssh_keys.as_deref()).await?;
-    Ok(Admitted { sku, region, ssh_keys })
+    Ok(AdmittedRequest { sku, region, ssh_keys })
 }
 
 fn few_keys(chosen: &[SshKeyId]) -> Result<(), Failure> {
@@ -166,7 +166,7 @@ async fn priced(tx: &mut Tx, sku: SkuId, name: &str, currency: Currency) -> Resu
 
 /// Refuses what may take the project above a hard budget.
 async fn within_budgets(tx: &mut Tx, policies: &Policies, project: ProjectId, hold: &Hold) -> Result<(), Failure> {
-    let asked = Asked {
+    let asked = BudgetedRequest {
         organization: hold.subject.organization,
         project,
         subject: hold.subject.id,
@@ -220,5 +220,5 @@ pub async fn keys_of(tx: &mut Tx, user: Option<UserId>, chosen: Option<&[SshKeyI
 }
 
 fn wrong(field: &str, detail: String) -> Failure {
-    Failure::Problem(Trouble::new(Code::InvalidValue, detail).at(field))
+    Failure::Problem(ProblemBuilder::new(Code::InvalidValue, detail).at(field))
 }

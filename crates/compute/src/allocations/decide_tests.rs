@@ -8,8 +8,8 @@ use protocol::{Refusal, SelfTest};
 use uuid::Uuid;
 
 use super::*;
-use crate::placement::slots::Held;
-use fleet::{nodes::Presence, tasks::Ordered};
+use crate::placement::slots::HeldSlot;
+use fleet::{nodes::Presence, tasks::OrderStatus};
 
 const LIMITS: Limits = Limits {
     provision_attempts: 3,
@@ -24,8 +24,8 @@ fn node(number: u128) -> NodeId {
     Uuid::from_u128(number).into()
 }
 
-fn held(number: u128, gpu: &str) -> Held {
-    Held {
+fn held(number: u128, gpu: &str) -> HeldSlot {
+    HeldSlot {
         node: node(number),
         slot: SlotId::generate(),
         gpu_uuid: gpu.into(),
@@ -63,8 +63,8 @@ fn visit(state: AllocationState) -> Visit {
     }
 }
 
-fn order(number: u128, version: i64, outcome: Option<Outcome>) -> Ordered {
-    Ordered { id: Uuid::now_v7(), node: node(number), version, is_expired: false, outcome }
+fn order(number: u128, version: i64, outcome: Option<Outcome>) -> OrderStatus {
+    OrderStatus { id: Uuid::now_v7(), node: node(number), version, is_expired: false, outcome }
 }
 
 fn proof(gpus: &[&str], passed: bool) -> Done {
@@ -134,7 +134,7 @@ fn a_failure_is_tried_again_a_bounded_number_of_times() {
     assert!(matches!(decide(&visit, &LIMITS), Step::FailProvision { .. }), "what cannot help is not repeated");
     visit.orders[0] = order(1, 5, Some(Outcome::Refused { reason: Refusal::Expired }));
     assert!(matches!(decide(&visit, &LIMITS), Step::Order { .. }));
-    visit.orders[0] = Ordered { is_expired: true, ..order(1, 5, None) };
+    visit.orders[0] = OrderStatus { is_expired: true, ..order(1, 5, None) };
     assert!(matches!(decide(&visit, &LIMITS), Step::Order { because: Some(it), .. } if it.contains("did not answer")));
 }
 
@@ -163,7 +163,7 @@ fn host_that_is_back_is_asked_again_to_clean_and_one_that_never_left_is_not() {
         health_since,
     };
     let (before, after) = (visit.since - seconds(1), visit.since + seconds(1));
-    visit.orders = vec![Ordered { is_expired: true, ..order(1, 4, None) }];
+    visit.orders = vec![OrderStatus { is_expired: true, ..order(1, 4, None) }];
     assert_eq!(decide(&visit, &LIMITS), Step::Nothing, "never heard");
     visit.hosts = vec![host(600, after)];
     assert_eq!(decide(&visit, &LIMITS), Step::Nothing, "silent");

@@ -25,14 +25,14 @@ use super::{
     orders, store,
     visits::{self, Parent, Visit},
 };
-use crate::placement::{Chosen, Placement, reservations, slots};
+use crate::placement::{Placement, PlacementChoice, reservations, slots};
 use fleet::{
     nodes,
     tasks::{self, Order, TaskSigner},
 };
 use platform::{
     events::emit,
-    policies::{Place, Policies, keys},
+    policies::{Policies, PolicyScope, keys},
 };
 
 // bound: how soon a request that found no room may look again
@@ -45,9 +45,9 @@ pub struct AllocationReconciler {
 }
 
 /// What was found out without the database.
-pub enum Found {
+pub enum Observation {
     Placed,
-    Chosen(Box<Chosen>),
+    Chosen(Box<PlacementChoice>),
     Denied {
         denial: Denial,
         /// Whether an empty fleet would have room.
@@ -61,7 +61,7 @@ pub enum Found {
 }
 
 pub enum Verdict {
-    Place(Box<Chosen>),
+    Place(Box<PlacementChoice>),
     Reject(String),
     KeepWaiting(Wait),
     Go(Step),
@@ -83,8 +83,8 @@ impl Wait {
 impl Reconciler for AllocationReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Visit;
-    type Found = Found;
+    type Snapshot = Visit;
+    type Observation = Observation;
     type Verdict = Verdict;
     type Error = ReconcileError;
 
@@ -100,18 +100,18 @@ impl Reconciler for AllocationReconciler {
         Ok(visit)
     }
 
-    async fn act(&self, visit: &Visit) -> Result<Found, ReconcileError> {
-        let Some(request) = &visit.request else { return Ok(Found::Placed) };
+    async fn act(&self, visit: &Visit) -> Result<Observation, ReconcileError> {
+        let Some(request) = &visit.request else { return Ok(Observation::Placed) };
         if request.behind > 0 {
-            return Ok(Found::Behind(request.behind));
+            return Ok(Observation::Behind(request.behind));
         }
         // Who waited longest comes before those who hold less, or they could pass for ever.
         let comes_first = request.leases.is_some() || !request.kept.is_empty();
         if !comes_first && request.ahead.iter().any(|it| self.placement.has_room(it)) {
-            return Ok(Found::NotItsTurn);
+            return Ok(Observation::NotItsTurn);
         }
         let denial = match self.placement.choose(visit.id, &request.ask, &request.kept) {
-            Ok(chosen) => return Ok(Found::Chosen(Box::new(chosen))),
+            Ok(chosen) => return Ok(Observation::Chosen(Box::new(chosen))),
             Err(denial) => denial,
         };
         let could_run = self.placement.could_run(&request.ask);
@@ -119,24 +119,24 @@ impl Reconciler for AllocationReconciler {
             Some(leases) if could_run => self.placement.soonest(visit.id, &request.ask, leases),
             Some(_) | None => Vec::new(),
         };
-        Ok(Found::Denied { denial, could_run, keep })
+        Ok(Observation::Denied { denial, could_run, keep })
     }
 
-    fn decide(&self, visit: &Visit, found: Found) -> Verdict {
+    fn decide(&self, visit: &Visit, found: Observation) -> Verdict {
         match found {
-            Found::Chosen(chosen) => Verdict::Place(chosen),
-            Found::Denied { denial: Denial::Invalid(invalid), .. } => Verdict::Reject(invalid.to_string()),
-            Found::Denied { denial, could_run, keep } => {
+            Observation::Chosen(chosen) => Verdict::Place(chosen),
+            Observation::Denied { denial: Denial::Invalid(invalid), .. } => Verdict::Reject(invalid.to_string()),
+            Observation::Denied { denial, could_run, keep } => {
                 let rule = explain::standing(could_run, keep.len());
                 let reason = rule.map_or_else(|| denial.to_string(), |rule| format!("{denial}; {rule}"));
                 Verdict::KeepWaiting(Wait { reason, could_run, keep })
             }
-            Found::Behind(others) => {
+            Observation::Behind(others) => {
                 let reason = format!("{others} older requests of the organization wait for the same");
                 Verdict::KeepWaiting(Wait::because(reason))
             }
-            Found::NotItsTurn => Verdict::KeepWaiting(Wait::because(explain::NOT_ITS_TURN.into())),
-            Found::Placed => Verdict::Go(decide(visit, &self.limits())),
+            Observation::NotItsTurn => Verdict::KeepWaiting(Wait::because(explain::NOT_ITS_TURN.into())),
+            Observation::Placed => Verdict::Go(decide(visit, &self.limits())),
         }
     }
 
@@ -201,7 +201,7 @@ impl AllocationReconciler {
     }
 
     /// Reserves the slots and moves the allocation, together or not at all.
-    async fn place(&self, tx: &mut Tx, mut visit: Visit, chosen: &Chosen) -> Result<Next, ReconcileError> {
+    async fn place(&self, tx: &mut Tx, mut visit: Visit, chosen: &PlacementChoice) -> Result<Next, ReconcileError> {
         // Before anything else is locked; whoever suspends or deletes waits until it is placed.
         if admission::parent(tx, visit.organization, visit.project).await? != Parent::Active {
             return Ok(Next::After(Duration::ZERO));
@@ -366,7 +366,7 @@ impl AllocationReconciler {
     async fn order(&self, tx: &mut Tx, visit: &Visit, nodes: &[NodeId]) -> Result<Next, ReconcileError> {
         let lifetime = self.limits().task;
         // Who may be inside is asked here and not when the visit began: somebody may have left since.
-        let place = Place { organization: visit.organization.uuid(), project: visit.project.uuid() };
+        let place = PolicyScope { organization: visit.organization.uuid(), project: visit.project.uuid() };
         let lines = match orders::sends_keys(visit.state) {
             true => host_keys::lines(tx, visit.id, place).await?,
             false => Vec::new(),

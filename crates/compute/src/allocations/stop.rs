@@ -29,7 +29,7 @@ impl Handle<StopAllocation> for ComputeArea {
         if allocation.state == AllocationState::Stopping && !allocation.needs_attention {
             return Err(refused(allocation.state.as_str(), "active", "stopped"));
         }
-        let wish = Wish { event: Event::StopRequested, from: "active", to: "stopped", reason: Some(STOPPED) };
+        let wish = StateChange { event: Event::StopRequested, from: "active", to: "stopped", reason: Some(STOPPED) };
         switch(call, allocation, wish).await
     }
 }
@@ -44,7 +44,7 @@ impl Handle<StartAllocation> for ComputeArea {
             let (project, sku) = (allocation.project_id, allocation.sku.as_str());
             admission::paid_for(&mut call.tx, &self.policies, project, sku, hold).await?;
         }
-        let wish = Wish { event: Event::StartRequested, from: "stopped", to: "started", reason: None };
+        let wish = StateChange { event: Event::StartRequested, from: "stopped", to: "started", reason: None };
         switch(call, allocation, wish).await
     }
 }
@@ -67,7 +67,7 @@ async fn hold(app: &ComputeArea, call: &mut Call, allocation: &Allocation) -> Re
 
 const STOPPED: &str = "its project stopped it";
 
-struct Wish {
+struct StateChange {
     event: Event,
     from: &'static str,
     to: &'static str,
@@ -76,7 +76,7 @@ struct Wish {
 
 /// Sends the event. Of several who want something of it at once one wins, and
 /// the others are told what happened.
-async fn switch(call: &mut Call, mut allocation: Allocation, wish: Wish) -> Result<Allocation, Failure> {
+async fn switch(call: &mut Call, mut allocation: Allocation, wish: StateChange) -> Result<Allocation, Failure> {
     let row = store::versioned(&allocation)?;
     let moved = match transition::<Lifecycle>(&mut call.tx, row, wish.event, wish.reason.unwrap_or_default()).await {
         Ok(moved) => moved,

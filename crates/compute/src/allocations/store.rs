@@ -168,7 +168,7 @@ pub async fn list_all(tx: &mut Tx, filter: &AllAllocationsFilter) -> sqlx::Resul
 
 /// GPUs that an organization holds or waits for: of one SKU, in one project, and in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, sqlx::FromRow)]
-pub struct Wanted {
+pub struct GpuDemand {
     pub of_sku: i64,
     pub in_project: i64,
     pub in_all: i64,
@@ -176,7 +176,12 @@ pub struct Wanted {
 
 /// Counted while no other request of the organization can be added: its row is
 /// locked. What a lost host held does not count.
-pub async fn wanted(tx: &mut Tx, organization: OrganizationId, project: ProjectId, sku: Uuid) -> sqlx::Result<Wanted> {
+pub async fn wanted(
+    tx: &mut Tx,
+    organization: OrganizationId,
+    project: ProjectId,
+    sku: Uuid,
+) -> sqlx::Result<GpuDemand> {
     sqlx::query_as(
         "SELECT coalesce(sum(gpus * nodes) FILTER (WHERE sku_id = $2), 0)::bigint AS of_sku,
                 coalesce(sum(gpus * nodes) FILTER (WHERE project_id = $3), 0)::bigint AS in_project,

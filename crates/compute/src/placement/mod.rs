@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Placement {
     picture: Arc<Mutex<Picture>>,
     /// Held while changes are read, so that an older answer never replaces a newer one.
-    reading: Arc<tokio::sync::Mutex<Option<store::Seen>>>,
+    reading: Arc<tokio::sync::Mutex<Option<store::SnapshotHorizon>>>,
 }
 
 #[derive(Default)]
@@ -55,14 +55,14 @@ struct Pending {
 
 /// A choice that nobody else in this process makes until it shows in the
 /// database, or came to nothing.
-pub struct Chosen {
+pub struct PlacementChoice {
     pub placement: planner::Placement,
     allocation: AllocationId,
     picture: Arc<Mutex<Picture>>,
 }
 
 /// The turn to read changes, with what was seen so far.
-type Reading<'a> = tokio::sync::MutexGuard<'a, Option<store::Seen>>;
+type Reading<'a> = tokio::sync::MutexGuard<'a, Option<store::SnapshotHorizon>>;
 
 impl Placement {
     /// Reads what changed since the last time.
@@ -101,13 +101,13 @@ impl Placement {
 
     /// The best place for it, also where nodes are kept for it; nobody else in
     /// this process chooses it while the answer lives.
-    pub fn choose(&self, allocation: AllocationId, ask: &Ask, kept: &[NodeKey]) -> Result<Chosen, Denial> {
+    pub fn choose(&self, allocation: AllocationId, ask: &Ask, kept: &[NodeKey]) -> Result<PlacementChoice, Denial> {
         let mut picture = self.picture();
         let placement = picture.as_if_free(kept, key(allocation), |fleet| planner::plan(fleet, ask))?;
         picture.fleet.reserve(&placement, ask, key(allocation));
         let (kept, ask) = (placement.clone(), ask.clone());
         picture.pending.push(Pending { allocation, placement: kept, ask, settles_since: None });
-        Ok(Chosen { placement, allocation, picture: self.picture.clone() })
+        Ok(PlacementChoice { placement, allocation, picture: self.picture.clone() })
     }
 
     /// Whether it could be placed now.
@@ -151,7 +151,7 @@ impl Picture {
     }
 }
 
-impl Drop for Chosen {
+impl Drop for PlacementChoice {
     fn drop(&mut self) {
         let mut picture = self.picture.lock().expect("no code panics while it holds this lock");
         let own = picture.pending.iter_mut().filter(|it| it.allocation == self.allocation);

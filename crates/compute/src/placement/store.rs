@@ -11,7 +11,7 @@ use uuid::Uuid;
 /// The oldest transaction that ran when the picture was taken: what it or a
 /// later one writes may not be in the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen(i64);
+pub struct SnapshotHorizon(i64);
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -47,7 +47,11 @@ struct SlotRow {
 }
 
 /// Nodes that changed, and those asked for besides.
-pub async fn changes(tx: &mut Tx, since: Option<&Seen>, besides: &[Uuid]) -> sqlx::Result<(Seen, Vec<Node>)> {
+pub async fn changes(
+    tx: &mut Tx,
+    since: Option<&SnapshotHorizon>,
+    besides: &[Uuid],
+) -> sqlx::Result<(SnapshotHorizon, Vec<Node>)> {
     let (xmin, mut changed): (i64, Vec<Uuid>) = sqlx::query_as(
         "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
                 ARRAY(SELECT node_id FROM node_changes WHERE xid >= $1::bigint::text::xid8)",
@@ -57,7 +61,7 @@ pub async fn changes(tx: &mut Tx, since: Option<&Seen>, besides: &[Uuid]) -> sql
     .await?;
     changed.extend(besides);
     if changed.is_empty() {
-        return Ok((Seen(xmin), Vec::new()));
+        return Ok((SnapshotHorizon(xmin), Vec::new()));
     }
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, n.reserved_for,
@@ -73,7 +77,7 @@ pub async fn changes(tx: &mut Tx, since: Option<&Seen>, besides: &[Uuid]) -> sql
     .bind(&changed)
     .fetch_all(tx.conn())
     .await?;
-    Ok((Seen(xmin), rows.into_iter().map(node).collect()))
+    Ok((SnapshotHorizon(xmin), rows.into_iter().map(node).collect()))
 }
 
 fn node(row: Row) -> Node {

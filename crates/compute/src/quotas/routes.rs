@@ -12,7 +12,7 @@ use fleet::skus;
 use people::organizations;
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
 };
 
 // bound: what the contract's schema says of `gpus`
@@ -23,7 +23,7 @@ impl Handle<SetQuota> for ComputeArea {
         let gpus = request.body.gpus;
         if gpus > MOST_GPUS {
             let detail = format!("a quota is at most {MOST_GPUS} GPUs");
-            return Err(Trouble::new(Code::InvalidValue, detail).at("gpus").into());
+            return Err(ProblemBuilder::new(Code::InvalidValue, detail).at("gpus").into());
         }
         let QuotaPath { organization_id, sku_id } = known(call, request.path).await?;
         let set = store::set(&mut call.tx, organization_id, sku_id, gpus).await?;

@@ -30,20 +30,20 @@ pub fn breaks(old: &Value, new: &Value) -> Vec<String> {
 
 /// [`breaks`] for the texts of two files.
 pub fn check_files(released: &str, current: &str) -> Result<Vec<String>, NotADocument> {
-    let released = parse(Which::Released, released)?;
-    let current = parse(Which::Current, current)?;
+    let released = parse(SchemaVersion::Released, released)?;
+    let current = parse(SchemaVersion::Current, current)?;
     Ok(breaks(&released, &current))
 }
 
 /// The text that was given is not an OpenAPI document.
 #[derive(Debug)]
 pub struct NotADocument {
-    which: Which,
+    which: SchemaVersion,
     source: Option<serde_json::Error>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Which {
+enum SchemaVersion {
     Released,
     Current,
 }
@@ -51,8 +51,8 @@ enum Which {
 impl fmt::Display for NotADocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (which, advice) = match self.which {
-            Which::Released => ("released", "restore it from the release's tag"),
-            Which::Current => ("current", "generate it again"),
+            SchemaVersion::Released => ("released", "restore it from the release's tag"),
+            SchemaVersion::Current => ("current", "generate it again"),
         };
         write!(f, "the {which} OpenAPI document cannot be read; {advice}")
     }
@@ -64,7 +64,7 @@ impl std::error::Error for NotADocument {
     }
 }
 
-fn parse(which: Which, text: &str) -> Result<Value, NotADocument> {
+fn parse(which: SchemaVersion, text: &str) -> Result<Value, NotADocument> {
     let document: Value = serde_json::from_str(text).map_err(|error| NotADocument { which, source: Some(error) })?;
     // Without this, an empty file would promise nothing and so break nothing.
     if fields(&document["paths"]).next().is_none() {

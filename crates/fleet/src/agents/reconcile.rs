@@ -22,7 +22,7 @@ use super::{
     lifecycle::{Event, Lifecycle},
     store::{self, Update},
 };
-use crate::tasks::{self, Order, Ordered, TaskSigner};
+use crate::tasks::{self, Order, OrderStatus, TaskSigner};
 use platform::policies::{Policies, keys};
 
 pub struct AgentUpdateReconciler {
@@ -31,10 +31,10 @@ pub struct AgentUpdateReconciler {
     pub policies: Policies,
 }
 
-pub struct Seen {
+pub struct Snapshot {
     update: Update,
     /// What the host was told, once it was.
-    told: Option<Ordered>,
+    told: Option<OrderStatus>,
     now: Timestamp,
 }
 
@@ -62,18 +62,18 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 impl Reconciler for AgentUpdateReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Seen;
-    type Found = Option<Binary>;
+    type Snapshot = Snapshot;
+    type Observation = Option<Binary>;
     type Verdict = Verdict;
     type Error = ReconcileError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(update) = store::get(tx, id).await? else { return Ok(None) };
         let told = tasks::latest(tx, Lifecycle::NAME, id).await?.pop();
-        Ok(Some(Seen { update, told, now: clock::now(tx).await? }))
+        Ok(Some(Snapshot { update, told, now: clock::now(tx).await? }))
     }
 
-    async fn act(&self, seen: &Seen) -> Result<Option<Binary>, ReconcileError> {
+    async fn act(&self, seen: &Snapshot) -> Result<Option<Binary>, ReconcileError> {
         let Update { wanted, target, state, .. } = &seen.update;
         if *state != AgentUpdateState::Waiting {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Reconciler for AgentUpdateReconciler {
         Ok(found.map(|it| Binary { target: target.to_owned(), sha256: it.sha256 }))
     }
 
-    fn decide(&self, seen: &Seen, found: Option<Binary>) -> Verdict {
+    fn decide(&self, seen: &Snapshot, found: Option<Binary>) -> Verdict {
         let patience = 2 * self.lifetime();
         match seen.update.state {
             AgentUpdateState::Waiting => begin(&seen.update, found),
@@ -96,7 +96,7 @@ impl Reconciler for AgentUpdateReconciler {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, ReconcileError> {
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
             Verdict::Wait(pause) => Ok(Next::After(pause)),
@@ -127,7 +127,7 @@ impl AgentUpdateReconciler {
     }
 
     /// Tells the host, if its pool has a place free.
-    async fn order(&self, tx: &mut Tx, seen: &Seen, binary: Binary) -> Result<Next, ReconcileError> {
+    async fn order(&self, tx: &mut Tx, seen: &Snapshot, binary: Binary) -> Result<Next, ReconcileError> {
         let update = &seen.update;
         // Two at once could pass the limit.
         store::take_turn(tx, update.pool).await?;
@@ -185,7 +185,7 @@ fn begin(update: &Update, found: Option<Binary>) -> Verdict {
     }
 }
 
-fn judge(seen: &Seen, patience: Duration) -> Verdict {
+fn judge(seen: &Snapshot, patience: Duration) -> Verdict {
     let failed = |why: String| Verdict::End(Event::Failed, why);
     let waited = Duration::try_from(seen.now.duration_since(seen.update.state_since)).unwrap_or_default();
     match seen.told.as_ref().and_then(|it| it.outcome.as_ref()) {
@@ -233,9 +233,9 @@ mod tests {
     }
 
     fn after(second: i64, outcome: Option<Outcome>) -> Verdict {
-        let told = Ordered { id: Uuid::nil(), node: NodeId::generate(), version: 3, is_expired: false, outcome };
+        let told = OrderStatus { id: Uuid::nil(), node: NodeId::generate(), version: 3, is_expired: false, outcome };
         let now = Timestamp::from_second(second).unwrap();
-        judge(&Seen { update: update(AgentUpdateState::Updating), told: Some(told), now }, Duration::from_secs(60))
+        judge(&Snapshot { update: update(AgentUpdateState::Updating), told: Some(told), now }, Duration::from_secs(60))
     }
 
     #[test]

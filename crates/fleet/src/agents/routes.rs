@@ -22,7 +22,7 @@ use super::{
 use crate::{FleetArea, nodes, pools};
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
     policies::keys,
 };
 
@@ -112,7 +112,7 @@ impl FleetArea {
     /// for if it is served, else the newest.
     async fn choose(&self, spec: &AgentUpdateSpec, targets: &[Option<String>]) -> Result<String, Failure> {
         let served = self.agents.list().await;
-        let refused = |detail: String| Err(Trouble::new(Code::InvalidValue, detail).at("version").into());
+        let refused = |detail: String| Err(ProblemBuilder::new(Code::InvalidValue, detail).at("version").into());
         let Some(version) = spec.version.as_ref().map(|it| it.as_str()) else {
             return match choice::newest(&served, targets) {
                 Some(version) => Ok(version.to_owned()),

@@ -25,16 +25,16 @@ pub fn gateway_uri(gateway: GatewayId) -> String {
 
 /// Whom a certificate is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum CertificateSubject {
     Node(NodeId),
     Gateway(GatewayId),
 }
 
-impl std::fmt::Display for Who {
+impl std::fmt::Display for CertificateSubject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Who::Node(node) => node.fmt(f),
-            Who::Gateway(gateway) => gateway.fmt(f),
+            CertificateSubject::Node(node) => node.fmt(f),
+            CertificateSubject::Gateway(gateway) => gateway.fmt(f),
         }
     }
 }
@@ -42,7 +42,7 @@ impl std::fmt::Display for Who {
 /// What a verified certificate says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    pub who: Who,
+    pub who: CertificateSubject,
     pub serial: String,
     pub issued_at: Timestamp,
     pub expires_at: Timestamp,
@@ -81,12 +81,12 @@ impl Peer {
     }
 }
 
-fn who(names: &[GeneralName<'_>]) -> Option<Who> {
+fn who(names: &[GeneralName<'_>]) -> Option<CertificateSubject> {
     // A node has no other name.
     if let [GeneralName::URI(uri)] = names
         && let Some(id) = uri.strip_prefix(NODE)
     {
-        return id.parse().ok().map(Who::Node);
+        return id.parse().ok().map(CertificateSubject::Node);
     }
     // A gateway is also a server, with the names that hosts dial.
     let mut uris = names.iter().filter_map(|it| match it {
@@ -98,7 +98,7 @@ fn who(names: &[GeneralName<'_>]) -> Option<Who> {
     if names.iter().filter(is_server_name).count() + 1 != names.len() {
         return None;
     }
-    uri.strip_prefix(GATEWAY)?.parse().ok().map(Who::Gateway)
+    uri.strip_prefix(GATEWAY)?.parse().ok().map(CertificateSubject::Gateway)
 }
 
 #[cfg(test)]
@@ -111,9 +111,9 @@ mod tests {
         let (node_name, gateway_name) = (node_uri(node), gateway_uri(gateway));
         let (node_uri, gateway_uri) = (GeneralName::URI(&node_name), GeneralName::URI(&gateway_name));
         let host = GeneralName::DNSName("gw.example.com");
-        assert_eq!(who(std::slice::from_ref(&node_uri)), Some(Who::Node(node)));
-        assert_eq!(who(&[gateway_uri.clone(), host.clone()]), Some(Who::Gateway(gateway)));
-        assert_eq!(who(&[host.clone(), gateway_uri.clone()]), Some(Who::Gateway(gateway)));
+        assert_eq!(who(std::slice::from_ref(&node_uri)), Some(CertificateSubject::Node(node)));
+        assert_eq!(who(&[gateway_uri.clone(), host.clone()]), Some(CertificateSubject::Gateway(gateway)));
+        assert_eq!(who(&[host.clone(), gateway_uri.clone()]), Some(CertificateSubject::Gateway(gateway)));
         assert_eq!(who(&[node_uri.clone(), host.clone()]), None, "a node is no server");
         assert_eq!(who(&[node_uri, gateway_uri.clone()]), None, "one or the other");
         assert_eq!(who(&[gateway_uri, GeneralName::RFC822Name("a@example.com")]), None);

@@ -10,7 +10,7 @@ mod turnover;
 mod upkeep;
 
 pub use authority::{Authority, CaError, Issued, Validity};
-pub use identity::{Peer, Who, gateway_uri, node_uri};
+pub use identity::{CertificateSubject, Peer, gateway_uri, node_uri};
 pub use request::{CsrError, key_hash, read_request};
 pub use turnover::Turnover;
 pub use upkeep::{Overview, UpkeepError, export_root, overview, rotate, rotate_root};
@@ -28,7 +28,7 @@ use contract::Timestamp;
 use kernel::{
     Access, Db, Tx,
     secrets::{Keyring, Secret},
-    vault::{self, Held, VaultError},
+    vault::{self, VaultError, VaultKey},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -161,7 +161,7 @@ async fn ensure(db: &Db, keyring: &Keyring, intermediate_for: Duration) -> Resul
     Ok(authority)
 }
 
-fn read(roots: &[Held], intermediate: &Held) -> Result<Authority, CaError> {
+fn read(roots: &[VaultKey], intermediate: &VaultKey) -> Result<Authority, CaError> {
     let renew_before = Turnover::of(roots, intermediate)?.since();
     let roots = roots.iter().filter_map(|it| it.public.clone()).collect();
     let certificate = intermediate.public.as_deref().ok_or(CaError::NoIntermediate)?;
@@ -171,10 +171,10 @@ fn read(roots: &[Held], intermediate: &Held) -> Result<Authority, CaError> {
 async fn sign_intermediate(
     tx: &mut Tx,
     keyring: &Keyring,
-    root: &Held,
+    root: &VaultKey,
     root_key: &Secret,
     validity: Validity,
-) -> Result<Held, CaError> {
+) -> Result<VaultKey, CaError> {
     let certificate = root.public.as_deref().ok_or(CaError::NoIntermediate)?;
     let (key, certificate) = authority::make_intermediate(root_key, certificate, validity)?;
     let id = vault::put(tx, keyring, INTERMEDIATE, &key, Some(&certificate)).await?;

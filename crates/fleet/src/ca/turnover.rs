@@ -9,7 +9,7 @@ use contract::Timestamp;
 use kernel::{
     Tx,
     secrets::Keyring,
-    vault::{self, Held},
+    vault::{self, VaultKey},
 };
 
 use super::{CaError, ROOT, authority};
@@ -31,7 +31,7 @@ pub enum Turnover {
 
 impl Turnover {
     /// Where the replacement stands; `intermediate` is the one that signs.
-    pub fn of(roots: &[Held], intermediate: &Held) -> Result<Turnover, CaError> {
+    pub fn of(roots: &[VaultKey], intermediate: &VaultKey) -> Result<Turnover, CaError> {
         let Some(newest) = roots.first().filter(|_| roots.len() > 1) else { return Ok(Turnover::Settled) };
         Ok(match signing(roots, intermediate)?.id == newest.id {
             true => Turnover::Signing { since: intermediate.created_at + LEARNED_AFTER },
@@ -59,14 +59,14 @@ impl Turnover {
 }
 
 /// The roots that are trusted, newest first.
-pub async fn trusted(tx: &mut Tx, keyring: &Keyring) -> Result<Vec<Held>, CaError> {
+pub async fn trusted(tx: &mut Tx, keyring: &Keyring) -> Result<Vec<VaultKey>, CaError> {
     let mut roots = vault::all(tx, keyring, ROOT).await?;
     roots.retain(|it| it.retired_at.is_none());
     Ok(roots)
 }
 
 /// The root that the intermediate is of.
-pub fn signing<'a>(roots: &'a [Held], intermediate: &Held) -> Result<&'a Held, CaError> {
+pub fn signing<'a>(roots: &'a [VaultKey], intermediate: &VaultKey) -> Result<&'a VaultKey, CaError> {
     let certificate = intermediate.public.as_deref().ok_or(CaError::NoIntermediate)?;
     for root in roots {
         if authority::is_signed_by(certificate, root.public.as_deref().ok_or(CaError::Unreadable)?)? {
@@ -83,7 +83,7 @@ pub async fn may_go_on(tx: &mut Tx, turnover: Turnover, now: Timestamp) -> sqlx:
 }
 
 /// Ends the trust in every root but the newest, and forgets their keys.
-pub async fn retire_old(tx: &mut Tx, keyring: &Keyring, roots: &mut Vec<Held>) -> Result<(), CaError> {
+pub async fn retire_old(tx: &mut Tx, keyring: &Keyring, roots: &mut Vec<VaultKey>) -> Result<(), CaError> {
     let Some(newest) = roots.first().map(|it| it.id) else { return Ok(()) };
     for old in roots.iter().skip(1) {
         vault::empty(tx, keyring, ROOT, old.id).await?;

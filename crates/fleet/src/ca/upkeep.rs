@@ -7,7 +7,7 @@ use contract::Timestamp;
 use kernel::{
     Access, Db, Tx, audit, clock,
     secrets::{Keyring, Secret},
-    vault::{self, Held},
+    vault::{self, VaultKey},
 };
 use serde_json::json;
 
@@ -122,7 +122,7 @@ pub async fn rotate(
         None if signs.secret.expose().is_empty() => return Err(UpkeepError::NoRootKey),
         None => signs.secret.clone(),
     };
-    let is_of = |root: &Held| {
+    let is_of = |root: &VaultKey| {
         let certificate = root.public.as_deref().ok_or(UpkeepError::NoCa)?;
         authority::belongs(&key, certificate).map_err(|_| UpkeepError::WrongRootKey)
     };

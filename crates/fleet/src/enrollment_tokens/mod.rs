@@ -4,7 +4,7 @@
 mod routes;
 mod store;
 
-pub use store::{Spent, made, revoke, revoke_unused, spend, spent_on};
+pub use store::{TokenRedemption, made, revoke, revoke_unused, spend, spent_on};
 
 use contract::{Timestamp, enrollment_tokens::EnrollmentToken, id::PoolId};
 use kernel::{

@@ -94,7 +94,7 @@ async fn revoke_of(
 
 /// What showing a token came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spent {
+pub enum TokenRedemption {
     /// It works, and no longer does after the commit.
     On {
         id: EnrollmentTokenId,
@@ -111,7 +111,7 @@ pub enum Spent {
 /// Spends a token with a key. Of two hosts that show it at once, one waits for the
 /// other. Who shows it again with the same key, as long as it would work, lost the
 /// answer.
-pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spent> {
+pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<TokenRedemption> {
     let statement = format!(
         "SELECT id, pool_id, {STATUS}, CASE WHEN used_with = $2 AND expires_at > app_now() THEN node_id END
          FROM enrollment_tokens WHERE hash = $1 FOR UPDATE"
@@ -121,14 +121,14 @@ pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spe
         .bind(key)
         .fetch_optional(tx.conn())
         .await?;
-    let Some((id, pool, status, made)) = row else { return Ok(Spent::Unknown) };
+    let Some((id, pool, status, made)) = row else { return Ok(TokenRedemption::Unknown) };
     match platform::rows::known(&status)? {
         EnrollmentTokenStatus::Used if made.is_some() => {
-            return Ok(Spent::On { id: id.into(), pool: pool.into(), made: made.map(Into::into) });
+            return Ok(TokenRedemption::On { id: id.into(), pool: pool.into(), made: made.map(Into::into) });
         }
-        EnrollmentTokenStatus::Used => return Ok(Spent::Before),
-        EnrollmentTokenStatus::Revoked => return Ok(Spent::Revoked),
-        EnrollmentTokenStatus::Expired => return Ok(Spent::Expired),
+        EnrollmentTokenStatus::Used => return Ok(TokenRedemption::Before),
+        EnrollmentTokenStatus::Revoked => return Ok(TokenRedemption::Revoked),
+        EnrollmentTokenStatus::Expired => return Ok(TokenRedemption::Expired),
         EnrollmentTokenStatus::Unused => (),
     }
     sqlx::query("UPDATE enrollment_tokens SET used_at = app_now(), used_with = $2 WHERE id = $1")
@@ -136,7 +136,7 @@ pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spe
         .bind(key)
         .execute(tx.conn())
         .await?;
-    Ok(Spent::On { id: id.into(), pool: pool.into(), made: None })
+    Ok(TokenRedemption::On { id: id.into(), pool: pool.into(), made: None })
 }
 
 /// Notes which node a token made.

@@ -32,10 +32,10 @@ impl Door {
 }
 
 #[derive(Clone, Default)]
-pub struct Doors(Arc<Mutex<Known>>);
+pub struct Doors(Arc<Mutex<DoorCache>>);
 
 #[derive(Default)]
-struct Known {
+struct DoorCache {
     read_at: Option<Instant>,
     doors: Vec<Door>,
 }

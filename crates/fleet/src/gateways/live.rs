@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     CarriedSessions,
-    store::{self, Heard},
+    store::{self, LiveGateway},
 };
 use crate::FleetArea;
 use platform::policies::keys;
@@ -61,7 +61,7 @@ impl Live {
         }
     }
 
-    fn set(&self, heard: Vec<Heard>, patience: Duration) {
+    fn set(&self, heard: Vec<LiveGateway>, patience: Duration) {
         let mut regions = Regions::new();
         for it in heard.into_iter().filter(|it| it.ago < patience) {
             let list = regions.entry(it.region).or_default();

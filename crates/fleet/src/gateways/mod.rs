@@ -12,8 +12,8 @@ pub use carried::CarriedSessions;
 pub use doors::{Door, Doors};
 pub use live::{Live, watch};
 pub use store::{
-    Beaten, Spent, add_certificate, beaten, by_name, door_for, forget_old_certificates, get, moved, remove,
-    revoke_every_certificate, revoked_since, spend, ssh_address_for, ssh_addresses, standing, working,
+    BeatOutcome, TokenRedemption, add_certificate, beaten, by_name, door_for, forget_old_certificates, get, moved,
+    remove, revoke_every_certificate, revoked_since, spend, ssh_address_for, ssh_addresses, standing, working,
 };
 
 use contract::{Timestamp, gateways::GatewaySpec, id::GatewayId};
@@ -44,14 +44,18 @@ pub fn register(registry: &mut Registry<FleetArea>) {
 const PREFIX: &str = "gpg";
 
 /// Adds a gateway; its token is given away once, here.
-pub async fn add(tx: &mut Tx, spec: &GatewaySpec, expires_at: Timestamp) -> sqlx::Result<Result<Added, NotAdded>> {
+pub async fn add(
+    tx: &mut Tx,
+    spec: &GatewaySpec,
+    expires_at: Timestamp,
+) -> sqlx::Result<Result<GatewayWithToken, NotAdded>> {
     let secret = random_token(PREFIX);
     let token = secret.expose_text().expect("tokens are text").to_owned();
     let id = store::insert(tx, spec, &hash_token(&token), expires_at).await?;
-    Ok(id.map(|id| Added { id, token }))
+    Ok(id.map(|id| GatewayWithToken { id, token }))
 }
 
-pub struct Added {
+pub struct GatewayWithToken {
     pub id: GatewayId,
     pub token: String,
 }

@@ -15,7 +15,7 @@ use super::{NotAdded, names, store};
 use crate::FleetArea;
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
     policies::keys,
 };
 
@@ -50,7 +50,7 @@ impl Handle<CreateGateway> for FleetArea {
 
 /// Names that would let a gateway, or an app behind it, pass for another part of the platform.
 fn fits(app: &FleetArea, spec: &GatewaySpec) -> Result<(), Failure> {
-    let wrong = |field: &str, detail: String| Failure::from(Trouble::new(Code::InvalidValue, detail).at(field));
+    let wrong = |field: &str, detail: String| Failure::from(ProblemBuilder::new(Code::InvalidValue, detail).at(field));
     let host = |url: &str| url::Url::parse(url).ok().and_then(|it| it.host_str().map(str::to_owned));
     let console = host(&app.config.identity.issuer).unwrap_or_default();
     if names::is_same_site(spec.app_domain.as_str(), &console) {

@@ -158,7 +158,7 @@ pub async fn revoke_every_certificate(tx: &mut Tx) -> sqlx::Result<()> {
 
 /// What showing a join token came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Spent {
+pub enum TokenRedemption {
     /// It works, and no longer does after the commit.
     On {
         id: GatewayId,
@@ -173,7 +173,7 @@ pub enum Spent {
 /// Spends a token with a key. Of two processes that show it at once, one waits for
 /// the other. Who shows it again with the same key, as long as it would work, lost
 /// the answer.
-pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spent> {
+pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<TokenRedemption> {
     let row: Option<(Uuid, String, bool, bool, bool)> = sqlx::query_as(
         "SELECT id, agent_url, joined_at IS NOT NULL AND joined_with IS DISTINCT FROM $2, removed_at IS NOT NULL,
                 token_expires_at <= app_now()
@@ -184,10 +184,10 @@ pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spe
     .fetch_optional(tx.conn())
     .await?;
     let (id, agent_url) = match row {
-        None => return Ok(Spent::Unknown),
-        Some((_, _, _, true, _)) => return Ok(Spent::Removed),
-        Some((_, _, true, _, _)) => return Ok(Spent::Before),
-        Some((_, _, _, _, true)) => return Ok(Spent::Expired),
+        None => return Ok(TokenRedemption::Unknown),
+        Some((_, _, _, true, _)) => return Ok(TokenRedemption::Removed),
+        Some((_, _, true, _, _)) => return Ok(TokenRedemption::Before),
+        Some((_, _, _, _, true)) => return Ok(TokenRedemption::Expired),
         Some((id, agent_url, false, false, false)) => (id, agent_url),
     };
     sqlx::query("UPDATE gateways SET joined_at = coalesce(joined_at, app_now()), joined_with = $2 WHERE id = $1")
@@ -195,7 +195,7 @@ pub async fn spend(tx: &mut Tx, hash: &TokenHash, key: &str) -> sqlx::Result<Spe
         .bind(key)
         .execute(tx.conn())
         .await?;
-    Ok(Spent::On { id: id.into(), agent_url })
+    Ok(TokenRedemption::On { id: id.into(), agent_url })
 }
 
 // bound: a gateway uses the newest; the others are for answers that were lost
@@ -259,7 +259,7 @@ pub async fn forget_old_certificates(tx: &mut Tx, after: Duration, bite: i64) ->
 
 /// What a beat changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beaten {
+pub struct BeatOutcome {
     /// Whether this is the first beat of a start of the gateway.
     pub is_new_start: bool,
     pub agent_url: String,
@@ -267,7 +267,7 @@ pub struct Beaten {
 }
 
 /// Notes a beat; nothing when the gateway was removed.
-pub async fn beaten(tx: &mut Tx, id: GatewayId, beat: &BeatRequest) -> sqlx::Result<Option<Beaten>> {
+pub async fn beaten(tx: &mut Tx, id: GatewayId, beat: &BeatRequest) -> sqlx::Result<Option<BeatOutcome>> {
     let row: Option<(String, Option<String>, Option<i64>)> = sqlx::query_as(
         "SELECT g.agent_url, g.ssh_address, b.generation FROM gateways g LEFT JOIN gateway_beats b ON b.gateway_id = g.id
          WHERE g.id = $1 AND g.removed_at IS NULL",
@@ -290,7 +290,7 @@ pub async fn beaten(tx: &mut Tx, id: GatewayId, beat: &BeatRequest) -> sqlx::Res
     .bind(i32::try_from(beat.sessions.len()).unwrap_or(i32::MAX))
     .execute(tx.conn())
     .await?;
-    Ok(Some(Beaten { is_new_start: before != Some(generation), agent_url, ssh_address }))
+    Ok(Some(BeatOutcome { is_new_start: before != Some(generation), agent_url, ssh_address }))
 }
 
 /// The gateway of the node's region that was heard last; nothing when none lives.
@@ -334,7 +334,7 @@ pub async fn ssh_addresses(tx: &mut Tx) -> sqlx::Result<Vec<String>> {
 }
 
 /// A gateway that hosts may be told of, and how long ago it was heard.
-pub struct Heard {
+pub struct LiveGateway {
     pub id: GatewayId,
     pub region: RegionId,
     pub agent_url: String,
@@ -342,14 +342,14 @@ pub struct Heard {
 }
 
 /// Every gateway that was ever heard and not removed, in one round trip.
-pub async fn heard(db: &kernel::Db) -> sqlx::Result<Vec<Heard>> {
+pub async fn heard(db: &kernel::Db) -> sqlx::Result<Vec<LiveGateway>> {
     use sqlx::Row as _;
     let statement =
         "SELECT g.id, g.region_id, g.agent_url, extract(epoch FROM app_now() - b.last_seen_at)::float8 AS ago
         FROM gateways g JOIN gateway_beats b ON b.gateway_id = g.id WHERE g.removed_at IS NULL ORDER BY g.id";
     let rows = db.glance(kernel::Scope::System, statement).await?;
     let heard = |row: &sqlx::postgres::PgRow| {
-        Ok(Heard {
+        Ok(LiveGateway {
             id: row.try_get::<Uuid, _>("id")?.into(),
             region: row.try_get::<Uuid, _>("region_id")?.into(),
             agent_url: row.try_get("agent_url")?,

@@ -8,7 +8,7 @@ use platform::ports::metal::{MetalMachine, MetalStatus, Power};
 
 /// How a machine stands in MAAS. Held means: under our own name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Look {
+pub enum ProviderView {
     /// Nobody looked, because nothing hangs on it or MAAS did not answer.
     Unknown,
     /// MAAS does not know it.
@@ -82,21 +82,23 @@ pub fn must_look(facts: &Facts) -> bool {
 }
 
 /// The one call that this look asks for, if any.
-pub fn call(facts: &Facts, look: &Look) -> Option<Call> {
+pub fn call(facts: &Facts, look: &ProviderView) -> Option<Call> {
     use MetalStatus::{Allocated, Broken, Deployed, Deploying, FailedDeployment, FailedDiskErasing, FailedReleasing};
     match (facts.state, look) {
-        (MachineState::Acquiring, Look::Free) if facts.desired == MachineDesired::Serve => Some(Call::Allocate),
-        (MachineState::Deploying, Look::Ours(it)) if it.status == Allocated => Some(Call::Deploy),
-        (MachineState::Enrolling, Look::Ours(it))
+        (MachineState::Acquiring, ProviderView::Free) if facts.desired == MachineDesired::Serve => Some(Call::Allocate),
+        (MachineState::Deploying, ProviderView::Ours(it)) if it.status == Allocated => Some(Call::Deploy),
+        (MachineState::Enrolling, ProviderView::Ours(it))
             if it.status == Deployed && it.power == Power::Off && !facts.is_late =>
         {
             Some(Call::PowerOn)
         }
         // Freed without our seeing that it was erased: take it again, to erase it.
-        (MachineState::Releasing, Look::Free) if facts.is_dirty && !facts.erasing_seen && may_release(facts) => {
+        (MachineState::Releasing, ProviderView::Free)
+            if facts.is_dirty && !facts.erasing_seen && may_release(facts) =>
+        {
             Some(Call::Allocate)
         }
-        (MachineState::Releasing, Look::Ours(it)) if may_release(facts) => match it.status {
+        (MachineState::Releasing, ProviderView::Ours(it)) if may_release(facts) => match it.status {
             Allocated | Deploying | Deployed | FailedDeployment | FailedReleasing | FailedDiskErasing | Broken => {
                 Some(Call::Release)
             }
@@ -111,7 +113,7 @@ fn may_release(facts: &Facts) -> bool {
 }
 
 /// What follows from the look and from what came of the call.
-pub fn decide(facts: &Facts, look: &Look, called: Option<Call>, refused: Option<&str>) -> Verdict {
+pub fn decide(facts: &Facts, look: &ProviderView, called: Option<Call>, refused: Option<&str>) -> Verdict {
     match facts.state {
         MachineState::Discovered | MachineState::Erased => match facts.desired {
             MachineDesired::Retire => Verdict::Move(Event::Retired, String::new()),
@@ -126,38 +128,38 @@ pub fn decide(facts: &Facts, look: &Look, called: Option<Call>, refused: Option<
     }
 }
 
-fn acquiring(facts: &Facts, look: &Look, called: Option<Call>, refused: Option<&str>) -> Verdict {
+fn acquiring(facts: &Facts, look: &ProviderView, called: Option<Call>, refused: Option<&str>) -> Verdict {
     let lost = |why: String| Verdict::Move(Event::AcquireLost, why);
     if facts.desired == MachineDesired::Retire {
         return Verdict::Move(Event::ReleaseRequested, "it shall retire".into());
     }
     match look {
-        Look::Unknown => Verdict::Wait,
-        Look::Gone => lost("MAAS does not know it any more".into()),
-        Look::Free => match refused {
+        ProviderView::Unknown => Verdict::Wait,
+        ProviderView::Gone => lost("MAAS does not know it any more".into()),
+        ProviderView::Free => match refused {
             Some(why) => lost(why.to_owned()),
             // The answer was not the machine that was asked for.
             None if called.is_some() => lost("MAAS did not allocate it".into()),
             None => Verdict::Wait,
         },
-        Look::Ours(it) if it.status == MetalStatus::Allocated => Verdict::Move(Event::Acquired, String::new()),
-        Look::Ours(it) => Verdict::Move(Event::StrayFound, format!("MAAS says {} already", it.status_text)),
-        Look::Foreign(it) => lost(format!("somebody else has it; MAAS says {}", it.status_text)),
+        ProviderView::Ours(it) if it.status == MetalStatus::Allocated => Verdict::Move(Event::Acquired, String::new()),
+        ProviderView::Ours(it) => Verdict::Move(Event::StrayFound, format!("MAAS says {} already", it.status_text)),
+        ProviderView::Foreign(it) => lost(format!("somebody else has it; MAAS says {}", it.status_text)),
     }
 }
 
 /// Why a machine that should be held no longer is; nothing when it is.
-fn taken_away(look: &Look) -> Option<Verdict> {
+fn taken_away(look: &ProviderView) -> Option<Verdict> {
     let why = match look {
-        Look::Unknown | Look::Ours(_) => return None,
-        Look::Gone => "MAAS does not know it any more".to_owned(),
-        Look::Free => "it was released in MAAS by somebody else".to_owned(),
-        Look::Foreign(it) => format!("somebody else holds it; MAAS says {}", it.status_text),
+        ProviderView::Unknown | ProviderView::Ours(_) => return None,
+        ProviderView::Gone => "MAAS does not know it any more".to_owned(),
+        ProviderView::Free => "it was released in MAAS by somebody else".to_owned(),
+        ProviderView::Foreign(it) => format!("somebody else holds it; MAAS says {}", it.status_text),
     };
     Some(Verdict::Move(Event::Lost, why))
 }
 
-fn deploying(facts: &Facts, look: &Look, refused: Option<&str>) -> Verdict {
+fn deploying(facts: &Facts, look: &ProviderView, refused: Option<&str>) -> Verdict {
     let failed = |why: String| Verdict::Move(Event::DeployFailed, why);
     if facts.desired == MachineDesired::Retire {
         return Verdict::Move(Event::ReleaseRequested, "it shall retire".into());
@@ -165,7 +167,7 @@ fn deploying(facts: &Facts, look: &Look, refused: Option<&str>) -> Verdict {
     if let Some(lost) = taken_away(look) {
         return lost;
     }
-    let Look::Ours(it) = look else { return Verdict::Wait };
+    let ProviderView::Ours(it) = look else { return Verdict::Wait };
     match it.status {
         MetalStatus::Deployed => Verdict::Move(Event::Deployed, String::new()),
         MetalStatus::Allocated | MetalStatus::Deploying => match refused {
@@ -177,7 +179,7 @@ fn deploying(facts: &Facts, look: &Look, refused: Option<&str>) -> Verdict {
     }
 }
 
-fn enrolling(facts: &Facts, look: &Look) -> Verdict {
+fn enrolling(facts: &Facts, look: &ProviderView) -> Verdict {
     if facts.is_enrolled {
         return Verdict::Move(Event::Enrolled, String::new());
     }
@@ -188,7 +190,7 @@ fn enrolling(facts: &Facts, look: &Look) -> Verdict {
         return lost;
     }
     match look {
-        Look::Ours(it) if it.status != MetalStatus::Deployed => {
+        ProviderView::Ours(it) if it.status != MetalStatus::Deployed => {
             Verdict::Move(Event::DeployFailed, format!("MAAS says {}", it.status_text))
         }
         _ if facts.is_late => Verdict::Move(
@@ -199,7 +201,7 @@ fn enrolling(facts: &Facts, look: &Look) -> Verdict {
     }
 }
 
-fn in_service(facts: &Facts, look: &Look) -> Verdict {
+fn in_service(facts: &Facts, look: &ProviderView) -> Verdict {
     match facts.node {
         NodeNeed::Reimage => return Verdict::Move(Event::ReleaseRequested, "its node must be wiped".into()),
         NodeNeed::Leave => return Verdict::Move(Event::ReleaseRequested, "it shall retire".into()),
@@ -210,22 +212,22 @@ fn in_service(facts: &Facts, look: &Look) -> Verdict {
         return lost;
     }
     match look {
-        Look::Ours(it) if it.status != MetalStatus::Deployed => {
+        ProviderView::Ours(it) if it.status != MetalStatus::Deployed => {
             Verdict::Move(Event::Lost, format!("MAAS says {} of a machine that serves", it.status_text))
         }
         _ => Verdict::Rest,
     }
 }
 
-fn releasing(facts: &Facts, look: &Look, called: Option<Call>, refused: Option<&str>) -> Verdict {
+fn releasing(facts: &Facts, look: &ProviderView, called: Option<Call>, refused: Option<&str>) -> Verdict {
     let stuck = |why: String| Verdict::Move(Event::ReleaseFailed, why);
     match look {
-        Look::Unknown => Verdict::Wait,
-        Look::Gone => Verdict::Move(Event::Lost, "MAAS does not know it any more".into()),
-        Look::Free if !facts.is_dirty || facts.erasing_seen => Verdict::Freed,
-        Look::Free if called.is_some() || may_release(facts) => Verdict::Wait,
-        Look::Free => stuck("it was never seen to be erased".into()),
-        Look::Ours(it) | Look::Foreign(it)
+        ProviderView::Unknown => Verdict::Wait,
+        ProviderView::Gone => Verdict::Move(Event::Lost, "MAAS does not know it any more".into()),
+        ProviderView::Free if !facts.is_dirty || facts.erasing_seen => Verdict::Freed,
+        ProviderView::Free if called.is_some() || may_release(facts) => Verdict::Wait,
+        ProviderView::Free => stuck("it was never seen to be erased".into()),
+        ProviderView::Ours(it) | ProviderView::Foreign(it)
             if it.status == MetalStatus::Releasing || it.status == MetalStatus::DiskErasing =>
         {
             if facts.is_late {
@@ -234,27 +236,27 @@ fn releasing(facts: &Facts, look: &Look, called: Option<Call>, refused: Option<&
                 Verdict::Wait
             }
         }
-        Look::Foreign(it) => {
+        ProviderView::Foreign(it) => {
             Verdict::Move(Event::Lost, format!("somebody else holds it; MAAS says {}", it.status_text))
         }
-        Look::Ours(it) if !may_release(facts) || facts.is_late => {
+        ProviderView::Ours(it) if !may_release(facts) || facts.is_late => {
             let why = refused.map(|it| format!(": {it}")).unwrap_or_default();
             stuck(format!("MAAS says {} and does not give it back{why}", it.status_text))
         }
-        Look::Ours(_) => Verdict::Wait,
+        ProviderView::Ours(_) => Verdict::Wait,
     }
 }
 
 /// Whether the erasing that must be seen was, after this look.
-pub fn erasing_seen(facts: &Facts, look: &Look) -> bool {
+pub fn erasing_seen(facts: &Facts, look: &ProviderView) -> bool {
     match look {
-        Look::Ours(it) | Look::Foreign(it) => match it.status {
+        ProviderView::Ours(it) | ProviderView::Foreign(it) => match it.status {
             MetalStatus::DiskErasing => true,
             // What comes after the erasing, or beside it.
             MetalStatus::Releasing | MetalStatus::Ready => facts.erasing_seen,
             _ => false,
         },
-        Look::Unknown | Look::Gone | Look::Free => facts.erasing_seen,
+        ProviderView::Unknown | ProviderView::Gone | ProviderView::Free => facts.erasing_seen,
     }
 }
 

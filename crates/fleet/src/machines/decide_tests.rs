@@ -33,16 +33,16 @@ fn machine(status: MetalStatus) -> MetalMachine {
     }
 }
 
-fn ours(status: MetalStatus) -> Look {
-    Look::Ours(machine(status))
+fn ours(status: MetalStatus) -> ProviderView {
+    ProviderView::Ours(machine(status))
 }
 
-fn foreign(status: MetalStatus) -> Look {
-    Look::Foreign(machine(status))
+fn foreign(status: MetalStatus) -> ProviderView {
+    ProviderView::Foreign(machine(status))
 }
 
 /// What is decided right after the look, as the next visit would see it.
-fn next(facts: &Facts, look: &Look) -> (Option<Call>, Option<Event>) {
+fn next(facts: &Facts, look: &ProviderView) -> (Option<Call>, Option<Event>) {
     let event = match decide(facts, look, None, None) {
         Verdict::Move(event, _) => Some(event),
         Verdict::Nothing | Verdict::Wait | Verdict::Rest | Verdict::EmptyNode | Verdict::Freed => None,
@@ -66,20 +66,20 @@ const STATUSES: &[MetalStatus] = &[
 
 #[test]
 fn the_good_way_asks_for_each_thing_once() {
-    assert_eq!(next(&facts(Acquiring), &Look::Free), (Some(Call::Allocate), None));
+    assert_eq!(next(&facts(Acquiring), &ProviderView::Free), (Some(Call::Allocate), None));
     assert_eq!(next(&facts(Acquiring), &ours(MetalStatus::Allocated)), (None, Some(Event::Acquired)));
     assert_eq!(next(&facts(Deploying), &ours(MetalStatus::Allocated)), (Some(Call::Deploy), None));
     assert_eq!(next(&facts(Deploying), &ours(MetalStatus::Deploying)), (None, None));
     assert_eq!(next(&facts(Deploying), &ours(MetalStatus::Deployed)), (None, Some(Event::Deployed)));
     let enrolled = Facts { is_enrolled: true, ..facts(Enrolling) };
-    assert_eq!(next(&enrolled, &Look::Unknown), (None, Some(Event::Enrolled)));
+    assert_eq!(next(&enrolled, &ProviderView::Unknown), (None, Some(Event::Enrolled)));
     assert_eq!(decide(&facts(InService), &ours(MetalStatus::Deployed), None, None), Verdict::Rest);
     let reimage = Facts { node: NodeNeed::Reimage, ..facts(InService) };
     assert_eq!(next(&reimage, &ours(MetalStatus::Deployed)), (None, Some(Event::ReleaseRequested)));
     assert_eq!(next(&facts(Releasing), &ours(MetalStatus::Deployed)), (Some(Call::Release), None));
     assert_eq!(next(&facts(Releasing), &ours(MetalStatus::DiskErasing)), (None, None));
     let seen = Facts { erasing_seen: true, ..facts(Releasing) };
-    assert_eq!(decide(&seen, &Look::Free, None, None), Verdict::Freed);
+    assert_eq!(decide(&seen, &ProviderView::Free, None, None), Verdict::Freed);
 }
 
 #[test]
@@ -88,30 +88,30 @@ fn what_somebody_else_has_is_never_changed() {
         for status in STATUSES {
             assert_eq!(call(&facts(*state), &foreign(*status)), None, "{state} {status:?}");
         }
-        assert_eq!(call(&facts(*state), &Look::Gone), None);
-        assert_eq!(call(&facts(*state), &Look::Unknown), None);
+        assert_eq!(call(&facts(*state), &ProviderView::Gone), None);
+        assert_eq!(call(&facts(*state), &ProviderView::Unknown), None);
     }
 }
 
 #[test]
 fn a_free_machine_is_taken_only_to_be_acquired_or_to_be_erased() {
     for state in MachineState::ALL {
-        let takes = call(&facts(*state), &Look::Free) == Some(Call::Allocate);
+        let takes = call(&facts(*state), &ProviderView::Free) == Some(Call::Allocate);
         assert_eq!(takes, matches!(state, Acquiring | Releasing), "{state}");
     }
     let seen = Facts { erasing_seen: true, ..facts(Releasing) };
-    assert_eq!(call(&seen, &Look::Free), None, "it was erased");
+    assert_eq!(call(&seen, &ProviderView::Free), None, "it was erased");
     let clean = Facts { is_dirty: false, ..facts(Releasing) };
-    assert_eq!(decide(&clean, &Look::Free, None, None), Verdict::Freed, "it never was installed");
+    assert_eq!(decide(&clean, &ProviderView::Free, None, None), Verdict::Freed, "it never was installed");
 }
 
 #[test]
 fn a_failed_erasing_does_not_count_as_one() {
     let seen = Facts { erasing_seen: true, ..facts(Releasing) };
-    assert!(erasing_seen(&seen, &ours(MetalStatus::Releasing)) && erasing_seen(&seen, &Look::Free));
+    assert!(erasing_seen(&seen, &ours(MetalStatus::Releasing)) && erasing_seen(&seen, &ProviderView::Free));
     assert!(!erasing_seen(&seen, &ours(MetalStatus::FailedDiskErasing)));
     assert!(erasing_seen(&facts(Releasing), &ours(MetalStatus::DiskErasing)));
-    assert!(!erasing_seen(&facts(Releasing), &Look::Free));
+    assert!(!erasing_seen(&facts(Releasing), &ProviderView::Free));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn nothing_waits_for_ever() {
     }
     let tired = Facts { release_attempts: 3, ..facts(Releasing) };
     assert_eq!(next(&tired, &ours(MetalStatus::FailedDiskErasing)), (None, Some(Event::ReleaseFailed)));
-    assert_eq!(next(&tired, &Look::Free), (None, Some(Event::ReleaseFailed)));
+    assert_eq!(next(&tired, &ProviderView::Free), (None, Some(Event::ReleaseFailed)));
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn every_move_that_is_decided_is_legal() {
     use kernel::machine::Machine;
 
     use crate::machines::lifecycle::Lifecycle;
-    let looks: Vec<Look> = STATUSES
+    let looks: Vec<ProviderView> = STATUSES
         .iter()
         .flat_map(|it| [ours(*it), foreign(*it)])
-        .chain([Look::Unknown, Look::Gone, Look::Free])
+        .chain([ProviderView::Unknown, ProviderView::Gone, ProviderView::Free])
         .collect();
     for state in MachineState::ALL {
         for look in &looks {

@@ -11,7 +11,7 @@ use platform::ports::metal::{MetalError, MetalProvider, Power};
 
 /// What an operator wants done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish {
+pub struct PowerCommand {
     pub action: MachinePowerAction,
     /// Also under somebody's allocation.
     pub is_forced: bool,
@@ -27,7 +27,7 @@ pub struct Powered {
 }
 
 /// Why a wish cannot be granted, if it cannot.
-pub fn refusal(state: MachineState, wish: Wish, node: Option<Occupancy>) -> Option<String> {
+pub fn refusal(state: MachineState, wish: PowerCommand, node: Option<Occupancy>) -> Option<String> {
     use MachinePowerAction::{Off, On, Query};
     let why = match (state, wish.action) {
         (MachineState::Retired, On | Off | Query) => {
@@ -49,7 +49,7 @@ pub fn refusal(state: MachineState, wish: Wish, node: Option<Occupancy>) -> Opti
     Some(why)
 }
 
-fn under_work(wish: Wish, node: Option<Occupancy>) -> Option<String> {
+fn under_work(wish: PowerCommand, node: Option<Occupancy>) -> Option<String> {
     let node = node.filter(|_| !wish.is_forced)?;
     if node.held > 0 {
         return Some(format!(
@@ -102,15 +102,15 @@ fn is_final(error: &MetalError) -> bool {
 mod tests {
     use super::*;
 
-    const OFF: Wish = Wish { action: MachinePowerAction::Off, is_forced: false };
-    const ON: Wish = Wish { action: MachinePowerAction::On, is_forced: false };
-    const QUERY: Wish = Wish { action: MachinePowerAction::Query, is_forced: false };
+    const OFF: PowerCommand = PowerCommand { action: MachinePowerAction::Off, is_forced: false };
+    const ON: PowerCommand = PowerCommand { action: MachinePowerAction::On, is_forced: false };
+    const QUERY: PowerCommand = PowerCommand { action: MachinePowerAction::Query, is_forced: false };
 
     #[test]
     fn power_goes_off_under_nobody_unless_it_is_forced() {
         let off = |held, takes_work, is_forced| {
             let node = Some(Occupancy { held, takes_work });
-            refusal(MachineState::InService, Wish { is_forced, ..OFF }, node)
+            refusal(MachineState::InService, PowerCommand { is_forced, ..OFF }, node)
         };
         assert!(off(2, false, false).is_some_and(|it| it.contains("2 slots")));
         assert!(off(0, true, false).is_some_and(|it| it.contains("cordon")));

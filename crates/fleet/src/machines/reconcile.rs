@@ -19,10 +19,10 @@ use kernel::{
 use uuid::Uuid;
 
 use super::{
-    decide::{self, Call, Facts, Look, NodeNeed, Verdict},
+    decide::{self, Call, Facts, NodeNeed, ProviderView, Verdict},
     lifecycle::{Event, Lifecycle},
     power::{self, Powered},
-    store::{self, Held},
+    store::{self, StoredMachine},
     user_data::{self, FirstStart},
 };
 use crate::nodes::LossError;
@@ -35,7 +35,8 @@ use crate::{
 use platform::{
     policies::{Policies, keys},
     ports::metal::{
-        Deployment, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider, MetalStatus, Power, Wish,
+        Deployment, MachineRequirements, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider,
+        MetalStatus, Power,
     },
 };
 
@@ -48,8 +49,8 @@ pub struct MachineReconciler {
     pub node_url: String,
 }
 
-pub struct Seen {
-    held: Held,
+pub struct Snapshot {
+    held: StoredMachine,
     supply: Supply,
     token: Option<Secret>,
     /// The node that the token of its deployment made.
@@ -59,8 +60,8 @@ pub struct Seen {
     now: Timestamp,
 }
 
-pub struct Found {
-    look: Look,
+pub struct Observation {
+    look: ProviderView,
     called: Option<Call>,
     /// Why MAAS refused the call.
     refused: Option<String>,
@@ -68,9 +69,9 @@ pub struct Found {
     powered: Option<Powered>,
 }
 
-impl Found {
-    fn look(look: Look) -> Self {
-        Found { look, called: None, refused: None, powered: None }
+impl Observation {
+    fn look(look: ProviderView) -> Self {
+        Observation { look, called: None, refused: None, powered: None }
     }
 }
 
@@ -91,12 +92,12 @@ pub enum MachineError {
 impl Reconciler for MachineReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::MACHINES;
-    type Seen = Seen;
-    type Found = Found;
-    type Verdict = (Verdict, Found);
+    type Snapshot = Snapshot;
+    type Observation = Observation;
+    type Verdict = (Verdict, Observation);
     type Error = MachineError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, MachineError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, MachineError> {
         let Some(held) = store::get(tx, id.into()).await? else { return Ok(None) };
         let Some(supply) = providers::supply(tx, held.machine.provider_id.uuid()).await? else { return Ok(None) };
         let enrolled = match held.token_id {
@@ -108,17 +109,17 @@ impl Reconciler for MachineReconciler {
             None => (NodeNeed::Nothing, None),
         };
         let token = held.open_token(&self.keyring)?;
-        Ok(Some(Seen { token, enrolled, node, occupancy, now: clock::now(tx).await?, supply, held }))
+        Ok(Some(Snapshot { token, enrolled, node, occupancy, now: clock::now(tx).await?, supply, held }))
     }
 
-    async fn act(&self, seen: &Seen) -> Result<Found, MachineError> {
+    async fn act(&self, seen: &Snapshot) -> Result<Observation, MachineError> {
         let facts = self.facts(seen);
         let mut found = match decide::must_look(&facts) {
-            false => Found::look(Look::Unknown),
+            false => Observation::look(ProviderView::Unknown),
             true => match self.look_and_call(seen, &facts).await {
                 Ok(found) => found,
                 // What serves goes on serving while MAAS is away; the provider shows the trouble.
-                Err(_) if facts.state == MachineState::InService => Found::look(Look::Unknown),
+                Err(_) if facts.state == MachineState::InService => Observation::look(ProviderView::Unknown),
                 Err(error) => return Err(error),
             },
         };
@@ -126,12 +127,12 @@ impl Reconciler for MachineReconciler {
         Ok(found)
     }
 
-    fn decide(&self, seen: &Seen, found: Found) -> (Verdict, Found) {
+    fn decide(&self, seen: &Snapshot, found: Observation) -> (Verdict, Observation) {
         let facts = self.facts(seen);
         (decide::decide(&facts, &found.look, found.called, found.refused.as_deref()), found)
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, (verdict, found): Self::Verdict) -> Result<Next, MachineError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, (verdict, found): Self::Verdict) -> Result<Next, MachineError> {
         let id = seen.held.machine.id;
         if let Some(said) = said(&found.look) {
             store::observe(tx, id, &said, power_in(&found.look)).await?;
@@ -169,7 +170,7 @@ impl MachineReconciler {
         keys::seconds(self.policies.number(key))
     }
 
-    fn facts(&self, seen: &Seen) -> Facts {
+    fn facts(&self, seen: &Snapshot) -> Facts {
         let minutes = |key| keys::minutes(self.policies.number(key));
         let patience = match seen.held.state {
             MachineState::Deploying => Some(minutes(keys::MACHINE_DEPLOY_MINUTES)),
@@ -199,13 +200,13 @@ impl MachineReconciler {
     }
 
     /// Looks, does the one thing that the look asks for, and shows what became of it.
-    async fn look_and_call(&self, seen: &Seen, facts: &Facts) -> Result<Found, MachineError> {
+    async fn look_and_call(&self, seen: &Snapshot, facts: &Facts) -> Result<Observation, MachineError> {
         let metal = self.connector.connect(&seen.supply.access(&self.keyring)?)?;
         let look = look(&*metal, seen).await?;
-        let Some(call) = decide::call(facts, &look) else { return Ok(Found::look(look)) };
-        let called = |look, refused| Ok(Found { look, called: Some(call), refused, powered: None });
+        let Some(call) = decide::call(facts, &look) else { return Ok(Observation::look(look)) };
+        let called = |look, refused| Ok(Observation { look, called: Some(call), refused, powered: None });
         match self.ask(&*metal, seen, call).await {
-            Ok(Some(machine)) => called(Look::Ours(machine), None),
+            Ok(Some(machine)) => called(ProviderView::Ours(machine), None),
             Ok(None) => called(look, None),
             Err(error @ (MetalError::Conflict { .. } | MetalError::BadRequest { .. } | MetalError::NotFound)) => {
                 called(look, Some(error.to_string()))
@@ -215,7 +216,7 @@ impl MachineReconciler {
     }
 
     /// Does what an operator wants of the power, if it still may be.
-    async fn power(&self, seen: &Seen) -> Result<Option<Powered>, MachineError> {
+    async fn power(&self, seen: &Snapshot) -> Result<Option<Powered>, MachineError> {
         let Some(wish) = seen.held.wish else { return Ok(None) };
         let over = |trouble: &str| Powered { power: None, trouble: Some(trouble.to_owned()), is_over: true };
         if let Some(why) = power::refusal(seen.held.state, wish, seen.occupancy) {
@@ -229,7 +230,7 @@ impl MachineReconciler {
         // What we do not hold is only looked at.
         if wish.action != MachinePowerAction::Query {
             match look(&*metal, seen).await {
-                Ok(Look::Ours(_)) => (),
+                Ok(ProviderView::Ours(_)) => (),
                 Ok(_) => return Ok(Some(over("MAAS does not hold the machine for us; nothing was switched"))),
                 Err(error) => return Ok(Some(again(error))),
             }
@@ -240,14 +241,18 @@ impl MachineReconciler {
     async fn ask(
         &self,
         metal: &dyn MetalProvider,
-        seen: &Seen,
+        seen: &Snapshot,
         call: Call,
     ) -> Result<Option<MetalMachine>, MetalError> {
         let system_id = seen.held.machine.system_id.as_str();
         let holder = seen.supply.holder();
         match call {
             Call::Allocate => {
-                let wish = Wish { system_id: Some(system_id.to_owned()), holder, ..Wish::default() };
+                let wish = MachineRequirements {
+                    system_id: Some(system_id.to_owned()),
+                    holder,
+                    ..MachineRequirements::default()
+                };
                 let taken = metal.allocate(&wish).await?;
                 Ok((taken.system_id == system_id).then_some(taken))
             }
@@ -273,7 +278,7 @@ impl MachineReconciler {
         }
     }
 
-    async fn moved(&self, tx: &mut Tx, seen: &Seen, event: Event, why: &str) -> Result<Next, MachineError> {
+    async fn moved(&self, tx: &mut Tx, seen: &Snapshot, event: Event, why: &str) -> Result<Next, MachineError> {
         let (id, node) = (seen.held.machine.id, seen.held.machine.node_id);
         if self.enrolled_meanwhile(tx, seen, event, why).await? {
             return Ok(Next::After(Duration::ZERO));
@@ -321,7 +326,7 @@ impl MachineReconciler {
     async fn enrolled_meanwhile(
         &self,
         tx: &mut Tx,
-        seen: &Seen,
+        seen: &Snapshot,
         event: Event,
         why: &str,
     ) -> Result<bool, MachineError> {
@@ -357,7 +362,7 @@ impl MachineReconciler {
     }
 
     /// The intent to deploy: the token is there before MAAS is asked.
-    async fn prepare_deployment(&self, tx: &mut Tx, seen: &Seen) -> Result<(), MachineError> {
+    async fn prepare_deployment(&self, tx: &mut Tx, seen: &Snapshot) -> Result<(), MachineError> {
         let minutes = |key| self.policies.number(key);
         let lifetime = keys::minutes(minutes(keys::MACHINE_DEPLOY_MINUTES) + minutes(keys::MACHINE_ENROLL_MINUTES));
         let expires_at = clock::now(tx).await? + lifetime;
@@ -369,7 +374,7 @@ impl MachineReconciler {
     }
 
     /// Free and erased: what comes next depends on what is wanted of it.
-    async fn freed(&self, tx: &mut Tx, seen: &Seen) -> Result<Next, MachineError> {
+    async fn freed(&self, tx: &mut Tx, seen: &Snapshot) -> Result<Next, MachineError> {
         let facts = self.facts(seen);
         let id = seen.held.machine.id;
         store::clean(tx, id).await?;
@@ -394,13 +399,13 @@ impl MachineReconciler {
         Ok(Next::Done)
     }
 
-    async fn give_up(&self, tx: &mut Tx, seen: &Seen, why: &str) -> Result<(), MachineError> {
+    async fn give_up(&self, tx: &mut Tx, seen: &Snapshot, why: &str) -> Result<(), MachineError> {
         store::set_reason(tx, seen.held.machine.id, why).await?;
         tracing::error!(machine = %seen.held.machine.id, why, "a machine failed; see docs/runbooks/maas-machine-failed.md");
         self.fail_node(tx, seen, why).await
     }
 
-    async fn fail_node(&self, tx: &mut Tx, seen: &Seen, why: &str) -> Result<(), MachineError> {
+    async fn fail_node(&self, tx: &mut Tx, seen: &Snapshot, why: &str) -> Result<(), MachineError> {
         if let Some(node) = seen.held.machine.node_id {
             nodes::revoke_certificates(tx, node).await?;
             nodes::fail(tx, node, &format!("its machine failed: {why}")).await?;
@@ -409,11 +414,11 @@ impl MachineReconciler {
     }
 }
 
-async fn look(metal: &dyn MetalProvider, seen: &Seen) -> Result<Look, MetalError> {
+async fn look(metal: &dyn MetalProvider, seen: &Snapshot) -> Result<ProviderView, MetalError> {
     let system_id = seen.held.machine.system_id.as_str();
-    let Some(machine) = metal.get(system_id).await? else { return Ok(Look::Gone) };
+    let Some(machine) = metal.get(system_id).await? else { return Ok(ProviderView::Gone) };
     if machine.status == MetalStatus::Ready {
-        return Ok(Look::Free);
+        return Ok(ProviderView::Free);
     }
     let mine = MetalFilter {
         system_id: Some(system_id.to_owned()),
@@ -421,22 +426,22 @@ async fn look(metal: &dyn MetalProvider, seen: &Seen) -> Result<Look, MetalError
         ..MetalFilter::default()
     };
     let is_mine = metal.list(&mine).await?.iter().any(|it| it.system_id == system_id);
-    Ok(if is_mine { Look::Ours(machine) } else { Look::Foreign(machine) })
+    Ok(if is_mine { ProviderView::Ours(machine) } else { ProviderView::Foreign(machine) })
 }
 
-fn said(look: &Look) -> Option<String> {
+fn said(look: &ProviderView) -> Option<String> {
     match look {
-        Look::Unknown => None,
-        Look::Gone => Some("not known".into()),
-        Look::Free => Some("Ready".into()),
-        Look::Ours(it) | Look::Foreign(it) => Some(it.status_text.clone()),
+        ProviderView::Unknown => None,
+        ProviderView::Gone => Some("not known".into()),
+        ProviderView::Free => Some("Ready".into()),
+        ProviderView::Ours(it) | ProviderView::Foreign(it) => Some(it.status_text.clone()),
     }
 }
 
-fn power_in(look: &Look) -> Option<Power> {
+fn power_in(look: &ProviderView) -> Option<Power> {
     match look {
-        Look::Unknown | Look::Gone | Look::Free => None,
-        Look::Ours(it) | Look::Foreign(it) => Some(it.power),
+        ProviderView::Unknown | ProviderView::Gone | ProviderView::Free => None,
+        ProviderView::Ours(it) | ProviderView::Foreign(it) => Some(it.power),
     }
 }
 

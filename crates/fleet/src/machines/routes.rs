@@ -15,8 +15,8 @@ use kernel::{
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    power::{self, Wish},
-    store::{self, Held},
+    power::{self, PowerCommand},
+    store::{self, StoredMachine},
 };
 use crate::{FleetArea, nodes};
 use platform::http::{Call, Failure, Handle, Request};
@@ -79,7 +79,7 @@ impl Handle<PowerMachine> for FleetArea {
     async fn handle(&self, call: &mut Call, request: Request<PowerMachine>) -> Result<Machine, Failure> {
         let held = lock(call, request.path.machine_id).await?;
         let MachinePowerSpec { action, force, reason } = &request.body;
-        let wish = Wish { action: *action, is_forced: *force };
+        let wish = PowerCommand { action: *action, is_forced: *force };
         let node = match held.machine.node_id {
             Some(node) => nodes::occupancy(&mut call.tx, node).await?,
             None => None,
@@ -103,6 +103,6 @@ async fn read(call: &mut Call, id: MachineId) -> Result<Machine, Failure> {
     found.map(|it| it.machine).ok_or_else(|| Failure::not_found("machine"))
 }
 
-async fn lock(call: &mut Call, id: MachineId) -> Result<Held, Failure> {
+async fn lock(call: &mut Call, id: MachineId) -> Result<StoredMachine, Failure> {
     store::lock(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("machine"))
 }

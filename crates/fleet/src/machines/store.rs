@@ -13,7 +13,7 @@ use kernel::{
 };
 use uuid::Uuid;
 
-use super::power::{Powered, Wish};
+use super::power::{PowerCommand, Powered};
 use platform::{ports::metal::Power, rows};
 
 #[derive(sqlx::FromRow)]
@@ -53,7 +53,7 @@ pub const TOKENS: SealedColumn = SealedColumn { table: "machines", column: "toke
 
 /// A machine with what only its reconciler needs. The token is still sealed.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct StoredMachine {
     pub machine: Machine,
     pub state: MachineState,
     pub desired: MachineDesired,
@@ -62,11 +62,11 @@ pub struct Held {
     pub is_dirty: bool,
     pub token_id: Option<EnrollmentTokenId>,
     /// What an operator wants done with its power.
-    pub wish: Option<Wish>,
+    pub wish: Option<PowerCommand>,
     token: Option<Vec<u8>>,
 }
 
-impl Held {
+impl StoredMachine {
     pub fn versioned(&self) -> Versioned<MachineState> {
         let (id, version) = (self.machine.id.uuid(), self.machine.version);
         Versioned { id, organization: None, state: self.state, version }
@@ -79,16 +79,16 @@ impl Held {
     }
 }
 
-pub async fn get(tx: &mut Tx, id: MachineId) -> sqlx::Result<Option<Held>> {
+pub async fn get(tx: &mut Tx, id: MachineId) -> sqlx::Result<Option<StoredMachine>> {
     read(tx, &format!("SELECT {COLUMNS} FROM machines WHERE id = $1"), id).await
 }
 
 /// A machine; nobody else changes it until the commit.
-pub async fn lock(tx: &mut Tx, id: MachineId) -> sqlx::Result<Option<Held>> {
+pub async fn lock(tx: &mut Tx, id: MachineId) -> sqlx::Result<Option<StoredMachine>> {
     read(tx, &format!("SELECT {COLUMNS} FROM machines WHERE id = $1 FOR NO KEY UPDATE"), id).await
 }
 
-async fn read(tx: &mut Tx, statement: &str, id: MachineId) -> sqlx::Result<Option<Held>> {
+async fn read(tx: &mut Tx, statement: &str, id: MachineId) -> sqlx::Result<Option<StoredMachine>> {
     let row: Option<Row> =
         sqlx::query_as(sqlx::AssertSqlSafe(statement.to_owned())).bind(id.uuid()).fetch_optional(tx.conn()).await?;
     row.map(held).transpose()
@@ -110,7 +110,7 @@ pub async fn list(tx: &mut Tx, filter: &MachineFilter) -> sqlx::Result<Vec<Machi
 }
 
 /// Every machine of a provider, locked in one order.
-pub async fn lock_all(tx: &mut Tx, provider: ProviderId) -> sqlx::Result<Vec<Held>> {
+pub async fn lock_all(tx: &mut Tx, provider: ProviderId) -> sqlx::Result<Vec<StoredMachine>> {
     let statement = format!("SELECT {COLUMNS} FROM machines WHERE provider_id = $1 ORDER BY id FOR NO KEY UPDATE");
     let rows: Vec<Row> =
         sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(provider.uuid()).fetch_all(tx.conn()).await?;
@@ -142,7 +142,7 @@ pub struct New<'a> {
 }
 
 /// Adds a machine that MAAS listed, unless it is known.
-pub async fn insert(tx: &mut Tx, new: &New<'_>) -> sqlx::Result<Option<Held>> {
+pub async fn insert(tx: &mut Tx, new: &New<'_>) -> sqlx::Result<Option<StoredMachine>> {
     let statement = format!(
         "INSERT INTO machines (id, provider_id, pool_id, system_id, hostname, observed, observed_at, state)
          VALUES ($1, $2, $3, $4, $5, $6, app_now(), 'discovered')
@@ -175,7 +175,7 @@ pub async fn observe(tx: &mut Tx, id: MachineId, observed: &str, power: Option<P
 }
 
 /// Writes what an operator wants done with its power.
-pub async fn wish_power(tx: &mut Tx, id: MachineId, wish: Wish) -> sqlx::Result<()> {
+pub async fn wish_power(tx: &mut Tx, id: MachineId, wish: PowerCommand) -> sqlx::Result<()> {
     sqlx::query("UPDATE machines SET power_wanted = $2, power_forced = $3, power_trouble = NULL WHERE id = $1")
         .bind(id.uuid())
         .bind(wish.action.as_str())
@@ -186,7 +186,7 @@ pub async fn wish_power(tx: &mut Tx, id: MachineId, wish: Wish) -> sqlx::Result<
 }
 
 /// Writes what came of a wish; one that was replaced meanwhile stays.
-pub async fn powered(tx: &mut Tx, id: MachineId, wish: Wish, powered: &Powered) -> sqlx::Result<()> {
+pub async fn powered(tx: &mut Tx, id: MachineId, wish: PowerCommand, powered: &Powered) -> sqlx::Result<()> {
     sqlx::query(
         "UPDATE machines SET power = coalesce($3, power), power_trouble = left($4, 500),
                 power_at = CASE WHEN $3 IS NULL THEN power_at ELSE app_now() END,
@@ -332,7 +332,7 @@ fn power_word(power: Power) -> MachinePower {
     }
 }
 
-fn held(row: Row) -> sqlx::Result<Held> {
+fn held(row: Row) -> sqlx::Result<StoredMachine> {
     let moment = |it: jiff_sqlx::Timestamp| -> Timestamp { it.to_jiff() };
     let (state, desired) = (rows::known(&row.state)?, rows::known(&row.desired)?);
     let wanted: Option<MachinePowerAction> = row.power_wanted.as_deref().map(rows::known).transpose()?;
@@ -357,7 +357,7 @@ fn held(row: Row) -> sqlx::Result<Held> {
         node_id: row.node_id.map(Into::into),
         created_at: moment(row.created_at),
     };
-    Ok(Held {
+    Ok(StoredMachine {
         machine,
         state,
         desired,
@@ -365,7 +365,7 @@ fn held(row: Row) -> sqlx::Result<Held> {
         erasing_seen: row.erasing_seen,
         is_dirty: row.is_dirty,
         token_id: row.token_id.map(Into::into),
-        wish: wanted.map(|action| Wish { action, is_forced: row.power_forced }),
+        wish: wanted.map(|action| PowerCommand { action, is_forced: row.power_forced }),
         token: row.token,
     })
 }

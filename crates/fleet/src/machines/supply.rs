@@ -15,7 +15,7 @@ use kernel::{
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    store::{self, Held, New},
+    store::{self, New, StoredMachine},
 };
 use crate::providers::Supply;
 use platform::{
@@ -33,7 +33,7 @@ pub struct Listed {
 
 /// Makes machines known, and has those released that are held but should not be.
 pub async fn take_in(tx: &mut Tx, supply: &Supply, listed: &Listed) -> Result<(), TransitionError> {
-    let known: BTreeMap<String, Held> = by_system_id(tx, supply.provider.id).await?;
+    let known: BTreeMap<String, StoredMachine> = by_system_id(tx, supply.provider.id).await?;
     let fresh = listed.fitting.iter().filter(|it| it.status == MetalStatus::Ready).chain(&listed.held);
     for machine in fresh.filter(|it| !known.contains_key(&it.system_id)) {
         let new = New {
@@ -109,7 +109,7 @@ pub async fn retire_all(tx: &mut Tx, provider: ProviderId) -> sqlx::Result<bool>
     Ok(is_done)
 }
 
-async fn by_system_id(tx: &mut Tx, provider: ProviderId) -> sqlx::Result<BTreeMap<String, Held>> {
+async fn by_system_id(tx: &mut Tx, provider: ProviderId) -> sqlx::Result<BTreeMap<String, StoredMachine>> {
     let all = store::lock_all(tx, provider).await?;
     Ok(all.into_iter().map(|it| (it.machine.system_id.clone(), it)).collect())
 }

@@ -27,7 +27,7 @@ use platform::events::emit;
 
 pub struct MaintenanceWindowReconciler;
 
-pub struct Seen {
+pub struct Snapshot {
     window: MaintenanceWindow,
     now: Timestamp,
 }
@@ -53,22 +53,22 @@ const NEXT_BITE: Duration = Duration::ZERO;
 impl Reconciler for MaintenanceWindowReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Seen;
-    type Found = ();
+    type Snapshot = Snapshot;
+    type Observation = ();
     type Verdict = Verdict;
     type Error = ReconcileError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(window) = store::get(tx, id).await? else { return Ok(None) };
-        Ok(Some(Seen { window, now: clock::now(tx).await? }))
+        Ok(Some(Snapshot { window, now: clock::now(tx).await? }))
     }
 
-    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+    async fn act(&self, _: &Snapshot) -> Result<(), ReconcileError> {
         Ok(())
     }
 
-    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
-        let Seen { window, now } = seen;
+    fn decide(&self, seen: &Snapshot, (): ()) -> Verdict {
+        let Snapshot { window, now } = seen;
         let left = |until: Timestamp| Duration::try_from(until.duration_since(*now)).unwrap_or_default();
         let is_past = |at: Timestamp| at <= *now;
         match &window.state {
@@ -83,7 +83,7 @@ impl Reconciler for MaintenanceWindowReconciler {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, ReconcileError> {
         let window = &seen.window;
         if tell(tx, window).await? >= BITE as usize {
             return Ok(Next::After(NEXT_BITE));

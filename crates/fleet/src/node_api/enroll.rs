@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{NodeApi, refusal::Refusal};
 use crate::{
     ca::{self, CsrError, Issued, Validity},
-    enrollment_tokens::{self, Spent},
+    enrollment_tokens::{self, TokenRedemption},
     machines,
     nodes::{self, EnrollError},
     pools,
@@ -39,11 +39,11 @@ async fn try_enroll(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnsw
     let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, Actor::system("enrollment"), cause.into()).await?;
     let (token, pool, made) =
         match enrollment_tokens::spend(&mut tx, &hash_token(&request.token), &ca::key_hash(&key)).await? {
-            Spent::On { id, pool, made } => (id, pool, made),
-            Spent::Unknown => return Err(Refusal::WrongToken),
-            Spent::Before => return Err(Refusal::ReplayedToken),
-            Spent::Revoked => return Err(Refusal::RevokedToken),
-            Spent::Expired => return Err(Refusal::ExpiredToken),
+            TokenRedemption::On { id, pool, made } => (id, pool, made),
+            TokenRedemption::Unknown => return Err(Refusal::WrongToken),
+            TokenRedemption::Before => return Err(Refusal::ReplayedToken),
+            TokenRedemption::Revoked => return Err(Refusal::RevokedToken),
+            TokenRedemption::Expired => return Err(Refusal::ExpiredToken),
         };
     let pool = pools::get(&mut tx, pool).await?.ok_or(Refusal::WrongToken)?;
     let enrolled = nodes::enroll(&mut tx, &pool, &name, &request.inventory).await?;

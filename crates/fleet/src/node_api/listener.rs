@@ -21,7 +21,7 @@ use super::{
     NodeApi,
     refusal::{self, Refusal},
     requests,
-    standings::Held,
+    standings::ConnectionPermit,
     tls::{Tls, TlsError},
 };
 use crate::ca::Peer;
@@ -45,7 +45,7 @@ pub struct Caller {
     pub address: IpAddr,
     /// Counts connections; the same number is the same connection.
     pub connection: u64,
-    pub peer: Option<(Peer, Result<Held, Refusal>)>,
+    pub peer: Option<(Peer, Result<ConnectionPermit, Refusal>)>,
 }
 
 /// Serves until stopped, then finishes what runs.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     ca::Peer,
-    nodes::{self, Judged},
+    nodes::{self, InventoryVerdict},
     tasks,
 };
 use platform::policies::keys;
@@ -128,7 +128,7 @@ async fn take_over(api: &NodeApi, node: NodeId, request: &PollRequest) -> Result
         nodes::report_health(&mut tx, node, &request.health).await?;
         tx.commit().await?;
         if let Some((judged, hash)) = judged {
-            if let Judged::Lying(lie) = &judged {
+            if let InventoryVerdict::Lying(lie) = &judged {
                 tracing::warn!(%node, %lie, "a host reported what cannot be true");
                 refusal::count(Refusal::Lying(lie.clone()).code());
             }

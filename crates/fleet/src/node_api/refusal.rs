@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use protocol::{Problem, codes, gateway::refusals};
 
 use super::requests::Body;
-use crate::nodes::Lie;
+use crate::nodes::Implausibility;
 use platform::http::AWAY_RETRY;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Refusal {
     ExpiredToken,
     NameTaken(String),
     WrongPool(String),
-    Lying(Lie),
+    Lying(Implausibility),
     Malformed(String),
     WrongProtocol(u16),
     TooLarge,

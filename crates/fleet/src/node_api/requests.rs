@@ -12,7 +12,7 @@ use protocol::{gateway::paths as gateway_paths, limits::MAX_BODY_BYTES, paths};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{NodeApi, agents, enroll, listener::Caller, poll, refusal::Refusal, renew};
-use crate::ca::{Peer, Who};
+use crate::ca::{CertificateSubject, Peer};
 use platform::{
     http::{Unread, collect},
     policies::keys,
@@ -91,14 +91,14 @@ async fn of_gateway(api: &NodeApi, caller: &Caller, path: &str, body: Incoming) 
 
 async fn known_node<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<(NodeId, &'a Peer), Refusal> {
     let peer = known(api, caller, renews).await?;
-    let Who::Node(node) = peer.who else { return Err(Refusal::NotANode) };
+    let CertificateSubject::Node(node) = peer.who else { return Err(Refusal::NotANode) };
     admit(api, "node", &peer.serial, api.app.policies.number(keys::RATE_NODE)).await?;
     Ok((node, peer))
 }
 
 async fn known_gateway<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<(GatewayId, &'a Peer), Refusal> {
     let peer = known(api, caller, renews).await?;
-    let Who::Gateway(gateway) = peer.who else { return Err(Refusal::NotAGateway) };
+    let CertificateSubject::Gateway(gateway) = peer.who else { return Err(Refusal::NotAGateway) };
     admit(api, "gateway", &gateway.to_string(), api.app.policies.number(keys::RATE_GATEWAY)).await?;
     Ok((gateway, peer))
 }

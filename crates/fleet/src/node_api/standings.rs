@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::refusal::Refusal;
 use crate::{
     FleetArea,
-    ca::{Peer, Who},
+    ca::{CertificateSubject, Peer},
     gateways, nodes,
 };
 
@@ -33,7 +33,7 @@ struct Entry {
 }
 
 /// A connection's place; given up when dropped.
-pub struct Held {
+pub struct ConnectionPermit {
     standings: Standings,
     serial: String,
     connection: u64,
@@ -49,7 +49,7 @@ impl Standings {
 
     /// A place for a connection whose certificate works, or why it does not.
     /// The only look at the database that a connection needs.
-    pub async fn admit(&self, db: &Db, peer: &Peer, connection: u64) -> Result<Held, Refusal> {
+    pub async fn admit(&self, db: &Db, peer: &Peer, connection: u64) -> Result<ConnectionPermit, Refusal> {
         let mut tx = Tx::system(db, "node_api", Access::Read).await?;
         let is_revoked = standing(&mut tx, peer).await?;
         tx.commit().await?;
@@ -61,7 +61,7 @@ impl Standings {
         // A revocation that was seen meanwhile stays seen: it is looked for again and again.
         let entry = known.entry(peer.serial.clone()).or_default();
         entry.connections.insert(connection, cut.clone());
-        Ok(Held { standings: self.clone(), serial: peer.serial.clone(), connection, cut })
+        Ok(ConnectionPermit { standings: self.clone(), serial: peer.serial.clone(), connection, cut })
     }
 
     fn check(&self, serial: &str) -> Result<(), Refusal> {
@@ -97,14 +97,14 @@ impl Standings {
     }
 }
 
-impl Held {
+impl ConnectionPermit {
     /// Whether the certificate still works.
     pub fn check(&self) -> Result<(), Refusal> {
         self.standings.check(&self.serial)
     }
 }
 
-impl Drop for Held {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut known = self.standings.lock();
         if let Some(entry) = known.get_mut(&self.serial) {
@@ -120,10 +120,10 @@ impl Drop for Held {
 /// Whether a certificate was revoked; nothing when it is not known as that peer's.
 pub async fn standing(tx: &mut Tx, peer: &Peer) -> sqlx::Result<Option<bool>> {
     Ok(match peer.who {
-        Who::Node(node) => {
+        CertificateSubject::Node(node) => {
             nodes::standing(tx, &peer.serial).await?.filter(|it| it.node == node).map(|it| it.is_revoked)
         }
-        Who::Gateway(gateway) => gateways::standing(tx, gateway, &peer.serial).await?,
+        CertificateSubject::Gateway(gateway) => gateways::standing(tx, gateway, &peer.serial).await?,
     })
 }
 

@@ -14,9 +14,9 @@ use protocol::{DriverKind, Inventory};
 
 use super::occupants::{self, Occupants};
 use super::{
-    inventory::{self, Lie},
+    inventory::{self, Implausibility},
     lifecycle::{Event, Lifecycle},
-    store::{self, Known, certificates, heartbeats, slots},
+    store::{self, NodeFacts, certificates, heartbeats, slots},
 };
 use crate::ca::Issued;
 use platform::events::emit;
@@ -35,7 +35,7 @@ pub enum EnrollError {
     #[error("the pool takes hosts of provider {provider} only")]
     WrongDriver { provider: Provider },
     #[error("the inventory cannot be true: {0}")]
-    Lie(#[from] Lie),
+    Lie(#[from] Implausibility),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
 }
@@ -65,11 +65,11 @@ pub async fn enroll(tx: &mut Tx, pool: &Pool, name: &HostName, inventory: &Inven
     };
     inventory::judge(&known, state, inventory)?;
     if let Some(uuid) = slots::elsewhere(tx, before.as_ref().map(|it| it.id), inventory).await? {
-        return Err(Lie::Elsewhere { uuid }.into());
+        return Err(Implausibility::Elsewhere { uuid }.into());
     }
     let is_back = before.is_some();
     let node = match before {
-        Some(Known { id, .. }) => {
+        Some(NodeFacts { id, .. }) => {
             revoke_certificates(tx, id).await?;
             id
         }
@@ -112,7 +112,7 @@ pub async fn revoke_certificates(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> 
 }
 
 /// A node that enrolled showed that it holds its key: it can be used.
-pub async fn first_word(tx: &mut Tx, known: &Known) -> Result<(), TransitionError> {
+pub async fn first_word(tx: &mut Tx, known: &NodeFacts) -> Result<(), TransitionError> {
     if known.state == NodeState::Enrolling {
         transition::<Lifecycle>(tx, known.versioned(), Event::Enrolled, "").await?;
         // Another host may be one that was retired with something on it; MAAS installs its own anew.
@@ -152,7 +152,7 @@ pub(super) async fn wipe_if_abandoned(tx: &mut Tx, node: NodeId) -> Result<(), T
 }
 
 /// The host was wiped: it may serve anyone, and what was used is clean.
-pub(super) async fn sanitized(tx: &mut Tx, known: &Known, reason: &str) -> Result<(), TransitionError> {
+pub(super) async fn sanitized(tx: &mut Tx, known: &NodeFacts, reason: &str) -> Result<(), TransitionError> {
     store::serve_anyone(tx, known.id).await?;
     slots::note_wiped(tx, known.id).await?;
     let cleaned = slots::clean_used(tx, known.id).await?;

@@ -16,10 +16,10 @@ use protocol::{HealthEvent, HealthKind, Inventory, limits::bounded_text};
 use super::occupants::{self, LossError, Occupants};
 use super::{
     changes,
-    inventory::{self, Lie},
+    inventory::{self, Implausibility},
     lifecycle::{Event, Lifecycle},
     store::{
-        self, Known,
+        self, NodeFacts,
         heartbeats::{self, Heartbeat},
         slots,
     },
@@ -28,24 +28,28 @@ use platform::events::emit;
 
 /// What came of a reported inventory.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Judged {
+pub enum InventoryVerdict {
     Believed,
     /// Nothing of it was taken over; the node is marked until a person acts.
-    Lying(Lie),
+    Lying(Implausibility),
     NoSuchNode,
 }
 
 /// Takes over what a host says it is made of, if that can be true.
-pub async fn report_inventory(tx: &mut Tx, node: NodeId, reported: &Inventory) -> Result<Judged, TransitionError> {
-    let Some(known) = store::lock(tx, node).await? else { return Ok(Judged::NoSuchNode) };
+pub async fn report_inventory(
+    tx: &mut Tx,
+    node: NodeId,
+    reported: &Inventory,
+) -> Result<InventoryVerdict, TransitionError> {
+    let Some(known) = store::lock(tx, node).await? else { return Ok(InventoryVerdict::NoSuchNode) };
     let before = slots::known(tx, node).await?;
     let mut lie = inventory::judge(&before, known.state, reported).err();
     if lie.is_none() {
-        lie = slots::elsewhere(tx, Some(node), reported).await?.map(|uuid| Lie::Elsewhere { uuid });
+        lie = slots::elsewhere(tx, Some(node), reported).await?.map(|uuid| Implausibility::Elsewhere { uuid });
     }
     if let Some(lie) = lie {
         mark(tx, node, NodeHealth::Lying, Some(&lie.to_string())).await?;
-        return Ok(Judged::Lying(lie));
+        return Ok(InventoryVerdict::Lying(lie));
     }
     changes::write_inventory(tx, node, reported).await?;
     // Whoever lied stays marked until a person took the node out of service.
@@ -58,7 +62,7 @@ pub async fn report_inventory(tx: &mut Tx, node: NodeId, reported: &Inventory) -
         changes::wipe_if_abandoned(tx, node).await?;
     }
     changes::first_word(tx, &known).await?;
-    Ok(Judged::Believed)
+    Ok(InventoryVerdict::Believed)
 }
 
 /// Takes over what a host noticed about itself. What is fatal takes the GPU
@@ -171,7 +175,7 @@ pub async fn give_up_lost(tx: &mut Tx, after: Duration) -> Result<usize, LossErr
 
 /// Gives up one node: it has failed, and what is on it ended when it was last heard.
 /// The only way to `failed`.
-pub async fn give_up(tx: &mut Tx, known: &Known, reason: &str) -> Result<(), LossError> {
+pub async fn give_up(tx: &mut Tx, known: &NodeFacts, reason: &str) -> Result<(), LossError> {
     if Lifecycle::next(known.state, Event::Failed).is_some() {
         transition::<Lifecycle>(tx, known.versioned(), Event::Failed, reason).await?;
     }

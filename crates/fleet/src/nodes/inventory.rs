@@ -8,7 +8,7 @@ use protocol::{Gpu, Inventory, limits::MAX_GPUS_PER_NODE};
 
 /// A slot as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownSlot {
     pub gpu_uuid: String,
     pub pci: String,
     pub model: String,
@@ -18,7 +18,7 @@ pub struct Known {
 
 /// Why an inventory cannot be true.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Lie {
+pub enum Implausibility {
     #[error("{count} GPUs, more than any host has")]
     TooMany { count: usize },
     #[error("{what} {value} is reported twice")]
@@ -48,9 +48,9 @@ const LONGEST_NAME: usize = 128;
 const MAX_REMEMBERED: usize = 4 * MAX_GPUS_PER_NODE;
 
 /// Finds what contradicts itself or what is known.
-pub fn judge(known: &[Known], state: NodeState, reported: &Inventory) -> Result<(), Lie> {
+pub fn judge(known: &[KnownSlot], state: NodeState, reported: &Inventory) -> Result<(), Implausibility> {
     if reported.gpus.len() > MAX_GPUS_PER_NODE {
-        return Err(Lie::TooMany { count: reported.gpus.len() });
+        return Err(Implausibility::TooMany { count: reported.gpus.len() });
     }
     for gpu in &reported.gpus {
         possible("UUID", &gpu.uuid)?;
@@ -60,23 +60,23 @@ pub fn judge(known: &[Known], state: NodeState, reported: &Inventory) -> Result<
     once("UUID", reported.gpus.iter().map(|it| it.uuid.clone()))?;
     once("PCI address", reported.gpus.iter().map(|it| it.pci.to_ascii_lowercase()))?;
     once("index", reported.gpus.iter().map(|it| it.index.to_string()))?;
-    let by_uuid: HashMap<&str, &Known> = known.iter().map(|it| (it.gpu_uuid.as_str(), it)).collect();
+    let by_uuid: HashMap<&str, &KnownSlot> = known.iter().map(|it| (it.gpu_uuid.as_str(), it)).collect();
     let all: BTreeSet<&str> = by_uuid.keys().copied().chain(reported.gpus.iter().map(|it| it.uuid.as_str())).collect();
     if all.len() > MAX_REMEMBERED {
-        return Err(Lie::TooMany { count: all.len() });
+        return Err(Implausibility::TooMany { count: all.len() });
     }
     if may_change(state) {
         return Ok(());
     }
     reported.gpus.iter().try_for_each(|gpu| match by_uuid.get(gpu.uuid.as_str()) {
-        None => Err(Lie::New { uuid: gpu.uuid.clone() }),
+        None => Err(Implausibility::New { uuid: gpu.uuid.clone() }),
         Some(before) => unchanged(before, gpu),
     })
 }
 
-fn unchanged(before: &Known, gpu: &Gpu) -> Result<(), Lie> {
+fn unchanged(before: &KnownSlot, gpu: &Gpu) -> Result<(), Implausibility> {
     let changed = |what, from: &str, to: &str| {
-        Err(Lie::Changed { uuid: gpu.uuid.clone(), what, from: from.to_owned(), to: to.to_owned() })
+        Err(Implausibility::Changed { uuid: gpu.uuid.clone(), what, from: from.to_owned(), to: to.to_owned() })
     };
     if !before.pci.eq_ignore_ascii_case(&gpu.pci) {
         return changed("PCI address", &before.pci, &gpu.pci);
@@ -90,21 +90,24 @@ fn unchanged(before: &Known, gpu: &Gpu) -> Result<(), Lie> {
     Ok(())
 }
 
-fn possible(what: &'static str, value: &str) -> Result<(), Lie> {
+fn possible(what: &'static str, value: &str) -> Result<(), Implausibility> {
     let is_fine =
         !value.is_empty() && value.len() <= LONGEST_NAME && value.chars().all(|it| it.is_ascii_graphic() || it == ' ');
     if is_fine {
         Ok(())
     } else {
-        Err(Lie::Impossible { what, value: value.chars().take(LONGEST_NAME).filter(|it| !it.is_control()).collect() })
+        Err(Implausibility::Impossible {
+            what,
+            value: value.chars().take(LONGEST_NAME).filter(|it| !it.is_control()).collect(),
+        })
     }
 }
 
-fn once(what: &'static str, values: impl Iterator<Item = String>) -> Result<(), Lie> {
+fn once(what: &'static str, values: impl Iterator<Item = String>) -> Result<(), Implausibility> {
     let mut seen = HashSet::new();
     for value in values {
         if !seen.insert(value.clone()) {
-            return Err(Lie::Twice { what, value });
+            return Err(Implausibility::Twice { what, value });
         }
     }
     Ok(())
@@ -150,10 +153,10 @@ mod tests {
         }
     }
 
-    fn known(indices: &[u32]) -> Vec<Known> {
+    fn known(indices: &[u32]) -> Vec<KnownSlot> {
         let known = |index: &u32| {
             let Gpu { uuid, pci, model, .. } = gpu(*index);
-            Known { gpu_uuid: uuid, pci, model, memory_bytes: 7, is_missing: false }
+            KnownSlot { gpu_uuid: uuid, pci, model, memory_bytes: 7, is_missing: false }
         };
         indices.iter().map(known).collect()
     }
@@ -169,7 +172,11 @@ mod tests {
     fn more_gpus_or_others_are_believed_in_maintenance_only() {
         let report = inventory(vec![gpu(0), gpu(1)]);
         for state in [NodeState::Ready, NodeState::Cordoned, NodeState::Draining, NodeState::Failed] {
-            assert_eq!(judge(&known(&[0]), state, &report), Err(Lie::New { uuid: "GPU-1".into() }), "{state}");
+            assert_eq!(
+                judge(&known(&[0]), state, &report),
+                Err(Implausibility::New { uuid: "GPU-1".into() }),
+                "{state}"
+            );
         }
         for state in [NodeState::Enrolling, NodeState::Maintenance, NodeState::Sanitizing] {
             assert_eq!(judge(&known(&[0]), state, &report), Ok(()), "{state}");
@@ -186,7 +193,7 @@ mod tests {
             let mut other = gpu(0);
             change(&mut other);
             let judged = judge(&known(&[0]), NodeState::Ready, &inventory(vec![other]));
-            assert!(matches!(judged, Err(Lie::Changed { .. })), "{judged:?}");
+            assert!(matches!(judged, Err(Implausibility::Changed { .. })), "{judged:?}");
         }
     }
 
@@ -200,14 +207,14 @@ mod tests {
             let mut twin = gpu(1);
             change(&mut twin);
             let judged = judge(&[], NodeState::Enrolling, &inventory(vec![gpu(0), twin]));
-            assert!(matches!(judged, Err(Lie::Twice { .. })), "{judged:?}");
+            assert!(matches!(judged, Err(Implausibility::Twice { .. })), "{judged:?}");
         }
     }
 
     #[test]
     fn impossible_hosts_are_refused() {
         let many = inventory((0..65).map(gpu).collect());
-        assert_eq!(judge(&[], NodeState::Enrolling, &many), Err(Lie::TooMany { count: 65 }));
+        assert_eq!(judge(&[], NodeState::Enrolling, &many), Err(Implausibility::TooMany { count: 65 }));
         for bad in ["", "a\nb", &"x".repeat(129)] {
             let odd = Gpu { uuid: bad.into(), ..gpu(0) };
             assert!(judge(&[], NodeState::Enrolling, &inventory(vec![odd])).is_err(), "{bad:?}");

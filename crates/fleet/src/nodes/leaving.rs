@@ -11,7 +11,7 @@ use super::occupants::LossError;
 use super::{
     changes, health,
     lifecycle::{Event, Lifecycle},
-    store::{self, Known, slots},
+    store::{self, NodeFacts, slots},
 };
 
 /// Whether the host under a node may be taken away.
@@ -98,7 +98,7 @@ async fn step(
     from: NodeState,
     event: Event,
     reason: &str,
-) -> Result<Option<Known>, TransitionError> {
+) -> Result<Option<NodeFacts>, TransitionError> {
     let Some(known) = store::lock(tx, node).await? else { return Ok(None) };
     if known.state == from {
         transition::<Lifecycle>(tx, known.versioned(), event, reason).await?;

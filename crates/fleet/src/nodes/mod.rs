@@ -16,8 +16,8 @@ mod store;
 pub use changes::{
     EnrollError, Enrolled, enroll, first_word, renew_certificate, request_sanitizing, revoke_certificates,
 };
-pub use health::{Judged, caught_lying, give_up_lost, heard, judge_silence, report_health, report_inventory};
-pub use inventory::Lie;
+pub use health::{InventoryVerdict, caught_lying, give_up_lost, heard, judge_silence, report_health, report_inventory};
+pub use inventory::Implausibility;
 pub use leaving::{Leaving, Occupancy, fail, leave, leaving, occupancy, place_nothing_new, reimaged};
 pub use maintenance::{empty_for, give_back};
 pub use occupants::{HeldSlots, LossError, Occupants};

@@ -16,11 +16,11 @@ use super::occupants::{LossError, Occupants};
 use super::{
     changes, health,
     lifecycle::{Event, Lifecycle},
-    store::{self, Known, slots},
+    store::{self, NodeFacts, slots},
 };
 use crate::{
     machines,
-    tasks::{self, Evidence, NoEvidence, Order, Ordered, TaskSigner},
+    tasks::{self, Evidence, NoEvidence, Order, OrderStatus, TaskSigner},
 };
 use platform::policies::{Policies, keys};
 
@@ -29,13 +29,13 @@ pub struct NodeReconciler {
     pub policies: Policies,
 }
 
-pub struct Seen {
-    known: Known,
+pub struct Snapshot {
+    known: NodeFacts,
     held: i64,
     /// The machine of a provider that it runs on: it is installed anew.
     machine: Option<MachineId>,
     /// The newest order to wipe itself that the node got since it must be wiped.
-    wiping: Option<Ordered>,
+    wiping: Option<OrderStatus>,
     now: Timestamp,
 }
 
@@ -62,24 +62,24 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 impl Reconciler for NodeReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Seen;
-    type Found = ();
+    type Snapshot = Snapshot;
+    type Observation = ();
     type Verdict = Verdict;
     type Error = LossError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, LossError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, LossError> {
         let Some(known) = store::known(tx, id.into()).await? else { return Ok(None) };
         let wiping = tasks::latest(tx, Lifecycle::NAME, id).await?.into_iter().find(|it| it.version >= known.version);
         let held = slots::held(tx, known.id).await?;
         let machine = machines::serving(tx, known.id).await?;
-        Ok(Some(Seen { held, machine, wiping, now: clock::now(tx).await?, known }))
+        Ok(Some(Snapshot { held, machine, wiping, now: clock::now(tx).await?, known }))
     }
 
-    async fn act(&self, _: &Seen) -> Result<(), LossError> {
+    async fn act(&self, _: &Snapshot) -> Result<(), LossError> {
         Ok(())
     }
 
-    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
+    fn decide(&self, seen: &Snapshot, (): ()) -> Verdict {
         let attempts = i64::try_from(self.policies.number(keys::NODE_SANITIZE_ATTEMPTS)).unwrap_or(i64::MAX);
         match seen.known.state {
             NodeState::Draining => drain(seen),
@@ -93,7 +93,7 @@ impl Reconciler for NodeReconciler {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, LossError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, LossError> {
         let known = &seen.known;
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
@@ -149,7 +149,7 @@ impl Reconciler for NodeReconciler {
     }
 }
 
-fn drain(seen: &Seen) -> Verdict {
+fn drain(seen: &Snapshot) -> Verdict {
     if seen.held == 0 {
         return Verdict::Drained;
     }
@@ -160,7 +160,7 @@ fn drain(seen: &Seen) -> Verdict {
     }
 }
 
-fn sanitize(seen: &Seen, attempts: i64) -> Verdict {
+fn sanitize(seen: &Snapshot, attempts: i64) -> Verdict {
     let known = &seen.known;
     if seen.held > 0 {
         return Verdict::Wait(LOOK_AGAIN);
@@ -202,8 +202,8 @@ mod tests {
 
     use super::*;
 
-    fn seen(state: NodeState, held: i64) -> Seen {
-        let known = Known {
+    fn seen(state: NodeState, held: i64) -> Snapshot {
+        let known = NodeFacts {
             region: contract::id::RegionId::generate(),
             id: NodeId::generate(),
             state,
@@ -215,12 +215,12 @@ mod tests {
             wipes_itself: true,
             is_simulated: false,
         };
-        Seen { known, held, machine: None, wiping: None, now: Timestamp::from_second(0).unwrap() }
+        Snapshot { known, held, machine: None, wiping: None, now: Timestamp::from_second(0).unwrap() }
     }
 
-    fn told(version: i64, outcome: Option<Outcome>) -> Option<Ordered> {
+    fn told(version: i64, outcome: Option<Outcome>) -> Option<OrderStatus> {
         let node = NodeId::generate();
-        Some(Ordered { id: Uuid::nil(), node, version, is_expired: false, outcome })
+        Some(OrderStatus { id: Uuid::nil(), node, version, is_expired: false, outcome })
     }
 
     fn wiped(gpu_processes_left: u32, removed: bool) -> Option<Outcome> {
@@ -238,7 +238,7 @@ mod tests {
     fn a_drain_waits_until_its_deadline_and_then_releases() {
         assert_eq!(drain(&seen(NodeState::Draining, 0)), Verdict::Drained);
         assert_eq!(drain(&seen(NodeState::Draining, 2)), Verdict::Wait(LOOK_AGAIN));
-        let late = Seen { now: Timestamp::from_second(100).unwrap(), ..seen(NodeState::Draining, 2) };
+        let late = Snapshot { now: Timestamp::from_second(100).unwrap(), ..seen(NodeState::Draining, 2) };
         assert_eq!(drain(&late), Verdict::ReleaseRest);
     }
 

@@ -18,7 +18,7 @@ use super::occupants::{self, LossError, Occupants};
 use super::{
     changes, health,
     lifecycle::{Event, Lifecycle},
-    store::{self, Known, certificates, slots},
+    store::{self, NodeFacts, certificates, slots},
 };
 use crate::{FleetArea, tasks};
 use platform::{
@@ -161,11 +161,11 @@ async fn read(call: &mut Call, id: NodeId) -> Result<Node, Failure> {
     store::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("node"))
 }
 
-async fn lock(call: &mut Call, id: NodeId) -> Result<Known, Failure> {
+async fn lock(call: &mut Call, id: NodeId) -> Result<NodeFacts, Failure> {
     store::lock(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("node"))
 }
 
-async fn refuse_if_held(call: &mut Call, known: &Known, what: &str) -> Result<(), Failure> {
+async fn refuse_if_held(call: &mut Call, known: &NodeFacts, what: &str) -> Result<(), Failure> {
     match slots::held(&mut call.tx, known.id).await? {
         0 => Ok(()),
         held => Err(Failure::new(
@@ -180,7 +180,7 @@ async fn move_by(call: &mut Call, id: NodeId, event: Event, reason: &Reason) -> 
     move_known(call, &known, event, reason).await
 }
 
-async fn move_known(call: &mut Call, known: &Known, event: Event, reason: &Reason) -> Result<Node, Failure> {
+async fn move_known(call: &mut Call, known: &NodeFacts, event: Event, reason: &Reason) -> Result<Node, Failure> {
     call.note("reason", reason.as_str());
     let moved = transition::<Lifecycle>(&mut call.tx, known.versioned(), event, reason.as_str()).await?;
     if moved.state == NodeState::Ready {

@@ -4,7 +4,7 @@
 mod routes;
 mod store;
 
-pub use store::{Inserted, get, insert as add, list};
+pub use store::{InsertOutcome, get, insert as add, list};
 
 use crate::FleetArea;
 use platform::registry::Registry;

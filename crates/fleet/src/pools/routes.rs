@@ -5,21 +5,21 @@ use contract::{
     pools::{ChangePool, CreatePool, ListPools, Pool, PoolChanged, PoolCreated},
 };
 
-use super::store::{self, Inserted};
+use super::store::{self, InsertOutcome};
 use crate::FleetArea;
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
 };
 
 impl Handle<CreatePool> for FleetArea {
     async fn handle(&self, call: &mut Call, request: Request<CreatePool>) -> Result<Pool, Failure> {
         let pool = match store::insert(&mut call.tx, &request.body).await? {
-            Inserted::Pool(pool) => pool,
-            Inserted::NameTaken => return Err(Failure::new(Code::NameTaken, "another pool has this name")),
-            Inserted::NoSuchRegion => {
+            InsertOutcome::Pool(pool) => pool,
+            InsertOutcome::NameTaken => return Err(Failure::new(Code::NameTaken, "another pool has this name")),
+            InsertOutcome::NoSuchRegion => {
                 let detail = "the region does not exist; `gpuaas regions list` lists the regions";
-                return Err(Trouble::new(Code::InvalidValue, detail).at("region_id").into());
+                return Err(ProblemBuilder::new(Code::InvalidValue, detail).at("region_id").into());
             }
         };
         call.about(pool.id);

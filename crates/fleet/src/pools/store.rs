@@ -22,13 +22,13 @@ struct Row {
 const COLUMNS: &str = "id, region_id, name, provider, isolation, isolates_vms, created_at";
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Inserted {
+pub enum InsertOutcome {
     Pool(Pool),
     NameTaken,
     NoSuchRegion,
 }
 
-pub async fn insert(tx: &mut Tx, spec: &PoolSpec) -> sqlx::Result<Inserted> {
+pub async fn insert(tx: &mut Tx, spec: &PoolSpec) -> sqlx::Result<InsertOutcome> {
     let statement = format!(
         "INSERT INTO pools (id, region_id, name, provider, isolation, isolates_vms)
          SELECT $1, regions.id, $3, $4, $5, $6 FROM regions WHERE regions.id = $2
@@ -44,13 +44,13 @@ pub async fn insert(tx: &mut Tx, spec: &PoolSpec) -> sqlx::Result<Inserted> {
         .fetch_optional(tx.conn())
         .await?;
     if let Some(row) = row {
-        return pool(row).map(Inserted::Pool);
+        return pool(row).map(InsertOutcome::Pool);
     }
     let is_known: bool = sqlx::query_scalar("SELECT EXISTS (SELECT FROM regions WHERE id = $1)")
         .bind(spec.region_id.uuid())
         .fetch_one(tx.conn())
         .await?;
-    Ok(if is_known { Inserted::NameTaken } else { Inserted::NoSuchRegion })
+    Ok(if is_known { InsertOutcome::NameTaken } else { InsertOutcome::NoSuchRegion })
 }
 
 pub async fn get(tx: &mut Tx, id: PoolId) -> sqlx::Result<Option<Pool>> {

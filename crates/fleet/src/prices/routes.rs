@@ -12,8 +12,8 @@ use super::store;
 use crate::{FleetArea, skus};
 use platform::{
     events::emit,
-    four_eyes::{Asked, Proposal, second_person},
-    http::{Call, Failure, Handle, Request, Trouble},
+    four_eyes::{CorrectionRequest, Proposal, second_person},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
 };
 
 // bound: what the contract's schema says; a million of the currency
@@ -28,12 +28,12 @@ impl Handle<SetPrice> for FleetArea {
         let (sku, now) = locked(call, sku_id, &spec).await?;
         if spec.effective_at.is_some_and(|at| at < now) {
             let detail = format!("a price cannot take effect in the past; it is {now:.0}, omit it for now");
-            return Err(Trouble::new(Code::InvalidValue, detail).at("effective_at").into());
+            return Err(ProblemBuilder::new(Code::InvalidValue, detail).at("effective_at").into());
         }
         call.note("sku_id", sku_id.to_string());
         let summary = summary(&sku, &spec);
         let proposal = Proposal::Price { sku_id, price: spec.clone() };
-        second_person(self, call, Asked { proposal, organization: None, summary, reason: "" }).await?;
+        second_person(self, call, CorrectionRequest { proposal, organization: None, summary, reason: "" }).await?;
         add(call, sku_id, &spec).await
     }
 }
@@ -43,7 +43,7 @@ impl FleetArea {
     fn is_metered(&self, spec: &PriceSpec) -> Result<(), Failure> {
         let (unit, kind) = (unit(spec), kind(spec));
         let of_unit: Vec<_> = self.meters.iter().filter(|it| it.unit == unit).collect();
-        let wrong = |field, detail: String| Err(Trouble::new(Code::InvalidValue, detail).at(field).into());
+        let wrong = |field, detail: String| Err(ProblemBuilder::new(Code::InvalidValue, detail).at(field).into());
         if of_unit.is_empty() {
             let mut units: Vec<&str> = self.meters.iter().map(|it| it.unit.as_str()).collect();
             units.dedup();
@@ -75,7 +75,7 @@ pub async fn set_late(call: &mut Call, sku_id: SkuId, mut spec: PriceSpec) -> Re
 
 /// The SKU, whose prices nobody else sets now, and the first moment at which one can take effect.
 async fn locked(call: &mut Call, sku_id: SkuId, spec: &PriceSpec) -> Result<(Sku, Timestamp), Failure> {
-    let wrong = |field, detail: String| Err(Trouble::new(Code::InvalidValue, detail).at(field).into());
+    let wrong = |field, detail: String| Err(ProblemBuilder::new(Code::InvalidValue, detail).at(field).into());
     if !(0..=MOST_MICROS).contains(&spec.price_micros) {
         return wrong(
             "price_micros",

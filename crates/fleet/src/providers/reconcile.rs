@@ -29,7 +29,7 @@ pub struct ProviderReconciler {
 }
 
 /// What asking the server came to.
-pub enum Heard {
+pub enum ServerReply {
     Listed(Listed),
     Trouble(String),
 }
@@ -45,9 +45,9 @@ enum AskError {
 impl Reconciler for ProviderReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::MACHINES;
-    type Seen = Supply;
-    type Found = Heard;
-    type Verdict = Heard;
+    type Snapshot = Supply;
+    type Observation = ServerReply;
+    type Verdict = ServerReply;
     type Error = ReconcileError;
 
     async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Supply>, ReconcileError> {
@@ -55,28 +55,28 @@ impl Reconciler for ProviderReconciler {
         Ok(found.filter(|it| it.state != ProviderState::Removed))
     }
 
-    async fn act(&self, seen: &Supply) -> Result<Heard, ReconcileError> {
+    async fn act(&self, seen: &Supply) -> Result<ServerReply, ReconcileError> {
         Ok(match self.ask(seen).await {
-            Ok(listed) => Heard::Listed(listed),
-            Err(error) => Heard::Trouble(in_full(&error)),
+            Ok(listed) => ServerReply::Listed(listed),
+            Err(error) => ServerReply::Trouble(in_full(&error)),
         })
     }
 
-    fn decide(&self, _: &Supply, heard: Heard) -> Heard {
+    fn decide(&self, _: &Supply, heard: ServerReply) -> ServerReply {
         heard
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Supply, heard: Heard) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Supply, heard: ServerReply) -> Result<Next, ReconcileError> {
         let id = seen.provider.id;
         let listed = match heard {
-            Heard::Trouble(why) => {
+            ServerReply::Trouble(why) => {
                 if seen.provider.trouble.as_deref() != Some(why.as_str()) {
                     tracing::warn!(provider = %id, why, "a MAAS server cannot be used; see `gpuaas providers show`");
                 }
                 store::heard(tx, id, Some(&why)).await?;
                 return Ok(Next::After(self.rest()));
             }
-            Heard::Listed(listed) => listed,
+            ServerReply::Listed(listed) => listed,
         };
         store::heard(tx, id, None).await?;
         machines::take_in(tx, &seen, &listed).await?;

@@ -20,7 +20,7 @@ use super::{
 use crate::FleetArea;
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
 };
 
 impl Handle<CreateProvider> for FleetArea {
@@ -29,7 +29,7 @@ impl Handle<CreateProvider> for FleetArea {
         check_key(self, spec.api_key.expose())?;
         if !store::is_maas_pool(&mut call.tx, spec.pool_id).await? {
             let detail = "the pool does not exist or its provider is not `maas`; `gpuaas pools list` lists the pools";
-            return Err(Trouble::new(Code::InvalidValue, detail).at("pool_id").into());
+            return Err(ProblemBuilder::new(Code::InvalidValue, detail).at("pool_id").into());
         }
         let id = ProviderId::generate();
         let api_key = store::seal(&self.keyring, id, spec.api_key.expose());
@@ -66,7 +66,7 @@ impl Handle<ChangeProvider> for FleetArea {
         } else if change.url.as_ref().is_some_and(|it| *it != known.url) {
             // Whoever answers at the new address would be sent the key.
             let detail = "a new address requires the API key again: the stored key was entered for the old address";
-            return Err(Trouble::new(Code::InvalidValue, detail).at("api_key").into());
+            return Err(ProblemBuilder::new(Code::InvalidValue, detail).at("api_key").into());
         }
         let api_key = change.api_key.as_ref().map(|it| store::seal(&self.keyring, id, it.expose()));
         let changed = store::change(&mut call.tx, id, change, api_key).await?;
@@ -98,5 +98,5 @@ fn check_key(app: &FleetArea, text: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let detail = "a MAAS API key has three parts: `consumer:token:secret`; `maas apikey` prints it";
-    Err(Trouble::new(Code::InvalidValue, detail).at("api_key").into())
+    Err(ProblemBuilder::new(Code::InvalidValue, detail).at("api_key").into())
 }

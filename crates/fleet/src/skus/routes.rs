@@ -9,7 +9,7 @@ use super::store;
 use crate::FleetArea;
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
 };
 
 // bound: what the contract's schema says of `gpu_counts`
@@ -50,8 +50,8 @@ impl Handle<RetireSku> for FleetArea {
 }
 
 /// The counts in order, or what is wrong with them.
-fn counts(mut counts: Vec<u16>) -> Result<Vec<u16>, Trouble> {
-    let refused = |detail: String| Err(Trouble::new(Code::InvalidValue, detail).at("gpu_counts"));
+fn counts(mut counts: Vec<u16>) -> Result<Vec<u16>, ProblemBuilder> {
+    let refused = |detail: String| Err(ProblemBuilder::new(Code::InvalidValue, detail).at("gpu_counts"));
     if counts.is_empty() || counts.len() > MOST_COUNTS {
         return refused(format!("`gpu_counts` names 1 to {MOST_COUNTS} counts, not {}", counts.len()));
     }

@@ -51,7 +51,7 @@ pub struct Order {
 
 /// What the newest order to a host came to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ordered {
+pub struct OrderStatus {
     pub id: TaskId,
     pub node: NodeId,
     pub version: i64,

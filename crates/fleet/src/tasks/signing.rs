@@ -67,7 +67,7 @@ struct Ring {
 }
 
 /// What a host is told to trust, and the word of former keys for it.
-pub struct Told {
+pub struct TrustAnnouncement {
     pub task_keys: Vec<TaskKey>,
     pub roots: String,
     pub version: TrustVersion,
@@ -114,7 +114,7 @@ impl TaskSigner {
     }
 
     /// The same with the roots, signed by every key that a host may know.
-    pub fn told(&self, authority: &Authority) -> Told {
+    pub fn told(&self, authority: &Authority) -> TrustAnnouncement {
         let (ring, roots) = (self.ring(), authority.roots_pem());
         let task_keys = ring.public();
         let version =
@@ -122,7 +122,7 @@ impl TaskSigner {
         let set = TrustSet { version, task_keys: &task_keys, roots };
         let known = ring.trusted.iter().map(|(_, key)| key).chain(&ring.former);
         let endorsements = known.map(|it| set.endorse(it)).collect();
-        Told { task_keys, roots: roots.to_owned(), version, endorsements }
+        TrustAnnouncement { task_keys, roots: roots.to_owned(), version, endorsements }
     }
 
     /// Changes whenever [`TaskSigner::keys`] does.
@@ -177,7 +177,7 @@ async fn read(db: &Db, keyring: &Keyring, rotate_after: Option<Duration>) -> Res
     let revoked = vault::revoked(&mut tx, keyring, KEY_NAME).await?;
     let changes = vault::changes(&mut tx, KEY_NAME).await?;
     tx.commit().await.map_err(VaultError::from)?;
-    let key = |it: &vault::Held| Ok((it.created_at, SigningKey::from_seed(it.secret.expose())?));
+    let key = |it: &vault::VaultKey| Ok((it.created_at, SigningKey::from_seed(it.secret.expose())?));
     let trusted = held.iter().take(TRUSTED).map(key).collect::<Result<_, SignerError>>()?;
     let former = held.iter().skip(TRUSTED).chain(&revoked).take(FORMER);
     let former = former.map(|it| Ok(SigningKey::from_seed(it.secret.expose())?));

@@ -12,7 +12,7 @@ use protocol::{Report, SignedTask, Task, TaskId};
 use sqlx::{Row as _, types::Json};
 use uuid::Uuid;
 
-use super::Ordered;
+use super::OrderStatus;
 
 /// A task on its way to its host.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +126,7 @@ async fn count_foreign(tx: &mut Tx, ids: &[Uuid], nodes: &[Uuid]) -> sqlx::Resul
 type OrderedColumns = (Uuid, Uuid, i64, bool, Option<Json<protocol::Outcome>>);
 
 /// The newest task about a row for each node.
-pub async fn latest(tx: &mut Tx, kind: &str, subject: Uuid) -> sqlx::Result<Vec<Ordered>> {
+pub async fn latest(tx: &mut Tx, kind: &str, subject: Uuid) -> sqlx::Result<Vec<OrderStatus>> {
     let rows: Vec<OrderedColumns> = sqlx::query_as(
         "SELECT DISTINCT ON (node_id) id, node_id, version, expires_at <= app_now(), outcome FROM tasks
          WHERE subject_id = $1 AND kind = $2 ORDER BY node_id, version DESC, id DESC",
@@ -135,7 +135,7 @@ pub async fn latest(tx: &mut Tx, kind: &str, subject: Uuid) -> sqlx::Result<Vec<
     .bind(kind)
     .fetch_all(tx.conn())
     .await?;
-    let ordered = |(id, node, version, is_expired, outcome): OrderedColumns| Ordered {
+    let ordered = |(id, node, version, is_expired, outcome): OrderedColumns| OrderStatus {
         id,
         node: node.into(),
         version,
@@ -146,7 +146,7 @@ pub async fn latest(tx: &mut Tx, kind: &str, subject: Uuid) -> sqlx::Result<Vec<
 }
 
 #[derive(sqlx::FromRow)]
-struct Shown {
+struct ListedRow {
     id: Uuid,
     verb: String,
     kind: String,
@@ -163,7 +163,7 @@ const SHOWN: i64 = 20;
 
 /// What a node was last told to do, the newest first.
 pub async fn newest_of(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<NodeTask>> {
-    let rows: Vec<Shown> = sqlx::query_as(
+    let rows: Vec<ListedRow> = sqlx::query_as(
         "SELECT id, verb, kind, subject_id, created_at, reported_at, delivered_at IS NOT NULL AS is_delivered,
            expires_at <= app_now() AS is_expired, outcome
          FROM tasks WHERE node_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2",
@@ -175,7 +175,7 @@ pub async fn newest_of(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<NodeTask>>
     Ok(rows.into_iter().map(shown).collect())
 }
 
-fn shown(row: Shown) -> NodeTask {
+fn shown(row: ListedRow) -> NodeTask {
     let (state, detail) = match row.outcome.map(|it| it.0) {
         Some(protocol::Outcome::Done { .. }) => (NodeTaskState::Done, None),
         Some(protocol::Outcome::Failed { step, code, detail, .. }) => {

@@ -77,7 +77,7 @@ pub async fn pass(
         return response;
     }
     let body = |body: Incoming| {
-        let passing = Passing { body, visit: visit.clone(), line: Some(line), is_over: false, _place: place };
+        let passing = ResponseBody { body, visit: visit.clone(), line: Some(line), is_over: false, _place: place };
         passing.map_err(Into::into).boxed_unsync()
     };
     incoming(answer.map(body))
@@ -154,7 +154,7 @@ fn outgoing(
         head.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
         head.headers.insert(header::UPGRADE, wanted.clone());
     }
-    let body = Counted { body, session: visit.session.clone() }.boxed_unsync();
+    let body = CountedBody { body, session: visit.session.clone() }.boxed_unsync();
     Ok(Request::from_parts(head, body))
 }
 
@@ -201,12 +201,12 @@ async fn carry(session: &Session, browser: hyper::upgrade::OnUpgrade, host: hype
 }
 
 /// A request's body, counted.
-struct Counted {
+struct CountedBody {
     body: Incoming,
     session: Arc<Session>,
 }
 
-impl HttpBody for Counted {
+impl HttpBody for CountedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -231,7 +231,7 @@ impl HttpBody for Counted {
 }
 
 /// An answer's body. When all of it has gone, its connection is free again.
-struct Passing {
+struct ResponseBody {
     body: Incoming,
     visit: Arc<Visit>,
     line: Option<SendRequest<UpBody>>,
@@ -239,7 +239,7 @@ struct Passing {
     _place: OwnedSemaphorePermit,
 }
 
-impl HttpBody for Passing {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -266,7 +266,7 @@ impl HttpBody for Passing {
     }
 }
 
-impl Drop for Passing {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
         if let Some(line) = self.line.take()
             && (self.is_over || self.body.is_end_stream())

@@ -59,9 +59,9 @@ impl Visit {
 
 /// By app and hash of the cookie.
 #[derive(Default)]
-pub struct Visits(Mutex<HashMap<(String, u16, String), Known>>);
+pub struct Visits(Mutex<HashMap<(String, u16, String), CachedVisit>>);
 
-struct Known {
+struct CachedVisit {
     visit: Arc<Visit>,
     asked: Instant,
     used: Instant,
@@ -70,7 +70,7 @@ struct Known {
 impl Visits {
     /// Forgets browsers that have left; their sessions end with it.
     pub fn sweep(&self) {
-        let gone: Vec<Known> = {
+        let gone: Vec<CachedVisit> = {
             let mut known = locked(&self.0);
             known.extract_if(|_, it| it.used.elapsed() > KEPT).map(|(_, it)| it).collect()
         };
@@ -129,7 +129,7 @@ pub async fn find(gateway: &Arc<Gateway>, visitor: &Visitor, app: &AppName, hash
     let places = Arc::new(Semaphore::new(MOST_REQUESTS));
     let vouched = Arc::new(Semaphore::new(MOST_VOUCHED));
     let visit = Arc::new(Visit { session, places, vouched, idle: Mutex::default() });
-    let replaced = known.insert(key, Known { visit: visit.clone(), asked: now, used: now });
+    let replaced = known.insert(key, CachedVisit { visit: visit.clone(), asked: now, used: now });
     drop(known);
     drop(replaced);
     Ok(visit)

@@ -9,44 +9,45 @@ use protocol::{Problem, gateway};
 
 /// A close code, the words beside it, and under what it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Farewell {
+pub struct CloseReason {
     pub code: u16,
     pub text: &'static str,
     pub reason: &'static str,
 }
 
-const fn farewell(code: u16, reason: &'static str, text: &'static str) -> Farewell {
-    Farewell { code, text, reason }
+const fn farewell(code: u16, reason: &'static str, text: &'static str) -> CloseReason {
+    CloseReason { code, text, reason }
 }
 
-pub const NORMAL: Farewell = farewell(1000, "exit", "");
-pub const BAD_FRAME: Farewell = farewell(4400, "bad_frame", "that is no message of this protocol");
-pub const TICKET: Farewell = farewell(4401, "ticket", "the ticket is not good (any more); ask for a new one");
-pub const POLICY: Farewell = farewell(4403, "policy", "a policy does not allow it");
-pub const HOST_REFUSED: Farewell = farewell(4403, "host_refused", "the host refused it; ask for a new ticket");
-pub const UNRECORDED: Farewell = farewell(4403, "unrecorded", "it cannot be recorded, and must be");
-pub const GONE: Farewell = farewell(4404, "gone", "the allocation or its session is gone");
-pub const HOST_GONE: Farewell = farewell(4404, "host_gone", "the host cannot be reached; try again in a moment");
-pub const TIME_LIMIT: Farewell = farewell(4408, "time_limit", "the session reached its time limit");
-pub const IDLE: Farewell = farewell(4408, "idle", "nothing happened for too long");
-pub const TAKEN_OVER: Farewell = farewell(4409, "taken_over", "the session was taken over from elsewhere");
-pub const ENDED: Farewell = farewell(4410, "ended", "the session was ended");
-pub const TOO_MANY: Farewell = farewell(4429, "too_many", "too many; wait a minute or close another one");
-pub const TOO_MANY_SESSIONS: Farewell = farewell(
+pub const NORMAL: CloseReason = farewell(1000, "exit", "");
+pub const BAD_FRAME: CloseReason = farewell(4400, "bad_frame", "that is no message of this protocol");
+pub const TICKET: CloseReason = farewell(4401, "ticket", "the ticket is not good (any more); ask for a new one");
+pub const POLICY: CloseReason = farewell(4403, "policy", "a policy does not allow it");
+pub const HOST_REFUSED: CloseReason = farewell(4403, "host_refused", "the host refused it; ask for a new ticket");
+pub const UNRECORDED: CloseReason = farewell(4403, "unrecorded", "it cannot be recorded, and must be");
+pub const GONE: CloseReason = farewell(4404, "gone", "the allocation or its session is gone");
+pub const HOST_GONE: CloseReason = farewell(4404, "host_gone", "the host cannot be reached; try again in a moment");
+pub const TIME_LIMIT: CloseReason = farewell(4408, "time_limit", "the session reached its time limit");
+pub const IDLE: CloseReason = farewell(4408, "idle", "nothing happened for too long");
+pub const TAKEN_OVER: CloseReason = farewell(4409, "taken_over", "the session was taken over from elsewhere");
+pub const ENDED: CloseReason = farewell(4410, "ended", "the session was ended");
+pub const TOO_MANY: CloseReason = farewell(4429, "too_many", "too many; wait a minute or close another one");
+pub const TOO_MANY_SESSIONS: CloseReason = farewell(
     4429,
     "too_many_sessions",
     "the allocation has as many sessions as it may; end one (gpuaas access-sessions list)",
 );
-pub const TOO_MANY_STREAMS: Farewell = farewell(
+pub const TOO_MANY_STREAMS: CloseReason = farewell(
     4429,
     "too_many_streams",
     "the host carries as many connections through this gateway as it may; close one, or try again in a moment",
 );
-pub const AWAY: Farewell = farewell(4503, "going_away", "this gateway stops; connect again");
-pub const CONTROL_AWAY: Farewell = farewell(4503, "control_away", "the control plane is away; try again in a moment");
+pub const AWAY: CloseReason = farewell(4503, "going_away", "this gateway stops; connect again");
+pub const CONTROL_AWAY: CloseReason =
+    farewell(4503, "control_away", "the control plane is away; try again in a moment");
 
 /// For a session that closes.
-pub fn of(closing: Closing) -> Farewell {
+pub fn of(closing: Closing) -> CloseReason {
     match closing {
         Closing::TakenOver => TAKEN_OVER,
         Closing::TimeLimit => TIME_LIMIT,
@@ -62,7 +63,7 @@ pub fn of(closing: Closing) -> Farewell {
 
 /// For a ticket that the control plane did not take. What is wrong with a ticket
 /// is not told: who has a good one needs no help, and who guesses gets none.
-pub fn of_control(error: &ControlError) -> Farewell {
+pub fn of_control(error: &ControlError) -> CloseReason {
     match error {
         ControlError::Refused { status, problem } => match *status {
             StatusCode::FORBIDDEN => POLICY,
@@ -77,7 +78,7 @@ pub fn of_control(error: &ControlError) -> Farewell {
 }
 
 /// For a stream that a host did not open.
-pub fn of_host(problem: &Problem) -> Farewell {
+pub fn of_host(problem: &Problem) -> CloseReason {
     match problem.code.as_str() {
         codes::HOST_GONE | codes::HOST_SILENT => HOST_GONE,
         refusals::NO_ALLOCATION | refusals::NO_SESSION => GONE,
@@ -87,7 +88,7 @@ pub fn of_host(problem: &Problem) -> Farewell {
     }
 }
 
-pub fn of_open(error: &OpenError) -> Farewell {
+pub fn of_open(error: &OpenError) -> CloseReason {
     match error {
         OpenError::Control(error) => of_control(error),
         OpenError::Host(problem) => of_host(problem),
@@ -98,7 +99,7 @@ pub fn of_open(error: &OpenError) -> Farewell {
 mod tests {
     use super::*;
 
-    fn refused(status: u16) -> Farewell {
+    fn refused(status: u16) -> CloseReason {
         let status = StatusCode::from_u16(status).unwrap();
         of_control(&ControlError::Refused { status, problem: Box::default() })
     }

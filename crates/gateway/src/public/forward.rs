@@ -2,7 +2,7 @@
 //! while it is open, further WebSockets with that key each carry one connection.
 
 use super::Visitor;
-use super::closing::{self, Farewell};
+use super::closing::{self, CloseReason};
 use super::offer::{Key, Offer};
 use super::websocket::{self, Socket};
 use crate::agents::RawStream;
@@ -45,7 +45,7 @@ pub async fn serve(gateway: Arc<Gateway>, socket: Socket, visitor: &Visitor, off
     }
 }
 
-async fn begin(gateway: &Arc<Gateway>, visitor: &Visitor, offer: &Offer) -> Result<Forward, Farewell> {
+async fn begin(gateway: &Arc<Gateway>, visitor: &Visitor, offer: &Offer) -> Result<Forward, CloseReason> {
     let answer = websocket::exchange(gateway, visitor, offer).await?;
     let is_forward = answer.kinds.iter().any(|it| it == "tcp");
     let Some(port) = answer.port.filter(|_| is_forward) else { return Err(closing::TICKET) };
@@ -76,7 +76,7 @@ async fn hold(gateway: &Gateway, mut socket: Socket, forward: Forward) {
 }
 
 /// Until the client goes; it has nothing to say here.
-async fn listen(socket: &mut Socket) -> Option<Farewell> {
+async fn listen(socket: &mut Socket) -> Option<CloseReason> {
     loop {
         match tokio::time::timeout(KEEPALIVE, socket.next()).await {
             Err(_) => {
@@ -115,7 +115,7 @@ async fn carry(gateway: &Arc<Gateway>, socket: Socket, key: &str) {
 }
 
 /// Carries bytes until both sides have ended.
-async fn bridge(session: &Session, socket: Socket, stream: RawStream) -> (Socket, Farewell) {
+async fn bridge(session: &Session, socket: Socket, stream: RawStream) -> (Socket, CloseReason) {
     let (mut sink, mut source) = socket.split();
     let (mut from_host, mut to_host) = stream.split();
     let inbound = async {

@@ -25,7 +25,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use listen::{Place, Places, client_address, keep_alive};
+use listen::{ConnectionPermit, Places, client_address, keep_alive};
 use sending::sending;
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -49,7 +49,7 @@ const PAUSE: Duration = Duration::from_millis(50); // bound: a pause when file h
 pub struct Visitor {
     pub address: IpAddr,
     /// Held as long as anything of the connection lives.
-    pub(crate) place: Arc<Place>,
+    pub(crate) place: Arc<ConnectionPermit>,
     /// The share of a browser's visit that vouches for the connection, once one does.
     vouched: Arc<OnceLock<OwnedSemaphorePermit>>,
 }

@@ -4,18 +4,18 @@
 
 use super::Visitor;
 use super::batch::Batch;
-use super::closing::{self, Farewell};
+use super::closing::{self, CloseReason};
 use super::offer::Offer;
 use super::websocket::{self, Socket};
 use crate::Gateway;
 use crate::agents::{FrameReader, FrameWriter};
 use crate::recorder::{Event, Recorder};
-use crate::sessions::{OpenError, Parting, Session, Surface};
+use crate::sessions::{OpenError, Session, SessionEnd, Surface};
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use protocol::gateway::RecordingOrder;
-use protocol::stream::{Closing, Frame, Opened};
+use protocol::stream::{Closing, Frame, StreamOpened};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ pub async fn serve(gateway: Arc<Gateway>, socket: Socket, visitor: &Visitor, off
                 Ok(Ok(Some(Frame::Close(closing)))) => closing,
                 _ => Closing::HostGone,
             };
-            session.part(Parting::closed(closing));
+            session.part(SessionEnd::closed(closing));
             return websocket::refuse(socket, closing::of(closing)).await;
         }
     };
@@ -63,7 +63,7 @@ pub async fn serve(gateway: Arc<Gateway>, socket: Socket, visitor: &Visitor, off
     let recorder = match Box::pin(begin_recording(&gateway, &session, order, &first)).await {
         Ok(recorder) => recorder,
         Err(Unrecorded) => {
-            session.part(Parting::closed(Closing::Unrecorded));
+            session.part(SessionEnd::closed(Closing::Unrecorded));
             return websocket::refuse(socket, closing::UNRECORDED).await;
         }
     };
@@ -73,17 +73,17 @@ pub async fn serve(gateway: Arc<Gateway>, socket: Socket, visitor: &Visitor, off
     }
     let farewell = match end {
         End::Exit(code) => {
-            session.part(Parting::exit(code));
+            session.part(SessionEnd::exit(code));
             closing::NORMAL
         }
         End::Closed(closing) => {
-            session.part(Parting::closed(closing));
+            session.part(SessionEnd::closed(closing));
             closing::of(closing)
         }
         End::ClientLeft => return,
         End::BadFrame(what) => {
             tracing::info!(session = %session.id, what, "a client does not speak the protocol");
-            session.part(Parting::closed(Closing::BadFrame));
+            session.part(SessionEnd::closed(Closing::BadFrame));
             super::refused(closing::BAD_FRAME.reason);
             closing::BAD_FRAME
         }
@@ -96,7 +96,7 @@ async fn open(
     gateway: &Arc<Gateway>,
     visitor: &Visitor,
     offer: &Offer,
-) -> Result<(Arc<Session>, Option<RecordingOrder>, (FrameReader, FrameWriter)), Farewell> {
+) -> Result<(Arc<Session>, Option<RecordingOrder>, (FrameReader, FrameWriter)), CloseReason> {
     let answer = websocket::exchange(gateway, visitor, offer).await?;
     let Some(grant) = &answer.grant else { return Err(closing::TICKET) };
     let session = Session::begin(gateway, Surface::Terminal, &answer);
@@ -108,7 +108,7 @@ async fn open(
             let is_refused =
                 matches!(&error, OpenError::Host(problem) if closing::of_host(problem) != closing::HOST_GONE);
             let is_over = is_refused || answer.is_new;
-            session.part(Parting { is_over, reason: closing::of_open(&error).reason.into(), exit_code: None });
+            session.part(SessionEnd { is_over, reason: closing::of_open(&error).reason.into(), exit_code: None });
             Err(closing::of_open(&error))
         }
     }
@@ -121,7 +121,7 @@ async fn begin_recording(
     gateway: &Arc<Gateway>,
     session: &Session,
     order: Option<RecordingOrder>,
-    opened: &Opened,
+    opened: &StreamOpened,
 ) -> Result<Option<Recorder>, Unrecorded> {
     let Some(order) = order else { return Ok(None) };
     match Recorder::begin(gateway, &order, opened, &session.title).await {
@@ -146,12 +146,12 @@ async fn bridge(
     session: &Session,
     socket: Socket,
     (mut reader, writer): (FrameReader, FrameWriter),
-    (first, began): (Opened, Instant),
+    (first, began): (StreamOpened, Instant),
     recorder: Option<&Recorder>,
 ) -> (Socket, End) {
     let (sink, stream) = socket.split();
     let (ping, pings) = watch::channel(Bytes::new());
-    let heard = Heard::new();
+    let heard = LastHeard::new();
     let first_byte = Some(began);
     let mut outbound = Outbound { session, writer: &writer, sink, pings, heard: &heard, first_byte, recorder };
     let mut inbound = Inbound { session, writer: &writer, stream, ping, heard: &heard, recorder };
@@ -165,7 +165,7 @@ async fn bridge(
         // What the host closed was told already; a second time does no harm.
         let told = outbound.sink.send(message(&Frame::Close(closing)));
         let _ = tokio::time::timeout(STALL, told).await;
-        if Parting::closed(closing).is_over {
+        if SessionEnd::closed(closing).is_over {
             hang_up(&mut reader, &writer).await;
         }
     }
@@ -192,12 +192,12 @@ fn message(frame: &Frame) -> Message {
 }
 
 /// When the client was last heard.
-struct Heard {
+struct LastHeard {
     since: Instant,
     at_ms: AtomicU64,
 }
 
-impl Heard {
+impl LastHeard {
     fn new() -> Self {
         Self { since: Instant::now(), at_ms: AtomicU64::new(0) }
     }
@@ -216,17 +216,17 @@ struct Outbound<'a> {
     writer: &'a FrameWriter,
     sink: SplitSink<Socket, Message>,
     pings: watch::Receiver<Bytes>,
-    heard: &'a Heard,
+    heard: &'a LastHeard,
     /// Since when the first byte is waited for.
     first_byte: Option<Instant>,
     recorder: Option<&'a Recorder>,
 }
 
 impl Outbound<'_> {
-    async fn run(&mut self, reader: &mut FrameReader, first: Opened) -> End {
+    async fn run(&mut self, reader: &mut FrameReader, first: StreamOpened) -> End {
         // The client begins where it is shown something, wherever the recording does.
         let shown_from = first.shown_from.unwrap_or(first.offset);
-        let first = Opened { offset: shown_from, shown_from: None, ..first };
+        let first = StreamOpened { offset: shown_from, shown_from: None, ..first };
         if self.sink.send(message(&Frame::Opened(first))).await.is_err() {
             return End::ClientLeft;
         }
@@ -342,7 +342,7 @@ struct Inbound<'a> {
     writer: &'a FrameWriter,
     stream: SplitStream<Socket>,
     ping: watch::Sender<Bytes>,
-    heard: &'a Heard,
+    heard: &'a LastHeard,
     recorder: Option<&'a Recorder>,
 }
 

@@ -1,7 +1,7 @@
 //! From an HTTP request to a WebSocket. The upgrade is always completed for who
 //! speaks the protocol, so that a refusal reaches a browser as a close code.
 
-use super::closing::{self, Farewell};
+use super::closing::{self, CloseReason};
 use super::offer::{Key, Offer, VERSION, is_secret};
 use super::{Body, Visitor, forward, full, plain, refused, terminal};
 use crate::Gateway;
@@ -91,7 +91,7 @@ fn accept_key(request: &Request<Incoming>) -> Option<HeaderValue> {
 }
 
 /// Spends the ticket of the offer.
-pub async fn exchange(gateway: &Gateway, visitor: &Visitor, offer: &Offer) -> Result<SessionAnswer, Farewell> {
+pub async fn exchange(gateway: &Gateway, visitor: &Visitor, offer: &Offer) -> Result<SessionAnswer, CloseReason> {
     let ticket = match &offer.key {
         Some(Key::Ticket(ticket)) => ticket.as_str(),
         _ => "",
@@ -105,7 +105,7 @@ pub async fn exchange_for_app(
     visitor: &Visitor,
     ticket: &str,
     cookie_sha256: &str,
-) -> Result<SessionAnswer, Farewell> {
+) -> Result<SessionAnswer, CloseReason> {
     let ticket = if is_secret(ticket) { ticket } else { "" };
     let mut request = request(visitor, ticket, &Offer::default());
     request.cookie_sha256 = Some(cookie_sha256.to_owned());
@@ -124,7 +124,7 @@ fn request(visitor: &Visitor, ticket: &str, offer: &Offer) -> ExchangeRequest {
 }
 
 /// A bad ticket is counted against its address.
-async fn spend(gateway: &Gateway, visitor: &Visitor, request: ExchangeRequest) -> Result<SessionAnswer, Farewell> {
+async fn spend(gateway: &Gateway, visitor: &Visitor, request: ExchangeRequest) -> Result<SessionAnswer, CloseReason> {
     if !gateway.failures.may_try(visitor.address) {
         return Err(closing::TOO_MANY);
     }
@@ -149,7 +149,7 @@ async fn spend(gateway: &Gateway, visitor: &Visitor, request: ExchangeRequest) -
 }
 
 /// Says why and waits a moment for the other side to agree.
-pub async fn close(mut socket: Socket, farewell: Farewell) {
+pub async fn close(mut socket: Socket, farewell: CloseReason) {
     let frame = CloseFrame { code: CloseCode::from(farewell.code), reason: farewell.text.into() };
     let goodbye = async {
         if socket.send(Message::Close(Some(frame))).await.is_ok() {
@@ -160,7 +160,7 @@ pub async fn close(mut socket: Socket, farewell: Farewell) {
 }
 
 /// Closes the socket of somebody who was not let in.
-pub async fn refuse(socket: Socket, farewell: Farewell) {
+pub async fn refuse(socket: Socket, farewell: CloseReason) {
     refused(farewell.reason);
     close(socket, farewell).await;
 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use cast::{Header, Text};
 use compress::{Compressor, Compressors};
 use protocol::gateway::RecordingOrder;
-use protocol::stream::{Opened, Size};
+use protocol::stream::{Size, StreamOpened};
 use segment::{Folder, Meta};
 use std::fs::File;
 use std::io;
@@ -77,13 +77,13 @@ struct Inner {
     order: RecordingOrder,
     folder: Folder,
     began: Instant,
-    pen: Mutex<Pen>,
+    pen: Mutex<WriterState>,
     queue: Arc<Queue>,
     runtime: Handle,
 }
 
 /// What is held while writing.
-struct Pen {
+struct WriterState {
     output: Text,
     input: Text,
     /// Up to where output is recorded.
@@ -109,14 +109,20 @@ impl Recorder {
     pub async fn begin(
         gateway: &Arc<Gateway>,
         order: &RecordingOrder,
-        opened: &Opened,
+        opened: &StreamOpened,
         title: &str,
     ) -> io::Result<(Self, watch::Receiver<Progress>)> {
         let folder = Folder::create(&gateway.spool.path, order.recording, order.segment)?;
         let (queue, mut progress) = Queue::new();
         let offset = order.from.max(opened.offset);
-        let pen =
-            Pen { output: Text::default(), input: Text::default(), offset, next: 0, piece: None, is_finished: false };
+        let pen = WriterState {
+            output: Text::default(),
+            input: Text::default(),
+            offset,
+            next: 0,
+            piece: None,
+            is_finished: false,
+        };
         let inner = Arc::new(Inner {
             gateway: gateway.clone(),
             order: order.clone(),
@@ -198,7 +204,7 @@ impl Inner {
 
     /// A recording that failed once is over: what is on disk is handed on at the
     /// next start, and nothing is added that could not be read.
-    fn judge(&self, pen: &mut Pen, outcome: io::Result<()>) -> io::Result<()> {
+    fn judge(&self, pen: &mut WriterState, outcome: io::Result<()>) -> io::Result<()> {
         if outcome.is_err() {
             pen.is_finished = true;
             pen.piece = None;
@@ -207,7 +213,7 @@ impl Inner {
         outcome
     }
 
-    fn append(self: &Arc<Self>, pen: &mut Pen, events: Vec<Event>) -> io::Result<()> {
+    fn append(self: &Arc<Self>, pen: &mut WriterState, events: Vec<Event>) -> io::Result<()> {
         if pen.is_finished {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
@@ -240,7 +246,7 @@ impl Inner {
     }
 
     /// Puts lines into the piece that is open, or into a new one.
-    fn write(self: &Arc<Self>, pen: &mut Pen, lines: &[u8], to: u64, at: Duration) -> io::Result<()> {
+    fn write(self: &Arc<Self>, pen: &mut WriterState, lines: &[u8], to: u64, at: Duration) -> io::Result<()> {
         if lines.is_empty() && to == pen.offset {
             return Ok(());
         }
@@ -260,7 +266,7 @@ impl Inner {
         Ok(())
     }
 
-    fn begin_piece(self: &Arc<Self>, pen: &mut Pen, at_ms: u64) -> io::Result<Piece> {
+    fn begin_piece(self: &Arc<Self>, pen: &mut WriterState, at_ms: u64) -> io::Result<Piece> {
         let meta = Meta {
             recording: self.order.recording,
             segment: self.order.segment,
@@ -294,7 +300,7 @@ impl Inner {
     }
 
     /// Closes the piece that is open, if there is one, and hands it on.
-    fn close(&self, pen: &mut Pen, is_last: bool) -> io::Result<()> {
+    fn close(&self, pen: &mut WriterState, is_last: bool) -> io::Result<()> {
         let Some(piece) = &mut pen.piece else { return Ok(()) };
         piece.compressor.finish(&mut piece.frame)?;
         piece.meta.is_last = is_last;
@@ -316,7 +322,7 @@ impl Inner {
         self.judge(&mut pen, ended)
     }
 
-    fn write_end(self: &Arc<Self>, pen: &mut Pen) -> io::Result<()> {
+    fn write_end(self: &Arc<Self>, pen: &mut WriterState) -> io::Result<()> {
         let at = self.began.elapsed();
         let mut lines = Vec::new();
         pen.output.finish(at, 'o', &mut lines);

@@ -193,7 +193,7 @@ pub async fn recover(gateway: Arc<Gateway>) {
     tokio::spawn(hand_on_all(gateway, folders));
 }
 
-async fn hand_on_all(gateway: Arc<Gateway>, folders: Vec<Left>) {
+async fn hand_on_all(gateway: Arc<Gateway>, folders: Vec<LeftoverFolder>) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     for (folder, numbers, bytes) in folders {
         tracing::info!(folder = %folder.path().display(), "a recording of an earlier run is handed on");
@@ -215,9 +215,9 @@ async fn hand_on_all(gateway: Arc<Gateway>, folders: Vec<Left>) {
     }
 }
 
-type Left = (Folder, Vec<u32>, u64);
+type LeftoverFolder = (Folder, Vec<u32>, u64);
 
-fn left_behind(spool: &std::path::Path) -> io::Result<Vec<Left>> {
+fn left_behind(spool: &std::path::Path) -> io::Result<Vec<LeftoverFolder>> {
     fs::create_dir_all(spool)?;
     let compressors = Compressors::default();
     let compress = |text: &[u8]| {

@@ -76,20 +76,20 @@ impl Gate {
 pub struct Feeder {
     gate: Arc<Gate>,
     /// None when somebody sent more than the gate lets through; then the channel ends.
-    events: Option<mpsc::Sender<Held>>,
+    events: Option<mpsc::Sender<QueuedEvent>>,
 }
 
 /// Where they are taken.
-pub struct Feed(mpsc::Receiver<Held>);
+pub struct Feed(mpsc::Receiver<QueuedEvent>);
 
 /// An event that counts as waiting as long as this lives: until it was handed on.
-pub struct Held {
+pub struct QueuedEvent {
     pub event: Event,
     cost: usize,
     gate: Arc<Gate>,
 }
 
-impl Drop for Held {
+impl Drop for QueuedEvent {
     fn drop(&mut self) {
         self.gate.remove(self.cost);
     }
@@ -104,7 +104,7 @@ impl Feeder {
     pub fn put(&mut self, event: Event) {
         let cost = event.cost();
         self.gate.add(cost);
-        let held = Held { event, cost, gate: self.gate.clone() };
+        let held = QueuedEvent { event, cost, gate: self.gate.clone() };
         // Of a channel that has ended it is dropped.
         let put = self.events.as_ref().map(|it| it.try_send(held));
         if let Some(Err(TrySendError::Full(_))) = put {
@@ -120,7 +120,7 @@ impl Feeder {
 
 impl Feed {
     /// The next event; none when the client has left.
-    pub async fn next(&mut self) -> Option<Held> {
+    pub async fn next(&mut self) -> Option<QueuedEvent> {
         self.0.recv().await
     }
 }

@@ -3,15 +3,15 @@
 //! client's window has taken it and the recording has it.
 
 use super::feed::{Event, Feed};
-use super::reel::{Part, Reel, Typist, Unrecorded};
-use super::write::{Left, Writer};
+use super::reel::{InputRecorder, Part, Reel, Unrecorded};
+use super::write::{ClientGone, Writer};
 use super::{closing, may_open};
 use crate::Gateway;
 use crate::agents::{FrameReader, FrameWriter, StreamError};
-use crate::sessions::{Parting, Session};
+use crate::sessions::{Session, SessionEnd};
 use bytes::Bytes;
 use protocol::gateway::RecordingOrder;
-use protocol::stream::{Closing, Ended, Environment, Frame, Kind, MAX_DATA_BYTES, Opened, Signal};
+use protocol::stream::{Closing, Environment, Frame, Kind, MAX_DATA_BYTES, Signal, StreamEnded, StreamOpened};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub struct Job {
 
 /// How a channel ended.
 enum End {
-    Exit(Ended),
+    Exit(StreamEnded),
     Closed(Closing),
     ClientLeft,
     /// With a sentence for the person.
@@ -71,11 +71,11 @@ pub async fn run(job: Job) {
     };
     match end {
         End::Exit(ended) => {
-            session.part(Parting::exit(ended.code));
+            session.part(SessionEnd::exit(ended.code));
             writer.exit(&ended).await;
         }
         End::Closed(closing) => {
-            session.part(Parting { is_over: true, ..Parting::closed(closing) });
+            session.part(SessionEnd { is_over: true, ..SessionEnd::closed(closing) });
             writer.tell(&session, closing::words(closing)).await;
             hang_up(&mut reader, &host).await;
         }
@@ -93,7 +93,7 @@ async fn record(
     gateway: &Arc<Gateway>,
     session: &Session,
     order: Option<RecordingOrder>,
-    opened: &Opened,
+    opened: &StreamOpened,
     reel: Reel,
 ) -> Result<Option<Part>, End> {
     let Some(order) = order else { return Ok(None) };
@@ -178,7 +178,7 @@ struct Outward<'a> {
 }
 
 impl Outward<'_> {
-    async fn run(&mut self, reader: &mut FrameReader) -> Result<End, Left> {
+    async fn run(&mut self, reader: &mut FrameReader) -> Result<End, ClientGone> {
         loop {
             let frame = match reader.next().await {
                 Ok(Some(frame)) => frame,
@@ -194,7 +194,7 @@ impl Outward<'_> {
         }
     }
 
-    async fn hand_on(&mut self, frame: Frame) -> Result<Option<End>, Left> {
+    async fn hand_on(&mut self, frame: Frame) -> Result<Option<End>, ClientGone> {
         match frame {
             Frame::Output(offset, bytes) => {
                 let reaches = offset + bytes.len() as u64;
@@ -245,7 +245,7 @@ impl Outward<'_> {
     }
 }
 
-async fn inward(session: &Session, host: Host<'_>, mut feed: Feed, typist: Option<Typist>) -> End {
+async fn inward(session: &Session, host: Host<'_>, mut feed: Feed, typist: Option<InputRecorder>) -> End {
     while let Some(held) = feed.next().await {
         let sent = match &held.event {
             Event::Data(bytes) => {

@@ -22,7 +22,7 @@ use crate::public::refused;
 use crate::sessions::Session;
 use feed::Gate;
 use line::Line;
-use listen::{Place, Places, keep_alive};
+use listen::{ConnectionPermit, Places, keep_alive};
 use person::Person;
 use protocol::stream::{Closing, Kind};
 use russh::Disconnect;
@@ -80,7 +80,13 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, mut configs: wa
 }
 
 /// One client, from its greeting to its end.
-async fn welcome(gateway: Arc<Gateway>, config: Arc<Config>, stream: TcpStream, address: IpAddr, place: Place) {
+async fn welcome(
+    gateway: Arc<Gateway>,
+    config: Arc<Config>,
+    stream: TcpStream,
+    address: IpAddr,
+    place: ConnectionPermit,
+) {
     let (cut, gate) = (CancellationToken::new(), Arc::new(Gate::default()));
     // Whatever happens here, its line is cut at the end.
     let _guard = cut.clone().drop_guard();
@@ -129,7 +135,7 @@ async fn attend(running: RunningSession<Person>, logins: watch::Receiver<Option<
     };
     match order {
         Some((session, order)) => {
-            session.part(crate::sessions::Parting { is_over: true, ..crate::sessions::Parting::closed(order) });
+            session.part(crate::sessions::SessionEnd { is_over: true, ..crate::sessions::SessionEnd::closed(order) });
             // Its channels say why, each to its person, before they close.
             if tokio::time::timeout(FAREWELL, &mut running).await.is_ok() {
                 return;

@@ -36,7 +36,7 @@ pub struct Person {
     gate: Arc<Gate>,
     login: watch::Sender<Option<Arc<Session>>>,
     session: Option<Arc<Session>>,
-    channels: HashMap<ChannelId, Place>,
+    channels: HashMap<ChannelId, ChannelState>,
     reel: Reel,
     /// Why a key of theirs was refused.
     refusal: Option<String>,
@@ -45,7 +45,7 @@ pub struct Person {
 }
 
 /// Where a channel stands.
-enum Place {
+enum ChannelState {
     /// Open, and not yet said what for.
     Waiting {
         half: ChannelWriteHalf<Msg>,
@@ -132,28 +132,28 @@ impl Person {
 
     /// Makes room by forgetting channels that have ended; false when there is none.
     fn has_room(&mut self) -> bool {
-        self.channels.retain(|_, place| !matches!(place, Place::Running(feeder) if feeder.is_over()));
+        self.channels.retain(|_, place| !matches!(place, ChannelState::Running(feeder) if feeder.is_over()));
         self.channels.len() < MOST_CHANNELS
     }
 
     fn put(&mut self, channel: ChannelId, event: Event) {
-        if let Some(Place::Running(feeder)) = self.channels.get_mut(&channel) {
+        if let Some(ChannelState::Running(feeder)) = self.channels.get_mut(&channel) {
             feeder.put(event);
         }
     }
 
     /// Takes a channel that says now what it is for.
-    fn begin(&mut self, channel: ChannelId, line: &mut Line) -> Result<Option<Begun>, Broken> {
+    fn begin(&mut self, channel: ChannelId, line: &mut Line) -> Result<Option<ChannelContext>, Broken> {
         let session = self.session.clone();
-        let (Some(session), Some(Place::Waiting { .. })) = (session, self.channels.get(&channel)) else {
+        let (Some(session), Some(ChannelState::Waiting { .. })) = (session, self.channels.get(&channel)) else {
             line.channel_failure(channel)?;
             return Ok(None);
         };
         let (feeder, feed) = feed(&self.gate);
-        let waited = self.channels.insert(channel, Place::Running(feeder));
-        let Some(Place::Waiting { half, terminal, environment }) = waited else { return Ok(None) };
+        let waited = self.channels.insert(channel, ChannelState::Running(feeder));
+        let Some(ChannelState::Waiting { half, terminal, environment }) = waited else { return Ok(None) };
         line.channel_success(channel)?;
-        Ok(Some(Begun { session, writer: Writer::new(half, line.handle()), feed, terminal, environment }))
+        Ok(Some(ChannelContext { session, writer: Writer::new(half, line.handle()), feed, terminal, environment }))
     }
 }
 
@@ -170,7 +170,7 @@ impl Drop for Person {
 }
 
 /// What a channel's task needs.
-struct Begun {
+struct ChannelContext {
     session: Arc<Session>,
     writer: Writer,
     feed: Feed,
@@ -178,7 +178,7 @@ struct Begun {
     environment: Environment,
 }
 
-impl Begun {
+impl ChannelContext {
     /// A command, or a shell when there is none.
     fn run(self, gateway: &Arc<Gateway>, reel: &Reel, command: Option<String>) {
         let kind = match (self.terminal, command) {
@@ -250,7 +250,7 @@ impl Handler for Person {
         let id = channel.id();
         // What comes is taken from the calls below; the library must not keep it too.
         let (_, half) = channel.split();
-        self.channels.insert(id, Place::Waiting { half, terminal: None, environment: Environment::default() });
+        self.channels.insert(id, ChannelState::Waiting { half, terminal: None, environment: Environment::default() });
         reply.accept().await;
         Ok(())
     }
@@ -285,7 +285,7 @@ impl Handler for Person {
             return Ok(());
         }
         let (feeder, feed) = feed(&self.gate);
-        self.channels.insert(channel.id(), Place::Running(feeder));
+        self.channels.insert(channel.id(), ChannelState::Running(feeder));
         let (_, half) = channel.split();
         let writer = Writer::new(half, line.handle());
         tokio::spawn(async move {
@@ -312,7 +312,7 @@ impl Handler for Person {
         line: &mut Line,
     ) -> Result<(), Broken> {
         match self.channels.get_mut(&channel) {
-            Some(Place::Waiting { terminal, .. }) if term.len() <= MOST_TERM => {
+            Some(ChannelState::Waiting { terminal, .. }) if term.len() <= MOST_TERM => {
                 *terminal = Some(Terminal { size: size(columns, rows), term: term.to_owned() });
                 line.channel_success(channel)?;
             }
@@ -377,7 +377,7 @@ impl Handler for Person {
         line: &mut Line,
     ) -> Result<(), Broken> {
         let is_set = match self.channels.get_mut(&channel) {
-            Some(Place::Waiting { environment, .. }) => environment.set(name, value),
+            Some(ChannelState::Waiting { environment, .. }) => environment.set(name, value),
             _ => false,
         };
         if is_set {

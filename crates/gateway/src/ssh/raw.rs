@@ -6,7 +6,7 @@ use super::write::Writer;
 use super::{closing, may_open};
 use crate::agents::{RawReader, RawWriter, Stream};
 use crate::sessions::Session;
-use protocol::stream::{Ended, Kind};
+use protocol::stream::{Kind, StreamEnded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tokio::io::AsyncWriteExt;
@@ -19,9 +19,9 @@ pub async fn files(session: Arc<Session>, writer: Writer, feed: Feed) {
     }
     match session.open(Kind::File).await {
         Ok((stream, _)) => {
-            let is_whole = carry(&session, stream, &writer, feed, Half::Ends).await;
+            let is_whole = carry(&session, stream, &writer, feed, HalfClose::Ends).await;
             if is_whole {
-                writer.exit(&Ended { code: 0, signal: None }).await;
+                writer.exit(&StreamEnded { code: 0, signal: None }).await;
             }
             writer.close().await;
         }
@@ -35,27 +35,27 @@ pub async fn files(session: Arc<Session>, writer: Writer, feed: Feed) {
 
 /// Carries one connection to a port.
 pub async fn port(session: Arc<Session>, stream: Stream, writer: Writer, feed: Feed) {
-    carry(&session, stream, &writer, feed, Half::Stays).await;
+    carry(&session, stream, &writer, feed, HalfClose::Stays).await;
     writer.close().await;
 }
 
 async fn fail(writer: &Writer) {
-    writer.exit(&Ended { code: 1, signal: None }).await;
+    writer.exit(&StreamEnded { code: 1, signal: None }).await;
     writer.close().await;
 }
 
 /// What becomes of the other direction when the host has said everything.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
+enum HalfClose {
     Ends,
     /// The host may still listen.
     Stays,
 }
 
 /// Whether the host said all that it wanted to say.
-async fn carry(session: &Session, stream: Stream, writer: &Writer, feed: Feed, half: Half) -> bool {
+async fn carry(session: &Session, stream: Stream, writer: &Writer, feed: Feed, half: HalfClose) -> bool {
     let (reader, host) = stream.raw().split();
-    let talk = Talk::default();
+    let talk = HalfClosed::default();
     let outward = outward(session, reader, writer);
     let inward = inward(session, host, feed, &talk);
     tokio::pin!(inward);
@@ -64,7 +64,7 @@ async fn carry(session: &Session, stream: Stream, writer: &Writer, feed: Feed, h
         () = &mut inward => false,
         is_whole = outward => {
             talk.host_ended.store(true, Relaxed);
-            if is_whole && half == Half::Stays && !talk.client_ended.load(Relaxed) {
+            if is_whole && half == HalfClose::Stays && !talk.client_ended.load(Relaxed) {
                 tokio::select! {
                     _ = session.ended() => (),
                     () = &mut inward => (),
@@ -77,7 +77,7 @@ async fn carry(session: &Session, stream: Stream, writer: &Writer, feed: Feed, h
 
 /// Who has said everything.
 #[derive(Default)]
-struct Talk {
+struct HalfClosed {
     host_ended: AtomicBool,
     client_ended: AtomicBool,
 }
@@ -102,7 +102,7 @@ async fn outward(session: &Session, mut reader: RawReader, writer: &Writer) -> b
 }
 
 /// Until the client leaves, or has said everything and heard everything.
-async fn inward(session: &Session, mut host: RawWriter, mut feed: Feed, talk: &Talk) {
+async fn inward(session: &Session, mut host: RawWriter, mut feed: Feed, talk: &HalfClosed) {
     let mut is_open = true;
     while let Some(held) = feed.next().await {
         match &held.event {

@@ -7,7 +7,7 @@ use crate::recorder::{Event, Recorder};
 use crate::sessions::Session;
 use bytes::Bytes;
 use protocol::gateway::RecordingOrder;
-use protocol::stream::{Opened, Size};
+use protocol::stream::{Size, StreamOpened};
 use std::io;
 use std::sync::Arc;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -35,13 +35,13 @@ impl Part {
         gateway: &Arc<Gateway>,
         session: &Session,
         order: &RecordingOrder,
-        opened: &Opened,
+        opened: &StreamOpened,
         reel: Reel,
     ) -> Result<Self, Unrecorded> {
         let reached = reel.try_lock_owned().map_err(|_| Unrecorded::Busy)?;
         let from = order.from.max(*reached);
         let order = RecordingOrder { from, ..order.clone() };
-        let opened = Opened { offset: from, ..opened.clone() };
+        let opened = StreamOpened { offset: from, ..opened.clone() };
         let (recorder, done) = Recorder::begin(gateway, &order, &opened, &session.title).await?;
         session.await_recording(done);
         Ok(Self { recorder, from, reached })
@@ -58,8 +58,8 @@ impl Part {
         self.recorder.append(vec![Event::Screen(bytes)]).await
     }
 
-    pub fn typist(&self) -> Typist {
-        Typist(self.recorder.clone())
+    pub fn typist(&self) -> InputRecorder {
+        InputRecorder(self.recorder.clone())
     }
 
     /// Whether the session ends when it cannot be recorded.
@@ -73,9 +73,9 @@ impl Part {
 }
 
 /// What a person does, for the same recording.
-pub struct Typist(Recorder);
+pub struct InputRecorder(Recorder);
 
-impl Typist {
+impl InputRecorder {
     pub async fn input(&self, bytes: Bytes) {
         self.keep(Event::Input(bytes)).await;
     }

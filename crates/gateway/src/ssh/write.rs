@@ -3,7 +3,7 @@
 
 use crate::sessions::Session;
 use bytes::Bytes;
-use protocol::stream::Ended;
+use protocol::stream::StreamEnded;
 use russh::server::{Handle, Msg};
 use russh::{ChannelWriteHalf, Sig};
 use std::future::Future;
@@ -15,7 +15,7 @@ const ERRORS: u32 = 1; // the number of the stream that SSH has for errors
 
 /// The client does not take anything any more.
 #[derive(Debug)]
-pub struct Left;
+pub struct ClientGone;
 
 pub struct Writer {
     half: ChannelWriteHalf<Msg>,
@@ -27,14 +27,14 @@ impl Writer {
         Self { half, handle }
     }
 
-    pub async fn output(&self, session: &Session, bytes: Bytes) -> Result<(), Left> {
+    pub async fn output(&self, session: &Session, bytes: Bytes) -> Result<(), ClientGone> {
         let length = bytes.len();
         patiently(session, self.half.data_bytes(bytes)).await?;
         session.count_out(length);
         Ok(())
     }
 
-    pub async fn error_output(&self, session: &Session, bytes: Bytes) -> Result<(), Left> {
+    pub async fn error_output(&self, session: &Session, bytes: Bytes) -> Result<(), ClientGone> {
         let length = bytes.len();
         patiently(session, self.half.extended_data_bytes(ERRORS, bytes)).await?;
         session.count_out(length);
@@ -49,7 +49,7 @@ impl Writer {
     }
 
     /// How the program ended.
-    pub async fn exit(&self, ended: &Ended) {
+    pub async fn exit(&self, ended: &StreamEnded) {
         let id = self.half.id();
         let told = match &ended.signal {
             Some(signal) => {
@@ -73,14 +73,17 @@ impl Writer {
     }
 }
 
-async fn patiently(session: &Session, written: impl Future<Output = Result<(), russh::Error>>) -> Result<(), Left> {
+async fn patiently(
+    session: &Session,
+    written: impl Future<Output = Result<(), russh::Error>>,
+) -> Result<(), ClientGone> {
     tokio::pin!(written);
     let result = match tokio::time::timeout(STALL, &mut written).await {
         Ok(result) => result,
         Err(_) => {
             session.count_stall();
-            tokio::time::timeout(LONGEST_STALL, written).await.map_err(|_| Left)?
+            tokio::time::timeout(LONGEST_STALL, written).await.map_err(|_| ClientGone)?
         }
     };
-    result.map_err(|_| Left)
+    result.map_err(|_| ClientGone)
 }

@@ -170,7 +170,7 @@ async fn bad_frames_end_their_own_session_and_no_other() {
         Message::Binary(vec![1; 300_000].into()),
         Message::text("hello"),
         Message::Binary(Frame::Output(0, Bytes::from_static(b"forged")).to_bytes()),
-        Message::Binary(Frame::Exit(protocol::stream::Ended { code: 0, signal: None }).to_bytes()),
+        Message::Binary(Frame::Exit(protocol::stream::StreamEnded { code: 0, signal: None }).to_bytes()),
     ];
     for (number, message) in bad.into_iter().enumerate() {
         let ticket = format!("bad{number}");

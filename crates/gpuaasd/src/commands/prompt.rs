@@ -12,7 +12,7 @@ pub fn new_password() -> Result<SecretText, AnyError> {
     if !io::stdin().is_terminal() {
         return read();
     }
-    let hush = Hush::start()?;
+    let hush = EchoOff::start()?;
     let first = ask("Password: ")?;
     let again = ask("Repeat password: ")?;
     drop(hush);
@@ -63,9 +63,9 @@ fn read() -> Result<SecretText, AnyError> {
 }
 
 /// A terminal that shows nothing, until dropped.
-struct Hush(Termios);
+struct EchoOff(Termios);
 
-impl Hush {
+impl EchoOff {
     fn start() -> Result<Self, AnyError> {
         let before = termios::tcgetattr(io::stdin())?;
         let mut quiet = before.clone();
@@ -75,7 +75,7 @@ impl Hush {
     }
 }
 
-impl Drop for Hush {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         // The terminal may be gone; there is nothing else to do.
         let _ = termios::tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &self.0);

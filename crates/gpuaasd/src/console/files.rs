@@ -34,7 +34,7 @@ const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\
     in the repository, then build <code>gpuaasd</code> again: <code>make dev</code> does both.</p></html>\n";
 
 /// What a request is answered with.
-enum Shown<'a> {
+enum FileResponse<'a> {
     File(&'a str),
     /// The page that shows every view.
     Page,
@@ -44,25 +44,25 @@ enum Shown<'a> {
 /// request is not for the console.
 pub async fn serve(app: &App, parts: &Parts) -> Option<Response> {
     let (response, policy) = match find(parts)? {
-        Shown::File(name) => (file(name, &parts.headers), policy(&[])),
-        Shown::Page => (page(&parts.headers), policy(&app.fleet.doors.all(&app.db).await)),
+        FileResponse::File(name) => (file(name, &parts.headers), policy(&[])),
+        FileResponse::Page => (page(&parts.headers), policy(&app.fleet.doors.all(&app.db).await)),
     };
     Some(guarded(response, &policy))
 }
 
-fn find(parts: &Parts) -> Option<Shown<'_>> {
+fn find(parts: &Parts) -> Option<FileResponse<'_>> {
     if !matches!(parts.method, Method::GET | Method::HEAD) {
         return None;
     }
     let name = parts.uri.path().trim_start_matches('/');
     if !name.is_empty() && name != INDEX && Built::get(&place(name)).is_some() {
-        return Some(Shown::File(name));
+        return Some(FileResponse::File(name));
     }
     let first = name.split('/').next().unwrap_or_default();
     if name.starts_with(HASHED) || OF_PROGRAMS.contains(&first) || !wants_page(&parts.headers) {
         return None;
     }
-    Some(Shown::Page)
+    Some(FileResponse::Page)
 }
 
 fn page(asked: &HeaderMap) -> Response {

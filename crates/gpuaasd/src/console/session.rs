@@ -19,7 +19,7 @@ use tower::ServiceExt;
 
 use crate::app::App;
 use platform::{
-    http::{Arrival, PeerAddress, Trouble, render},
+    http::{Arrival, PeerAddress, ProblemBuilder, render},
     policies::keys,
 };
 
@@ -91,7 +91,7 @@ impl Desk {
         let token = match &kept(&parts.headers, self.cookie_name())[..] {
             [] => {
                 let arrival = Arrival::new(&self.app, &parts);
-                let trouble = Trouble::new(Code::Unauthenticated, "you are not signed in");
+                let trouble = ProblemBuilder::new(Code::Unauthenticated, "you are not signed in");
                 return render(trouble, &arrival.correlation_id);
             }
             [token] => token.clone(),
@@ -99,7 +99,8 @@ impl Desk {
             _ => {
                 let arrival = Arrival::new(&self.app, &parts);
                 let detail = "the browser sent two session cookies; clear the cookies of this domain and sign in again";
-                return self.forget(render(Trouble::new(Code::Unauthenticated, detail), &arrival.correlation_id));
+                return self
+                    .forget(render(ProblemBuilder::new(Code::Unauthenticated, detail), &arrival.correlation_id));
             }
         };
         let body = Body::from(json!({ "refresh_token": token }).to_string());
@@ -128,7 +129,8 @@ impl Desk {
             return None;
         }
         let arrival = Arrival::new(&self.app, parts);
-        let trouble = Trouble::new(Code::Forbidden, "the console's session only works on the console's own pages");
+        let trouble =
+            ProblemBuilder::new(Code::Forbidden, "the console's session only works on the console's own pages");
         Some(render(trouble, &arrival.correlation_id))
     }
 

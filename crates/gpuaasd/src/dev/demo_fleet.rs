@@ -74,8 +74,8 @@ async fn pool(tx: &mut Tx) -> sqlx::Result<PoolId> {
         isolates_vms: true,
     };
     match pools::add(tx, &spec).await? {
-        pools::Inserted::Pool(pool) => Ok(pool.id),
-        pools::Inserted::NameTaken | pools::Inserted::NoSuchRegion => Err(sqlx::Error::RowNotFound),
+        pools::InsertOutcome::Pool(pool) => Ok(pool.id),
+        pools::InsertOutcome::NameTaken | pools::InsertOutcome::NoSuchRegion => Err(sqlx::Error::RowNotFound),
     }
 }
 

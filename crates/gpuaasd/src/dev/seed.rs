@@ -60,7 +60,7 @@ pub enum SeedError {
 }
 
 /// What a former start left in `dev.env`, by name.
-type Kept = HashMap<String, String>;
+type StoredSettings = HashMap<String, String>;
 
 pub async fn seed(app: &App, data_dir: &Path, base: &str) -> Result<Seeded, SeedError> {
     let path = data_dir.join("dev.env");
@@ -94,7 +94,7 @@ async fn person(
     email: &str,
     name: &str,
     variable: &str,
-    kept: &mut Kept,
+    kept: &mut StoredSettings,
 ) -> Result<UserId, SeedError> {
     if let Some(known) = users::credentials(tx, email).await? {
         return Ok(known.id);
@@ -109,7 +109,7 @@ async fn person(
     Ok(id)
 }
 
-async fn place(tx: &mut Tx, owner: UserId, kept: &Kept) -> Result<(OrganizationId, ProjectId), SeedError> {
+async fn place(tx: &mut Tx, owner: UserId, kept: &StoredSettings) -> Result<(OrganizationId, ProjectId), SeedError> {
     let known = |name: &str| kept.get(name).cloned();
     if let (Some(organization), Some(project)) = (known("GPUAAS_ORGANIZATION"), known("GPUAAS_PROJECT"))
         && let (Ok(organization), Ok(project)) = (organization.parse(), project.parse())
@@ -149,7 +149,7 @@ async fn token(
     user: UserId,
     scopes: &[Permission],
     variable: &str,
-    kept: &mut Kept,
+    kept: &mut StoredSettings,
 ) -> Result<(), SeedError> {
     if let Some(token) = kept.get(variable)
         && app.recognizer.caller(token, None).await.is_ok()
@@ -163,13 +163,13 @@ async fn token(
     Ok(())
 }
 
-fn read(path: &Path) -> Kept {
+fn read(path: &Path) -> StoredSettings {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines = text.lines().filter_map(|it| it.strip_prefix("export "));
     lines.filter_map(|it| it.split_once('=')).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-fn write(path: &Path, kept: &Kept) -> Result<(), SeedError> {
+fn write(path: &Path, kept: &StoredSettings) -> Result<(), SeedError> {
     let failed = |source| SeedError::File { path: path.to_owned(), source };
     let mut names: Vec<&String> = kept.keys().collect();
     names.sort();

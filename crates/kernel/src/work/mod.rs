@@ -122,18 +122,18 @@ pub trait Reconciler: Send + Sync + 'static {
     const KIND: &'static str;
     /// There is no default: who writes a reconciler says what it may hold up.
     const LANE: Lane;
-    type Seen: Send + Sync;
-    type Found: Send;
+    type Snapshot: Send + Sync;
+    type Observation: Send;
     type Verdict: Send;
     type Error: std::error::Error + Send + Sync + From<sqlx::Error> + 'static;
 
-    fn load(&self, tx: &mut Tx, id: Uuid) -> impl Future<Output = Result<Option<Self::Seen>, Self::Error>> + Send;
-    fn act(&self, seen: &Self::Seen) -> impl Future<Output = Result<Self::Found, Self::Error>> + Send;
-    fn decide(&self, seen: &Self::Seen, found: Self::Found) -> Self::Verdict;
+    fn load(&self, tx: &mut Tx, id: Uuid) -> impl Future<Output = Result<Option<Self::Snapshot>, Self::Error>> + Send;
+    fn act(&self, seen: &Self::Snapshot) -> impl Future<Output = Result<Self::Observation, Self::Error>> + Send;
+    fn decide(&self, seen: &Self::Snapshot, found: Self::Observation) -> Self::Verdict;
     fn apply(
         &self,
         tx: &mut Tx,
-        seen: Self::Seen,
+        seen: Self::Snapshot,
         verdict: Self::Verdict,
     ) -> impl Future<Output = Result<Next, Self::Error>> + Send;
 

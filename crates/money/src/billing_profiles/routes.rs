@@ -11,7 +11,7 @@ use contract::{
 
 use super::store;
 use crate::{MoneyArea, invoices, ledger};
-use platform::http::{Call, Failure, Handle, Request, Trouble};
+use platform::http::{Call, Failure, Handle, ProblemBuilder, Request};
 
 impl Handle<GetBillingProfile> for MoneyArea {
     async fn handle(&self, call: &mut Call, _: Request<GetBillingProfile>) -> Result<BillingProfile, Failure> {
@@ -66,7 +66,7 @@ const MOST_LINES: usize = 6;
 /// Refuses now what could not be printed later.
 fn check(spec: &BillingProfileSpec) -> Result<(), Failure> {
     if spec.address.len() > MOST_LINES {
-        return Err(Trouble::new(Code::InvalidValue, "an address has at most 6 lines").at("address").into());
+        return Err(ProblemBuilder::new(Code::InvalidValue, "an address has at most 6 lines").at("address").into());
     }
     let tax = spec.tax.iter().flat_map(|it| [Some(&it.name), it.note.as_ref()]);
     let mut lines = vec![("legal_name", Some(&spec.legal_name)), ("tax_id", spec.tax_id.as_ref())];
@@ -79,7 +79,7 @@ fn check(spec: &BillingProfileSpec) -> Result<(), Failure> {
                 "`{letter}` cannot be printed: invoices are set in Latin, Greek and Cyrillic letters; \
                  write it in one of those"
             );
-            return Err(Trouble::new(Code::InvalidValue, detail).at(field).into());
+            return Err(ProblemBuilder::new(Code::InvalidValue, detail).at(field).into());
         }
     }
     Ok(())

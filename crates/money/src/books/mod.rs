@@ -6,7 +6,7 @@ mod reconcile;
 mod store;
 
 pub use reconcile::{BooksReconciler, KIND};
-pub use store::Closed;
+pub use store::PostingOutcome;
 
 use contract::id::OrganizationId;
 use kernel::Tx;
@@ -26,7 +26,7 @@ pub fn register(registry: &mut Registry<MoneyArea>) {
 const MOST_MONTHS: usize = 1_500;
 
 /// Posts an organization's usage up to now, month by month. Nothing when it has no books.
-pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Option<Closed>> {
+pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Option<PostingOutcome>> {
     let mut lines = 0;
     for _ in 0..MOST_MONTHS {
         let Some(closed) = store::close(tx, organization).await? else { return Ok(None) };
@@ -39,7 +39,7 @@ pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Op
         }
         lines += closed.lines;
         if !closed.is_behind {
-            return Ok(Some(Closed { lines, ..closed }));
+            return Ok(Some(PostingOutcome { lines, ..closed }));
         }
     }
     Ok(None)

@@ -19,8 +19,8 @@ pub struct BooksReconciler {
 impl Reconciler for BooksReconciler {
     const KIND: &'static str = KIND;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Uuid;
-    type Found = ();
+    type Snapshot = Uuid;
+    type Observation = ();
     type Verdict = ();
     type Error = ReconcileError;
 

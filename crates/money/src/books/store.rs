@@ -8,7 +8,7 @@ use crate::ledger;
 
 /// What closing a window came to.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct Closed {
+pub struct PostingOutcome {
     /// The journal, if there was anything to say.
     pub number: Option<i64>,
     /// Its hash, hexadecimal.
@@ -26,7 +26,7 @@ pub struct Closed {
 /// Posts an organization's usage up to now, or to the end of the month in which
 /// it was posted last: no journal is of two months. A window without marks or
 /// amounts leaves no journal. Nothing when it has no books.
-pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Option<Closed>> {
+pub async fn close(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<Option<PostingOutcome>> {
     if !ledger::lock(tx, organization).await? {
         return Ok(None);
     }

@@ -22,7 +22,7 @@ use super::{
 
 /// A request that is written already, and for which there has to be room.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct BudgetedRequest {
     pub organization: OrganizationId,
     pub project: ProjectId,
     /// What the request is for.
@@ -65,7 +65,7 @@ fn refusal(it: &Exceeded) -> String {
 
 /// Refuses what may take the project above a hard budget before its period
 /// ends. Of several at once each sees those before it: they take turns.
-pub async fn check(tx: &mut Tx, asked: Asked) -> Result<(), BudgetError> {
+pub async fn check(tx: &mut Tx, asked: BudgetedRequest) -> Result<(), BudgetError> {
     let budgets = store::lock_hard(tx, asked.project, asked.currency).await?;
     if budgets.is_empty() {
         return Ok(());

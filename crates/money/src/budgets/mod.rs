@@ -9,7 +9,7 @@ mod reconcile;
 mod routes;
 mod store;
 
-pub use check::{Asked, BudgetError, check};
+pub use check::{BudgetError, BudgetedRequest, check};
 pub use reconcile::BudgetReconciler;
 pub use store::KIND;
 

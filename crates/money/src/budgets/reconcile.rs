@@ -13,14 +13,14 @@ use uuid::Uuid;
 
 use super::{
     period::{Span, around},
-    store::{self, Known, Use},
+    store::{self, BudgetLimits, Use},
 };
 use platform::events::emit;
 
 pub struct BudgetReconciler;
 
-pub struct Seen {
-    known: Known,
+pub struct Snapshot {
+    known: BudgetLimits,
     span: Span,
     usage: Use,
     now: Timestamp,
@@ -37,25 +37,25 @@ pub struct Verdict {
 impl Reconciler for BudgetReconciler {
     const KIND: &'static str = store::KIND;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Seen;
-    type Found = ();
+    type Snapshot = Snapshot;
+    type Observation = ();
     type Verdict = Verdict;
     type Error = ReconcileError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(known) = store::known(tx, id.into()).await? else { return Ok(None) };
         let now = clock::now(tx).await?;
         let span = around(known.period, now);
         let usage = store::usage(tx, &known, span).await?;
-        Ok(Some(Seen { known, span, usage, now }))
+        Ok(Some(Snapshot { known, span, usage, now }))
     }
 
-    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+    async fn act(&self, _: &Snapshot) -> Result<(), ReconcileError> {
         Ok(())
     }
 
-    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
-        let Seen { known, span, usage, now } = seen;
+    fn decide(&self, seen: &Snapshot, (): ()) -> Verdict {
+        let Snapshot { known, span, usage, now } = seen;
         let (reached, ahead): (Vec<u16>, Vec<u16>) =
             known.thresholds.iter().partition(|it| known.share(**it) <= usage.spent);
         let ends = span.until.map(|at| Duration::try_from(at.duration_since(*now)).unwrap_or_default());
@@ -64,8 +64,8 @@ impl Reconciler for BudgetReconciler {
         Verdict { reached, next }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
-        let Seen { known, span, usage, .. } = &seen;
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, ReconcileError> {
+        let Snapshot { known, span, usage, .. } = &seen;
         // One that was changed or deleted meanwhile was woken for it, and is looked at again.
         if !verdict.reached.is_empty() && store::lock_version(tx, known).await? {
             for percent in store::tell(tx, known, *span, &verdict.reached).await? {
@@ -98,9 +98,9 @@ mod tests {
 
     use super::*;
 
-    fn seen(spent: i128, burn: i128) -> Seen {
+    fn seen(spent: i128, burn: i128) -> Snapshot {
         let project = ProjectId::generate();
-        let known = Known {
+        let known = BudgetLimits {
             id: BudgetId::generate(),
             organization: OrganizationId::generate(),
             project,
@@ -114,7 +114,7 @@ mod tests {
         };
         let now: Timestamp = "2026-11-30T23:00:00Z".parse().unwrap();
         let span = around(BudgetPeriod::Month, now);
-        Seen { known, span, usage: Use { spent, burn, running: 1 }, now }
+        Snapshot { known, span, usage: Use { spent, burn, running: 1 }, now }
     }
 
     fn decided(spent: i128, burn: i128) -> (Vec<u16>, Option<Duration>) {

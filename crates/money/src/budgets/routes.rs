@@ -14,14 +14,14 @@ use kernel::{Tx, clock, money::Currency, work};
 use super::{
     explain::explain,
     period::{Span, around},
-    store::{self, Change, Found, Known},
+    store::{self, BudgetLimits, Change, StoredBudget},
 };
 use crate::{MoneyArea, wallets::Spenders};
 use fleet::prices;
 use people::projects;
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
     policies::{self, keys},
 };
 
@@ -152,7 +152,7 @@ async fn is_charged(tx: &mut Tx, currency: &CurrencyCode) -> Result<(), Failure>
     Err(wrong("currency", &format!("nothing is charged in {currency}; `prices list` shows in which currencies it is")))
 }
 
-async fn found(call: &mut Call, organization: OrganizationId, id: BudgetId) -> Result<Found, Failure> {
+async fn found(call: &mut Call, organization: OrganizationId, id: BudgetId) -> Result<StoredBudget, Failure> {
     store::get(&mut call.tx, organization, id).await?.ok_or_else(|| Failure::not_found("budget"))
 }
 
@@ -162,8 +162,8 @@ async fn read(app: &MoneyArea, call: &mut Call, organization: OrganizationId, id
 }
 
 /// With where the project stands.
-async fn shown(app: &MoneyArea, tx: &mut Tx, found: Found) -> sqlx::Result<Budget> {
-    let Found { known, mode, created_at } = found;
+async fn shown(app: &MoneyArea, tx: &mut Tx, found: StoredBudget) -> sqlx::Result<Budget> {
+    let StoredBudget { known, mode, created_at } = found;
     let span = around(known.period, clock::now(tx).await?);
     let usage = store::usage(tx, &known, span).await?;
     let held = held(app, tx, &known, span).await?;
@@ -190,7 +190,7 @@ async fn shown(app: &MoneyArea, tx: &mut Tx, found: Found) -> sqlx::Result<Budge
 }
 
 /// What the project may use besides until the period ends.
-async fn held(app: &MoneyArea, tx: &mut Tx, known: &Known, span: Span) -> sqlx::Result<i128> {
+async fn held(app: &MoneyArea, tx: &mut Tx, known: &BudgetLimits, span: Span) -> sqlx::Result<i128> {
     let currency: Currency = platform::rows::text(known.currency.as_str())?;
     let expected = tx.hook::<Spenders>().expected(tx, known.project, currency).await?;
     let window_minutes = app.policies.number(keys::BILLING_HOLD_MINUTES);
@@ -198,5 +198,5 @@ async fn held(app: &MoneyArea, tx: &mut Tx, known: &Known, span: Span) -> sqlx::
 }
 
 fn wrong(field: &str, detail: &str) -> Failure {
-    Trouble::new(Code::InvalidValue, detail.to_owned()).at(field).into()
+    ProblemBuilder::new(Code::InvalidValue, detail.to_owned()).at(field).into()
 }

@@ -20,7 +20,7 @@ use crate::wallets::Expected;
 pub const KIND: &str = crate::metering::BUDGET;
 
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct BudgetLimits {
     pub id: BudgetId,
     pub organization: OrganizationId,
     pub project: ProjectId,
@@ -34,15 +34,15 @@ pub struct Known {
     pub version: i64,
 }
 
-impl Known {
+impl BudgetLimits {
     /// What has to be used for this percentage to be reached.
     pub fn share(&self, percent: u16) -> i128 {
         (i128::from(self.amount_micros) * i128::from(percent) + 99) / 100
     }
 }
 
-pub struct Found {
-    pub known: Known,
+pub struct StoredBudget {
+    pub known: BudgetLimits,
     pub mode: BudgetMode,
     pub created_at: Timestamp,
 }
@@ -123,7 +123,7 @@ pub async fn count(tx: &mut Tx, project: ProjectId) -> sqlx::Result<u64> {
     Ok(count.unsigned_abs())
 }
 
-pub async fn get(tx: &mut Tx, organization: OrganizationId, id: BudgetId) -> sqlx::Result<Option<Found>> {
+pub async fn get(tx: &mut Tx, organization: OrganizationId, id: BudgetId) -> sqlx::Result<Option<StoredBudget>> {
     let statement = format!("{SELECT} WHERE organization_id = $1 AND id = $2");
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(organization.uuid())
@@ -133,14 +133,14 @@ pub async fn get(tx: &mut Tx, organization: OrganizationId, id: BudgetId) -> sql
     row.map(found).transpose()
 }
 
-pub async fn known(tx: &mut Tx, id: BudgetId) -> sqlx::Result<Option<Known>> {
+pub async fn known(tx: &mut Tx, id: BudgetId) -> sqlx::Result<Option<BudgetLimits>> {
     let statement = format!("{SELECT} WHERE id = $1");
     let row: Option<Row> =
         sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id.uuid()).fetch_optional(tx.conn()).await?;
     row.map(|it| found(it).map(|it| it.known)).transpose()
 }
 
-pub async fn list(tx: &mut Tx, organization: OrganizationId, filter: &BudgetFilter) -> sqlx::Result<Vec<Found>> {
+pub async fn list(tx: &mut Tx, organization: OrganizationId, filter: &BudgetFilter) -> sqlx::Result<Vec<StoredBudget>> {
     let statement = format!(
         "{SELECT} WHERE organization_id = $1 AND ($2::uuid IS NULL OR project_id = $2) AND ($3::uuid IS NULL OR id < $3)
          ORDER BY id DESC LIMIT $4"
@@ -185,7 +185,7 @@ pub async fn delete(tx: &mut Tx, id: BudgetId) -> sqlx::Result<bool> {
 
 /// The hard budgets of a project. Those who ask for something there take turns
 /// at them, until the commit.
-pub async fn lock_hard(tx: &mut Tx, project: ProjectId, currency: Currency) -> sqlx::Result<Vec<Known>> {
+pub async fn lock_hard(tx: &mut Tx, project: ProjectId, currency: Currency) -> sqlx::Result<Vec<BudgetLimits>> {
     let statement =
         format!("{SELECT} WHERE project_id = $1 AND mode = 'hard' AND currency = $2 ORDER BY id FOR NO KEY UPDATE");
     let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
@@ -197,7 +197,7 @@ pub async fn lock_hard(tx: &mut Tx, project: ProjectId, currency: Currency) -> s
 }
 
 /// Whether it is still as it was seen; then nobody changes it until the commit.
-pub async fn lock_version(tx: &mut Tx, known: &Known) -> sqlx::Result<bool> {
+pub async fn lock_version(tx: &mut Tx, known: &BudgetLimits) -> sqlx::Result<bool> {
     let found = sqlx::query("SELECT FROM budgets WHERE id = $1 AND version = $2 FOR NO KEY UPDATE")
         .bind(known.id.uuid())
         .bind(known.version)
@@ -208,7 +208,7 @@ pub async fn lock_version(tx: &mut Tx, known: &Known) -> sqlx::Result<bool> {
 
 /// What a budget's subject used in the period, counted from the start of each
 /// interval, so that its periods sum to what was posted.
-pub async fn usage(tx: &mut Tx, known: &Known, span: Span) -> sqlx::Result<Use> {
+pub async fn usage(tx: &mut Tx, known: &BudgetLimits, span: Span) -> sqlx::Result<Use> {
     let (spent, burn, running): (i64, i64, i64) = sqlx::query_as(
         "SELECT least(coalesce(sum(i.amount + accrued(i.micros_per_hour, c.until - i.started_at)
                    - accrued(i.micros_per_hour, c.since - i.started_at)) FILTER (WHERE c.until > c.since), 0), 9e18)::bigint,
@@ -284,7 +284,7 @@ fn record(it: &Expected) -> serde_json::Value {
 }
 
 /// Notes that these thresholds were told of; answers which were not before.
-pub async fn tell(tx: &mut Tx, known: &Known, span: Span, reached: &[u16]) -> sqlx::Result<Vec<u16>> {
+pub async fn tell(tx: &mut Tx, known: &BudgetLimits, span: Span, reached: &[u16]) -> sqlx::Result<Vec<u16>> {
     let new: Vec<i32> = sqlx::query_scalar(
         "INSERT INTO budget_notices (organization_id, budget_id, since, percent)
          SELECT $1, $2, coalesce($3, '-infinity'), unnest($4::integer[]) ON CONFLICT DO NOTHING RETURNING percent",
@@ -342,8 +342,8 @@ fn percents(numbers: Vec<i32>) -> Vec<u16> {
     numbers.into_iter().filter_map(|it| u16::try_from(it).ok()).collect()
 }
 
-fn found(row: Row) -> sqlx::Result<Found> {
-    let known = Known {
+fn found(row: Row) -> sqlx::Result<StoredBudget> {
+    let known = BudgetLimits {
         id: row.id.into(),
         organization: row.organization_id.into(),
         project: row.project_id.into(),
@@ -355,5 +355,5 @@ fn found(row: Row) -> sqlx::Result<Found> {
         thresholds: percents(row.thresholds),
         version: row.version,
     };
-    Ok(Found { known, mode: platform::rows::known(&row.mode)?, created_at: row.created_at.to_jiff() })
+    Ok(StoredBudget { known, mode: platform::rows::known(&row.mode)?, created_at: row.created_at.to_jiff() })
 }

@@ -30,7 +30,7 @@ use platform::{
         lifecycle::{Event, Lifecycle},
         store::{self, Change, New, Outcome},
     },
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
     policies::{self, keys},
 };
 
@@ -209,10 +209,10 @@ fn amount(currency: &CurrencyCode, micros: i64, least: i64) -> Result<Money, Fai
     let currency: Currency = currency
         .as_str()
         .parse()
-        .map_err(|error| Failure::from(Trouble::new(Code::InvalidValue, format!("{error}")).at("currency")))?;
+        .map_err(|error| Failure::from(ProblemBuilder::new(Code::InvalidValue, format!("{error}")).at("currency")))?;
     if micros == 0 || !(least..=MOST_MICROS).contains(&micros) {
         let detail = format!("an amount must be between {least} and {MOST_MICROS} millionths and not zero");
-        return Err(Trouble::new(Code::InvalidValue, detail).at("amount_micros").into());
+        return Err(ProblemBuilder::new(Code::InvalidValue, detail).at("amount_micros").into());
     }
     Ok(Money::from_micros(micros, currency))
 }

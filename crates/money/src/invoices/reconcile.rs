@@ -18,8 +18,8 @@ pub struct InvoicesReconciler;
 impl Reconciler for InvoicesReconciler {
     const KIND: &'static str = KIND;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Uuid;
-    type Found = ();
+    type Snapshot = Uuid;
+    type Observation = ();
     type Verdict = ();
     type Error = InvoiceError;
 

@@ -294,7 +294,7 @@ pub async fn balance_at(
 }
 
 /// A number that was taken.
-pub struct Taken {
+pub struct TakenNumber {
     pub year: i32,
     pub serial: i64,
     pub number: String,
@@ -302,7 +302,7 @@ pub struct Taken {
 }
 
 /// The next number of the year. Dates never go back from one to the next.
-pub async fn take_number(tx: &mut Tx) -> sqlx::Result<Taken> {
+pub async fn take_number(tx: &mut Tx) -> sqlx::Result<TakenNumber> {
     let now = clock::now(tx).await?;
     let year = i32::from(now.to_zoned(TimeZone::UTC).year());
     let (serial, issued_at): (i64, jiff_sqlx::Timestamp) = sqlx::query_as(
@@ -313,7 +313,7 @@ pub async fn take_number(tx: &mut Tx) -> sqlx::Result<Taken> {
     .bind(year)
     .fetch_one(tx.conn())
     .await?;
-    Ok(Taken { year, serial, number: format!("{year}-{serial:06}"), issued_at: issued_at.to_jiff() })
+    Ok(TakenNumber { year, serial, number: format!("{year}-{serial:06}"), issued_at: issued_at.to_jiff() })
 }
 
 pub struct New<'a> {

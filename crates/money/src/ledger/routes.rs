@@ -18,7 +18,7 @@ use super::{
 use crate::{MoneyArea, wallets};
 use people::organizations;
 use platform::{
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
     policies::keys,
 };
 
@@ -81,10 +81,10 @@ async fn proven(call: &mut Call, range: Range) -> Result<Proof, Failure> {
         Ok(proof) => proof,
         Err(ProveError::Database(error)) => return Err(error.into()),
         Err(error @ ProveError::BadPlace) => {
-            return Err(Trouble::new(Code::InvalidValue, error.to_string()).at("after").into());
+            return Err(ProblemBuilder::new(Code::InvalidValue, error.to_string()).at("after").into());
         }
         Err(error @ ProveError::BadMonth) => {
-            return Err(Trouble::new(Code::InvalidValue, error.to_string()).at("month").into());
+            return Err(ProblemBuilder::new(Code::InvalidValue, error.to_string()).at("month").into());
         }
     };
     if let Some(difference) = &proof.difference {

@@ -164,27 +164,27 @@ pub async fn count(tx: &mut Tx, used: &[Used]) -> sqlx::Result<()> {
 }
 
 /// What a mark concerns, by id.
-enum Woken {
+enum Affected {
     Wallet(Uuid),
     Budget(Uuid),
 }
 
 /// Wakes those who follow usage: the books of the organizations, wallets whose
 /// money lasts for another time, budgets that reach their thresholds at another.
-async fn wake(tx: &mut Tx, organizations: &[Uuid], woken: Vec<Woken>) -> sqlx::Result<()> {
+async fn wake(tx: &mut Tx, organizations: &[Uuid], woken: Vec<Affected>) -> sqlx::Result<()> {
     for organization in organizations {
         // A posting that finds nothing to come back for leaves the queue while it holds the
         // books alone: this cannot be lost between the two.
         work::wake_unless_queued(tx, BOOKS, *organization, FIRST_POSTING);
     }
     // Where usage needs no money, nothing has to be foreseen. Switching it on wakes every wallet.
-    let is_wallet = |it: &Woken| matches!(it, Woken::Wallet(_));
+    let is_wallet = |it: &Affected| matches!(it, Affected::Wallet(_));
     let needs_money = woken.iter().any(is_wallet) && policies::flag_in(tx, keys::BILLING_REQUIRED).await?;
     for woken in woken {
         match woken {
-            Woken::Wallet(id) if needs_money => work::wake_together(tx, WALLET, id),
-            Woken::Wallet(_) => (),
-            Woken::Budget(id) => work::wake(tx, BUDGET, id),
+            Affected::Wallet(id) if needs_money => work::wake_together(tx, WALLET, id),
+            Affected::Wallet(_) => (),
+            Affected::Budget(id) => work::wake(tx, BUDGET, id),
         }
     }
     Ok(())

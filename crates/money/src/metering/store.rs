@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{Stop, Used, Woken};
+use super::{Affected, Stop, Used};
 
 /// Makes a posting, and whoever sets a price of a SKU, wait until the commit; and
 /// others who count the same subjects. A mark lies after any posting and any price
@@ -31,7 +31,7 @@ pub async fn lock(tx: &mut Tx, organizations: &[Uuid], skus: &[Uuid], counted: &
 }
 
 /// Starts intervals; where they `continue`, at the moment of the last mark. Without a price they are free.
-pub async fn start(tx: &mut Tx, used: &[Used], continues: bool) -> sqlx::Result<Vec<Woken>> {
+pub async fn start(tx: &mut Tx, used: &[Used], continues: bool) -> sqlx::Result<Vec<Affected>> {
     // `begun` is materialized because the clock must be read once: the moment that finds the price is
     // the one that is written. Accounts are looked up first, because an insert that conflicts takes
     // a number of the sequence, too. A hold is consumed from here on at the price of the mark,
@@ -90,7 +90,7 @@ pub async fn start(tx: &mut Tx, used: &[Used], continues: bool) -> sqlx::Result<
 
 /// Ends open intervals, at their limit if that is over; never before what is posted
 /// already: what is charged beyond the limit is refunded by a journal.
-pub async fn stop(tx: &mut Tx, stops: &[Stop]) -> sqlx::Result<Vec<Woken>> {
+pub async fn stop(tx: &mut Tx, stops: &[Stop]) -> sqlx::Result<Vec<Affected>> {
     let rows: Vec<(bool, Uuid)> = sqlx::query_as(
         "WITH wanted AS (
            SELECT * FROM jsonb_to_recordset($1) AS w (organization_id uuid, subject_id uuid, meter text, no_later_than timestamptz,
@@ -131,7 +131,7 @@ pub async fn stop(tx: &mut Tx, stops: &[Stop]) -> sqlx::Result<Vec<Woken>> {
 /// Counts quantities. A count goes on with the interval of the one before if it has the same price and
 /// belongs to the same; amounts are differences of the totals' costs, so that no fraction of
 /// a price is lost between counts.
-pub async fn count(tx: &mut Tx, used: &[Used]) -> sqlx::Result<Vec<Woken>> {
+pub async fn count(tx: &mut Tx, used: &[Used]) -> sqlx::Result<Vec<Affected>> {
     let rows: Vec<(bool, Uuid)> = sqlx::query_as(
         "WITH counted_now AS MATERIALIZED (
            SELECT w.*, last.number AS last_number, last.interval AS last_interval, last.total AS last_total, last.price_id AS last_price,
@@ -225,6 +225,8 @@ fn stop_record(it: &Stop) -> Value {
     })
 }
 
-fn woken(rows: Vec<(bool, Uuid)>) -> Vec<Woken> {
-    rows.into_iter().map(|(is_wallet, id)| if is_wallet { Woken::Wallet(id) } else { Woken::Budget(id) }).collect()
+fn woken(rows: Vec<(bool, Uuid)>) -> Vec<Affected> {
+    rows.into_iter()
+        .map(|(is_wallet, id)| if is_wallet { Affected::Wallet(id) } else { Affected::Budget(id) })
+        .collect()
 }

@@ -35,7 +35,7 @@ pub struct PaymentComparison {
 
 /// Something that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct PaymentMismatch {
     pub object: String,
     pub kind: PaymentDriftKind,
     pub payment: Option<Uuid>,
@@ -44,7 +44,7 @@ pub struct Found {
     pub here: i64,
 }
 
-pub enum Heard {
+pub enum ProviderAnswer {
     NobodyToAsk,
     Statement(Statement),
     Trouble(String),
@@ -56,9 +56,9 @@ const SLACK: SignedDuration = SignedDuration::from_hours(1);
 impl Reconciler for PaymentComparison {
     const KIND: &'static str = KIND;
     const LANE: kernel::work::Lane = platform::lanes::MONEY;
-    type Seen = Timestamp;
-    type Found = Heard;
-    type Verdict = Heard;
+    type Snapshot = Timestamp;
+    type Observation = ProviderAnswer;
+    type Verdict = ProviderAnswer;
     type Error = ReconcileError;
 
     async fn load(&self, tx: &mut Tx, _: Uuid) -> Result<Option<Timestamp>, ReconcileError> {
@@ -67,28 +67,28 @@ impl Reconciler for PaymentComparison {
         Ok(Some(now.checked_sub(back).unwrap_or(Timestamp::UNIX_EPOCH)))
     }
 
-    async fn act(&self, since: &Timestamp) -> Result<Heard, ReconcileError> {
-        let Some(provider) = &self.provider else { return Ok(Heard::NobodyToAsk) };
+    async fn act(&self, since: &Timestamp) -> Result<ProviderAnswer, ReconcileError> {
+        let Some(provider) = &self.provider else { return Ok(ProviderAnswer::NobodyToAsk) };
         Ok(match provider.since(*since).await {
-            Ok(statement) => Heard::Statement(statement),
-            Err(error) => Heard::Trouble(in_full(&error)),
+            Ok(statement) => ProviderAnswer::Statement(statement),
+            Err(error) => ProviderAnswer::Trouble(in_full(&error)),
         })
     }
 
-    fn decide(&self, _: &Timestamp, heard: Heard) -> Heard {
+    fn decide(&self, _: &Timestamp, heard: ProviderAnswer) -> ProviderAnswer {
         heard
     }
 
-    async fn apply(&self, tx: &mut Tx, since: Timestamp, heard: Heard) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, since: Timestamp, heard: ProviderAnswer) -> Result<Next, ReconcileError> {
         let usual = keys::minutes(self.policies.number(keys::PAYMENTS_COMPARE_MINUTES));
         let soon = keys::seconds(self.policies.number(keys::PAYMENTS_RETRY_SECONDS));
         let statement = match heard {
-            Heard::NobodyToAsk => return Ok(Next::Done),
-            Heard::Trouble(why) => {
+            ProviderAnswer::NobodyToAsk => return Ok(Next::Done),
+            ProviderAnswer::Trouble(why) => {
                 tracing::warn!(why, "the provider's payments cannot be compared; trying again");
                 return Ok(Next::After(soon));
             }
-            Heard::Statement(statement) => statement,
+            ProviderAnswer::Statement(statement) => statement,
         };
         let provider = self.provider.as_ref().map_or("", |it| it.name());
         let found = compare(tx, provider, &statement, since).await?;
@@ -111,7 +111,12 @@ impl Reconciler for PaymentComparison {
     }
 }
 
-async fn compare(tx: &mut Tx, provider: &str, said: &Statement, since: Timestamp) -> sqlx::Result<Vec<Found>> {
+async fn compare(
+    tx: &mut Tx,
+    provider: &str,
+    said: &Statement,
+    since: Timestamp,
+) -> sqlx::Result<Vec<PaymentMismatch>> {
     let name = |it: &Option<String>| it.as_ref().and_then(|it| it.parse::<PaymentId>().ok()).map(|it| it.uuid());
     let arrived = said.intents.iter().filter(|it| it.status == IntentStatus::Succeeded);
     let asked: Vec<_> = arrived.clone().map(|it| (it.id.clone(), name(&it.payment))).collect();
@@ -123,7 +128,7 @@ async fn compare(tx: &mut Tx, provider: &str, said: &Statement, since: Timestamp
             Some(here) => found.extend(differs(here, there)),
             // Without our name it is another use of the same account.
             None if intent.payment.is_none() => (),
-            None => found.push(Found {
+            None => found.push(PaymentMismatch {
                 object: intent.id.clone(),
                 kind: PaymentDriftKind::UnknownHere,
                 payment: None,
@@ -156,12 +161,12 @@ fn by_object(rows: Vec<Ledgered>) -> HashMap<String, Ledgered> {
     rows.into_iter().map(|it| (it.object.clone(), it)).collect()
 }
 
-fn differs(here: &Ledgered, there: i64) -> Option<Found> {
+fn differs(here: &Ledgered, there: i64) -> Option<PaymentMismatch> {
     if here.micros == there {
         return None;
     }
     let kind = if here.micros == 0 { PaymentDriftKind::NotPosted } else { PaymentDriftKind::AmountDiffers };
-    Some(Found {
+    Some(PaymentMismatch {
         object: here.object.clone(),
         kind,
         payment: Some(here.payment_id),
@@ -172,8 +177,8 @@ fn differs(here: &Ledgered, there: i64) -> Option<Found> {
 }
 
 /// What the ledger has and the provider does not.
-fn missing(said: &Statement, ours: Vec<Since>) -> impl Iterator<Item = Found> {
-    ours.into_iter().filter(|it| !said.intents.iter().any(|there| there.id == it.intent_id)).map(|it| Found {
+fn missing(said: &Statement, ours: Vec<Since>) -> impl Iterator<Item = PaymentMismatch> {
+    ours.into_iter().filter(|it| !said.intents.iter().any(|there| there.id == it.intent_id)).map(|it| PaymentMismatch {
         object: it.intent_id,
         kind: PaymentDriftKind::MissingThere,
         payment: Some(it.payment_id),

@@ -28,7 +28,7 @@ pub struct PaymentEventReconciler {
     pub policies: Policies,
 }
 
-pub struct Seen {
+pub struct Snapshot {
     event: StoredEvent,
     payment: Option<Uuid>,
 }
@@ -43,19 +43,19 @@ pub enum Verdict {
 impl Reconciler for PaymentEventReconciler {
     const KIND: &'static str = KIND;
     const LANE: kernel::work::Lane = platform::lanes::MONEY;
-    type Seen = Seen;
-    type Found = Verdict;
+    type Snapshot = Snapshot;
+    type Observation = Verdict;
     type Verdict = Verdict;
     type Error = ReconcileError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(event) = store::waiting(tx, id).await? else { return Ok(None) };
         let (intent, object) = (event.intent_id.as_deref(), event.object_id.as_deref());
         let payment = store::whose(tx, &event.provider, event.named, intent, object).await?;
-        Ok(Some(Seen { event, payment }))
+        Ok(Some(Snapshot { event, payment }))
     }
 
-    async fn act(&self, seen: &Seen) -> Result<Verdict, ReconcileError> {
+    async fn act(&self, seen: &Snapshot) -> Result<Verdict, ReconcileError> {
         if let Some(payment) = seen.payment {
             return Ok(Verdict::Payment(payment));
         }
@@ -73,11 +73,11 @@ impl Reconciler for PaymentEventReconciler {
         })
     }
 
-    fn decide(&self, _: &Seen, found: Verdict) -> Verdict {
+    fn decide(&self, _: &Snapshot, found: Verdict) -> Verdict {
         found
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, ReconcileError> {
         let event = &seen.event;
         let payment = match verdict {
             Verdict::Later(why) => {

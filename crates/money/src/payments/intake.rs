@@ -21,7 +21,7 @@ use super::{
 };
 use crate::MoneyArea;
 use platform::{
-    http::{Arrival, Failure, Trouble, Unread, collect, render},
+    http::{Arrival, Failure, ProblemBuilder, Unread, collect, render},
     policies::keys,
     ports::payments::{EventError, ProviderEvent},
 };
@@ -59,7 +59,9 @@ async fn receive(app: Arc<MoneyArea>, request: http::Request<Body>) -> Response 
 async fn take(app: &MoneyArea, arrival: &Arrival, headers: &HeaderMap, body: Body) -> Result<ProviderEvent, Failure> {
     let most = app.policies.number(keys::RATE_ADDRESS);
     if let Err(wait) = app.limiter.admit("address", &arrival.network_text(), most).await {
-        return Err(Trouble::new(Code::TooManyRequests, "too many requests from this address").after(wait).into());
+        return Err(ProblemBuilder::new(Code::TooManyRequests, "too many requests from this address")
+            .after(wait)
+            .into());
     }
     let patience = keys::seconds(app.policies.number(keys::REQUEST_SECONDS));
     let body = match tokio::time::timeout(patience, collect(body, MAX_BODY_BYTES)).await {

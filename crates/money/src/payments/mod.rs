@@ -15,13 +15,13 @@ pub use compare::PaymentComparison;
 pub use events::PaymentEventReconciler;
 pub use reconcile::PaymentReconciler;
 pub use settle::SettleError;
-pub use store::{Held, count_drift, forget_old_events, get, lock};
+pub use store::{StoredPayment, count_drift, forget_old_events, get, lock};
 
 use std::sync::Arc;
 
 use contract::Code;
 use platform::{
-    http::{Failure, Trouble},
+    http::{Failure, ProblemBuilder},
     ports::payments::PaymentProvider,
 };
 
@@ -56,7 +56,7 @@ pub fn register(registry: &mut Registry<MoneyArea>) {
 
 /// The provider, or what to say where there is none.
 pub fn provider(payments: &Option<Arc<dyn PaymentProvider>>) -> Result<&Arc<dyn PaymentProvider>, Failure> {
-    payments.as_ref().ok_or_else(|| Trouble::new(Code::PaymentsOff, NO_PROVIDER).into())
+    payments.as_ref().ok_or_else(|| ProblemBuilder::new(Code::PaymentsOff, NO_PROVIDER).into())
 }
 
 /// Everything of an error, for people who look at what is stuck.

@@ -16,7 +16,7 @@ use super::{
     in_full,
     lifecycle::{Event, Lifecycle},
     settle::{self, Reading, SettleError},
-    store::{self, Held},
+    store::{self, StoredPayment},
 };
 use platform::{
     policies::{Policies, keys},
@@ -28,13 +28,13 @@ pub struct PaymentReconciler {
     pub policies: Policies,
 }
 
-pub struct Seen {
-    held: Held,
+pub struct Snapshot {
+    held: StoredPayment,
     now: Timestamp,
 }
 
 #[derive(Debug)]
-pub enum Found {
+pub enum Observation {
     /// There is no provider to ask, or another one than it was made with.
     NobodyToAsk,
     Opened(Checkout),
@@ -50,41 +50,41 @@ const NAMES_HOLD: Duration = Duration::from_secs(20 * 3600);
 impl Reconciler for PaymentReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::MONEY;
-    type Seen = Seen;
-    type Found = Found;
-    type Verdict = Found;
+    type Snapshot = Snapshot;
+    type Observation = Observation;
+    type Verdict = Observation;
     type Error = SettleError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, SettleError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, SettleError> {
         let now = kernel::clock::now(tx).await?;
-        Ok(store::get(tx, id).await?.map(|held| Seen { held, now }))
+        Ok(store::get(tx, id).await?.map(|held| Snapshot { held, now }))
     }
 
-    async fn act(&self, seen: &Seen) -> Result<Found, SettleError> {
+    async fn act(&self, seen: &Snapshot) -> Result<Observation, SettleError> {
         let held = &seen.held;
         let Some(provider) = self.provider.as_ref().filter(|it| it.name() == held.payment.provider) else {
-            return Ok(Found::NobodyToAsk);
+            return Ok(Observation::NobodyToAsk);
         };
         if held.checkout.is_none() {
             let age = seen.now.duration_since(held.payment.created_at);
             // One that is over opens no page, however it is woken.
             if held.state != PaymentState::Created || Duration::try_from(age).is_ok_and(|it| it > NAMES_HOLD) {
-                return Ok(Found::TooLate);
+                return Ok(Observation::TooLate);
             }
             let order = CheckoutOrder { payment: held.payment.id.to_string(), amount: held.amount };
-            return Ok(provider.open(&order).await.map_or_else(Found::Trouble, Found::Opened));
+            return Ok(provider.open(&order).await.map_or_else(Observation::Trouble, Observation::Opened));
         }
         Ok(match read(provider.as_ref(), held).await {
-            Ok(reading) => Found::Read(Box::new(reading)),
-            Err(error) => Found::Trouble(error),
+            Ok(reading) => Observation::Read(Box::new(reading)),
+            Err(error) => Observation::Trouble(error),
         })
     }
 
-    fn decide(&self, _: &Seen, found: Found) -> Found {
+    fn decide(&self, _: &Snapshot, found: Observation) -> Observation {
         found
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, found: Found) -> Result<Next, SettleError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, found: Observation) -> Result<Next, SettleError> {
         // Refunds count what is left of it: they wait until this is written.
         let Some(held) = store::lock(tx, seen.held.payment.id.uuid()).await? else { return Ok(Next::Done) };
         let id = held.payment.id;
@@ -92,15 +92,15 @@ impl Reconciler for PaymentReconciler {
             return Ok(Next::After(Duration::ZERO));
         }
         let state = match found {
-            Found::NobodyToAsk => {
+            Observation::NobodyToAsk => {
                 store::trouble(tx, id, Some("there is no provider to ask any more: see `stripe.secret_key`")).await?;
                 held.state
             }
-            Found::TooLate if held.state == PaymentState::Created => {
+            Observation::TooLate if held.state == PaymentState::Created => {
                 give_up(tx, &held, Event::Canceled, "the provider could not be asked in time").await?
             }
-            Found::TooLate => held.state,
-            Found::Opened(checkout) => {
+            Observation::TooLate => held.state,
+            Observation::Opened(checkout) => {
                 store::opened(tx, id, &checkout.id, checkout.url.as_deref()).await?;
                 match held.state {
                     PaymentState::Created => {
@@ -109,8 +109,8 @@ impl Reconciler for PaymentReconciler {
                     other => other,
                 }
             }
-            Found::Read(reading) => settle::settle(tx, &held, &reading).await?,
-            Found::Trouble(error) => return self.troubled(tx, &held, &error).await,
+            Observation::Read(reading) => settle::settle(tx, &held, &reading).await?,
+            Observation::Trouble(error) => return self.troubled(tx, &held, &error).await,
         };
         Ok(match state {
             PaymentState::Created | PaymentState::Pending => {
@@ -130,7 +130,7 @@ impl Reconciler for PaymentReconciler {
 }
 
 impl PaymentReconciler {
-    async fn troubled(&self, tx: &mut Tx, held: &Held, error: &PaymentError) -> Result<Next, SettleError> {
+    async fn troubled(&self, tx: &mut Tx, held: &StoredPayment, error: &PaymentError) -> Result<Next, SettleError> {
         let (id, why) = (held.payment.id, in_full(error));
         if error.is_final() && held.state == PaymentState::Created {
             give_up(tx, held, Event::Failed, &why).await?;
@@ -148,13 +148,13 @@ impl PaymentReconciler {
     }
 }
 
-async fn give_up(tx: &mut Tx, held: &Held, event: Event, why: &str) -> Result<PaymentState, SettleError> {
+async fn give_up(tx: &mut Tx, held: &StoredPayment, event: Event, why: &str) -> Result<PaymentState, SettleError> {
     store::trouble(tx, held.payment.id, Some(why)).await?;
     Ok(transition::<Lifecycle>(tx, held.versioned(), event, why).await?.state)
 }
 
 /// Reads what the provider has of a payment: only what our own page led to.
-async fn read(provider: &dyn PaymentProvider, held: &Held) -> Result<Reading, PaymentError> {
+async fn read(provider: &dyn PaymentProvider, held: &StoredPayment) -> Result<Reading, PaymentError> {
     let mut reading = Reading::default();
     let mut intent = held.intent.clone();
     if let Some(checkout) = held.checkout.as_ref().filter(|_| intent.is_none()) {

@@ -16,12 +16,12 @@ use kernel::{
 use super::{
     lifecycle::Lifecycle,
     provider,
-    store::{self, New, Which},
+    store::{self, New, PaymentSelector},
 };
 use crate::MoneyArea;
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
     policies::{self, keys},
     ports::payments::{AmountError, PaymentProvider},
 };
@@ -61,12 +61,12 @@ impl MoneyArea {
             return Ok(());
         }
         let detail = format!("a payment must be between {least} and {most} {}", amount.currency());
-        Err(Trouble::new(Code::InvalidValue, detail).at("amount_micros").into())
+        Err(ProblemBuilder::new(Code::InvalidValue, detail).at("amount_micros").into())
     }
 }
 
 fn amount(provider: &dyn PaymentProvider, spec: &PaymentSpec) -> Result<Money, Failure> {
-    let wrong = |field: &str, detail: String| Failure::from(Trouble::new(Code::InvalidValue, detail).at(field));
+    let wrong = |field: &str, detail: String| Failure::from(ProblemBuilder::new(Code::InvalidValue, detail).at(field));
     let currency: Currency = spec.currency.as_str().parse().map_err(|error| wrong("currency", format!("{error}")))?;
     let amount = Money::from_micros(spec.amount_micros, currency);
     match provider.accepts(amount) {
@@ -79,7 +79,7 @@ fn amount(provider: &dyn PaymentProvider, spec: &PaymentSpec) -> Result<Money, F
 impl Handle<ListPayments> for MoneyArea {
     async fn handle(&self, call: &mut Call, request: Request<ListPayments>) -> Result<Page<Payment>, Failure> {
         let query = &request.query;
-        let which = Which {
+        let which = PaymentSelector {
             organization: Some(call.organization().uuid()),
             state: query.state,
             before: query.cursor.map(|it| it.0),
@@ -93,7 +93,7 @@ impl Handle<ListPayments> for MoneyArea {
 impl Handle<ListAllPayments> for MoneyArea {
     async fn handle(&self, call: &mut Call, request: Request<ListAllPayments>) -> Result<Page<Payment>, Failure> {
         let query = &request.query;
-        let which = Which {
+        let which = PaymentSelector {
             organization: query.organization_id.map(|it| it.uuid()),
             state: query.state,
             before: query.cursor.map(|it| it.0),

@@ -14,7 +14,7 @@ use kernel::{
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    store::{self, Held},
+    store::{self, StoredPayment},
 };
 use crate::{
     ledger::{self, AccountKind, Journal, LedgerError},
@@ -99,7 +99,7 @@ pub fn has_arrived(state: PaymentState) -> bool {
 }
 
 /// Brings the payment, its refunds and its disputes to what was read.
-pub async fn settle(tx: &mut Tx, held: &Held, reading: &Reading) -> Result<PaymentState, SettleError> {
+pub async fn settle(tx: &mut Tx, held: &StoredPayment, reading: &Reading) -> Result<PaymentState, SettleError> {
     let mut row = held.versioned();
     let id = held.payment.id;
     if !has_arrived(row.state) {
@@ -143,7 +143,7 @@ async fn over(
 
 async fn arrived(
     tx: &mut Tx,
-    held: &Held,
+    held: &StoredPayment,
     row: Versioned<PaymentState>,
     intent: &str,
     amount: Money,
@@ -170,7 +170,7 @@ fn taken(standing: DisputeStanding, amount: i64) -> i64 {
 
 async fn settle_disputes(
     tx: &mut Tx,
-    held: &Held,
+    held: &StoredPayment,
     mut row: Versioned<PaymentState>,
     disputes: &[ProviderDispute],
 ) -> Result<Versioned<PaymentState>, SettleError> {
@@ -188,7 +188,7 @@ async fn settle_disputes(
         let word = store::word(dispute.standing);
         let now = taken(dispute.standing, dispute.amount.micros());
         let moves = booked.moves + i32::from(now != booked.taken);
-        let after = store::Taken { taken: now, moves };
+        let after = store::DisputeWithdrawals { taken: now, moves };
         store::dispute(tx, payment, &dispute.id, dispute.amount, dispute.standing, after).await?;
         if now != booked.taken {
             let money = Money::from_micros(booked.taken - now, dispute.amount.currency());

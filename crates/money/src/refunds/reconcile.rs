@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    store::{self, Held},
+    store::{self, StoredRefund},
 };
 use crate::payments::{self, in_full};
 use platform::{
@@ -26,12 +26,12 @@ pub struct RefundReconciler {
     pub policies: Policies,
 }
 
-pub struct Seen {
-    held: Held,
+pub struct Snapshot {
+    held: StoredRefund,
     intent: Option<String>,
 }
 
-pub enum Found {
+pub enum Observation {
     NobodyToAsk,
     Accepted(ProviderRefund),
     Trouble(PaymentError),
@@ -40,31 +40,33 @@ pub enum Found {
 impl Reconciler for RefundReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::MONEY;
-    type Seen = Seen;
-    type Found = Found;
-    type Verdict = Found;
+    type Snapshot = Snapshot;
+    type Observation = Observation;
+    type Verdict = Observation;
     type Error = ReconcileError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(held) = store::get(tx, id).await?.filter(|it| it.state == RefundState::Requested) else {
             return Ok(None);
         };
         let payment = payments::get(tx, held.refund.payment_id.uuid()).await?;
-        Ok(Some(Seen { held, intent: payment.and_then(|it| it.intent) }))
+        Ok(Some(Snapshot { held, intent: payment.and_then(|it| it.intent) }))
     }
 
-    async fn act(&self, seen: &Seen) -> Result<Found, ReconcileError> {
-        let (Some(provider), Some(intent)) = (&self.provider, &seen.intent) else { return Ok(Found::NobodyToAsk) };
+    async fn act(&self, seen: &Snapshot) -> Result<Observation, ReconcileError> {
+        let (Some(provider), Some(intent)) = (&self.provider, &seen.intent) else {
+            return Ok(Observation::NobodyToAsk);
+        };
         Ok(ask(provider.as_ref(), seen.held.refund.id, intent, &seen.held)
             .await
-            .map_or_else(Found::Trouble, Found::Accepted))
+            .map_or_else(Observation::Trouble, Observation::Accepted))
     }
 
-    fn decide(&self, _: &Seen, found: Found) -> Found {
+    fn decide(&self, _: &Snapshot, found: Observation) -> Observation {
         found
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, found: Found) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, found: Observation) -> Result<Next, ReconcileError> {
         let id = seen.held.refund.id;
         // The payment's own visits move refunds too: they take turns.
         payments::lock(tx, seen.held.refund.payment_id.uuid()).await?;
@@ -73,25 +75,25 @@ impl Reconciler for RefundReconciler {
         };
         let rest = keys::seconds(self.policies.number(keys::PAYMENTS_RETRY_SECONDS));
         match found {
-            Found::Accepted(refund) => {
+            Observation::Accepted(refund) => {
                 store::accepted(tx, id, &refund.id).await?;
                 transition::<Lifecycle>(tx, held.versioned(), Event::Accepted, "").await?;
                 work::wake(tx, crate::payments::lifecycle::Lifecycle::NAME, held.refund.payment_id.uuid());
                 Ok(Next::Done)
             }
-            Found::Trouble(error) if error.is_final() => {
+            Observation::Trouble(error) if error.is_final() => {
                 let why = in_full(&error);
                 store::trouble(tx, id, &why).await?;
                 transition::<Lifecycle>(tx, held.versioned(), Event::Failed, &why).await?;
                 Ok(Next::Done)
             }
-            Found::Trouble(error) => {
+            Observation::Trouble(error) => {
                 let why = in_full(&error);
                 tracing::warn!(refund = %id, why, "the payment provider could not be asked; trying again");
                 store::trouble(tx, id, &why).await?;
                 Ok(Next::After(rest))
             }
-            Found::NobodyToAsk => {
+            Observation::NobodyToAsk => {
                 store::trouble(tx, id, "there is no provider to ask any more: see `stripe.secret_key`").await?;
                 Ok(Next::After(rest))
             }
@@ -108,7 +110,7 @@ async fn ask(
     provider: &dyn PaymentProvider,
     id: RefundId,
     intent: &str,
-    held: &Held,
+    held: &StoredRefund,
 ) -> Result<ProviderRefund, PaymentError> {
     let name = id.to_string();
     let made = provider.refunds(intent).await?.into_iter().find(|it| it.refund.as_ref() == Some(&name));

@@ -14,8 +14,8 @@ use super::{
 use crate::{MoneyArea, payments};
 use platform::{
     events::emit,
-    four_eyes::{Asked, Proposal, second_person},
-    http::{Call, Failure, Handle, Request, Trouble},
+    four_eyes::{CorrectionRequest, Proposal, second_person},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
 };
 
 impl Handle<CreateRefund> for MoneyArea {
@@ -25,7 +25,7 @@ impl Handle<CreateRefund> for MoneyArea {
         let reason = request.body.reason.as_str();
         call.note("amount_micros", amount.micros());
         call.note("reason", reason);
-        let asked = Asked {
+        let asked = CorrectionRequest {
             proposal: Proposal::Refund { payment_id, amount_micros: amount.micros() },
             organization: Some(held.payment.organization_id),
             summary: format!("refund {amount} of {payment_id}"),
@@ -63,7 +63,7 @@ async fn locked(
     call: &mut Call,
     id: PaymentId,
     micros: Option<i64>,
-) -> Result<(payments::Held, Money), Failure> {
+) -> Result<(payments::StoredPayment, Money), Failure> {
     let provider = payments::provider(&app.payments)?;
     // Of several at once each sees what the others take: they take turns.
     let held = payments::lock(&mut call.tx, id.uuid()).await?;
@@ -81,16 +81,16 @@ async fn locked(
             shown(left.max(0)),
             shown(payment.received_micros)
         );
-        return Err(Trouble::new(Code::InvalidValue, detail).at("amount_micros").into());
+        return Err(ProblemBuilder::new(Code::InvalidValue, detail).at("amount_micros").into());
     }
     if let Err(error) = provider.accepts(shown(micros)) {
-        return Err(Trouble::new(Code::InvalidValue, error).at("amount_micros").into());
+        return Err(ProblemBuilder::new(Code::InvalidValue, error).at("amount_micros").into());
     }
     let amount = shown(micros);
     Ok((held, amount))
 }
 
-async fn add(call: &mut Call, held: &payments::Held, amount: Money, by: By<'_>) -> Result<Refund, Failure> {
+async fn add(call: &mut Call, held: &payments::StoredPayment, amount: Money, by: By<'_>) -> Result<Refund, Failure> {
     let payment = &held.payment;
     let new = New { payment, micros: amount.micros(), reason: by.reason, actor: by.actor };
     let refund = store::insert(&mut call.tx, new).await?.refund;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     ledger::{self, AccountKind, Journal},
-    payments::{Held as HeldPayment, SettleError},
+    payments::{SettleError, StoredPayment},
 };
 use platform::ports::payments::{ProviderRefund, RefundStatus};
 
@@ -17,7 +17,7 @@ use platform::ports::payments::{ProviderRefund, RefundStatus};
 const ELSEWHERE: &str = "given back at the provider";
 
 /// Brings a refund to what was read of it; one that we did not ask for is taken in.
-pub async fn settle(tx: &mut Tx, payment: &HeldPayment, said: &ProviderRefund) -> Result<(), SettleError> {
+pub async fn settle(tx: &mut Tx, payment: &StoredPayment, said: &ProviderRefund) -> Result<(), SettleError> {
     let of = &payment.payment;
     if said.amount.currency() != payment.amount.currency() || said.amount.micros() <= 0 {
         tracing::error!(payment = %of.id, refund = said.id, "a refund in another currency is not posted");

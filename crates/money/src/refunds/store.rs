@@ -35,13 +35,13 @@ const SELECT: &str = "SELECT r.id, r.organization_id, r.payment_id, p.currency, 
   r.trouble, r.created_by, r.state, r.version, r.created_at FROM refunds r JOIN payments p ON p.id = r.payment_id";
 
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct StoredRefund {
     pub refund: Refund,
     pub state: RefundState,
     pub amount: Money,
 }
 
-impl Held {
+impl StoredRefund {
     pub fn versioned(&self) -> Versioned<RefundState> {
         Versioned {
             id: self.refund.id.uuid(),
@@ -59,7 +59,7 @@ pub struct New<'a> {
     pub actor: &'a str,
 }
 
-pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<Held> {
+pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<StoredRefund> {
     let id = RefundId::generate();
     sqlx::query(
         "INSERT INTO refunds (id, organization_id, payment_id, amount, provider, reason, created_by, state)
@@ -77,7 +77,7 @@ pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<Held> {
     get(tx, id.uuid()).await?.ok_or(sqlx::Error::RowNotFound)
 }
 
-pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Held>> {
+pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<StoredRefund>> {
     let statement = format!("{SELECT} WHERE r.id = $1");
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id).fetch_optional(tx.conn()).await?;
     row.map(held).transpose()
@@ -89,7 +89,7 @@ pub async fn named(
     payment: PaymentId,
     provider_id: &str,
     ours: Option<Uuid>,
-) -> sqlx::Result<Option<Held>> {
+) -> sqlx::Result<Option<StoredRefund>> {
     let statement = format!(
         "{SELECT} WHERE r.payment_id = $1 AND (r.provider_id = $2 OR (r.provider_id IS NULL AND r.id = $3))
          ORDER BY r.provider_id LIMIT 1"
@@ -145,7 +145,7 @@ pub async fn requested(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
         .await
 }
 
-fn held(row: Row) -> sqlx::Result<Held> {
+fn held(row: Row) -> sqlx::Result<StoredRefund> {
     let state: RefundState = rows::known(&row.state)?;
     let currency: Currency = rows::text(&row.currency)?;
     let refund = Refund {
@@ -162,5 +162,5 @@ fn held(row: Row) -> sqlx::Result<Held> {
         created_by: row.created_by,
         created_at: row.created_at.to_jiff(),
     };
-    Ok(Held { refund, state, amount: Money::from_micros(row.amount, currency) })
+    Ok(StoredRefund { refund, state, amount: Money::from_micros(row.amount, currency) })
 }

@@ -9,7 +9,7 @@ use kernel::clock;
 
 use super::store;
 use crate::MoneyArea;
-use platform::http::{Call, Failure, Handle, Request, Trouble};
+use platform::http::{Call, Failure, Handle, ProblemBuilder, Request};
 
 // bound: days of one answer, more than a year
 const MOST_DAYS: i64 = 400;
@@ -56,7 +56,7 @@ fn usual_start(until: Timestamp) -> Timestamp {
 }
 
 fn wrong(field: &str, detail: &str) -> Failure {
-    Trouble::new(Code::InvalidValue, detail).at(field).into()
+    ProblemBuilder::new(Code::InvalidValue, detail).at(field).into()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{MoneyArea, billing_profiles, invoices::Period, ledger};
 use people::organizations;
-use platform::http::{Call, Failure, Handle, Request, Trouble};
+use platform::http::{Call, Failure, Handle, ProblemBuilder, Request};
 
 // bound: intervals of one part, and journals
 const MOST: usize = 1_000;
@@ -34,12 +34,12 @@ impl Handle<ExportAnyUsage> for MoneyArea {
 }
 
 async fn part(call: &mut Call, organization: OrganizationId, range: ExportRange) -> Result<UsageExport, Failure> {
-    let wrong = |field: &str, detail: &str| Failure::from(Trouble::new(Code::InvalidValue, detail).at(field));
+    let wrong = |field: &str, detail: &str| Failure::from(ProblemBuilder::new(Code::InvalidValue, detail).at(field));
     let period = Period::of(&range.month).ok_or_else(|| wrong("month", "no such month"))?;
     let place = match &range.after {
         None => None,
         Some(after) => {
-            let place = Place::read(after.as_str());
+            let place = ExportPosition::read(after.as_str());
             Some(
                 place
                     .ok_or_else(|| wrong("after", "not a place in an export; send `next_after` of an earlier part"))?,
@@ -52,20 +52,20 @@ async fn part(call: &mut Call, organization: OrganizationId, range: ExportRange)
     // A place names an end that a part before had; later ones are not for the asker to choose.
     let posted_to = place.as_ref().map_or(posted_to, |it| it.posted_to.min(posted_to));
     let until = period.end.min(posted_to);
-    let reached = place.map_or(Reached::Start, |it| it.reached);
+    let reached = place.map_or(ExportStage::Start, |it| it.reached);
     let (mut charges, mut next) = (Vec::new(), None);
-    if until > period.start && !matches!(reached, Reached::Journal(_)) {
+    if until > period.start && !matches!(reached, ExportStage::Journal(_)) {
         let span = Period { start: period.start, end: until };
         let (found, last) = store::charges(&mut call.tx, organization, span, reached.charge(), MOST).await?;
-        (charges, next) = (found, last.map(Reached::Charge));
+        (charges, next) = (found, last.map(ExportStage::Charge));
     }
     let mut other_charges = Vec::new();
     if next.is_none() {
         let found = others::of(&mut call.tx, organization, period, posted_to, reached.journal(), MOST).await?;
         other_charges = found.charges;
-        next = found.last.map(Reached::Journal);
+        next = found.last.map(ExportStage::Journal);
     }
-    let next_after = next.map(|reached| Place { posted_to, reached }.text());
+    let next_after = next.map(|reached| ExportPosition { posted_to, reached }.text());
     Ok(UsageExport {
         organization_id: organization,
         organization: name.unwrap_or_default(),
@@ -81,13 +81,13 @@ async fn part(call: &mut Call, organization: OrganizationId, range: ExportRange)
 
 /// How far an export got, and at which moment it ends.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct ExportPosition {
     posted_to: Timestamp,
-    reached: Reached,
+    reached: ExportStage,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Reached {
+enum ExportStage {
     Start,
     Charge(ChargeKey),
     Journal(i64),
@@ -95,31 +95,31 @@ enum Reached {
 
 const JOURNAL: &str = "journal";
 
-impl Reached {
+impl ExportStage {
     fn charge(&self) -> Option<&ChargeKey> {
         match self {
-            Reached::Charge(key) => Some(key),
-            Reached::Start | Reached::Journal(_) => None,
+            ExportStage::Charge(key) => Some(key),
+            ExportStage::Start | ExportStage::Journal(_) => None,
         }
     }
 
     fn journal(&self) -> i64 {
         match self {
-            Reached::Journal(number) => *number,
-            Reached::Start | Reached::Charge(_) => 0,
+            ExportStage::Journal(number) => *number,
+            ExportStage::Start | ExportStage::Charge(_) => 0,
         }
     }
 }
 
-impl Place {
+impl ExportPosition {
     fn text(&self) -> sqlx::Result<ExportPlace> {
         let end = self.posted_to.as_microsecond();
         let text = match &self.reached {
-            Reached::Start => end.to_string(),
-            Reached::Charge(ChargeKey { subject, meter, number }) => {
+            ExportStage::Start => end.to_string(),
+            ExportStage::Charge(ChargeKey { subject, meter, number }) => {
                 format!("{end}.{}.{number}.{meter}", subject.simple())
             }
-            Reached::Journal(number) => format!("{end}.{JOURNAL}.{number}"),
+            ExportStage::Journal(number) => format!("{end}.{JOURNAL}.{number}"),
         };
         platform::rows::text(&text)
     }
@@ -129,9 +129,9 @@ impl Place {
         let posted_to = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
         let (of, number) = (parts.next()?, parts.next()?.parse().ok()?);
         let reached = if of == JOURNAL {
-            Reached::Journal(number)
+            ExportStage::Journal(number)
         } else {
-            Reached::Charge(ChargeKey { subject: of.parse().ok()?, number, meter: parts.next()?.to_owned() })
+            ExportStage::Charge(ChargeKey { subject: of.parse().ok()?, number, meter: parts.next()?.to_owned() })
         };
         parts.next().is_none().then_some(Self { posted_to, reached })
     }
@@ -147,9 +147,9 @@ mod tests {
     fn places_are_read_as_they_were_written() {
         let posted_to = "2026-11-15T12:00:00.123456Z".parse().unwrap();
         let key = ChargeKey { subject: Uuid::from_u128(77), meter: "gpu_time".to_owned(), number: 3 };
-        for reached in [Reached::Charge(key), Reached::Journal(5)] {
-            let place = Place { posted_to, reached };
-            assert_eq!(Place::read(place.text().unwrap().as_str()), Some(place));
+        for reached in [ExportStage::Charge(key), ExportStage::Journal(5)] {
+            let place = ExportPosition { posted_to, reached };
+            assert_eq!(ExportPosition::read(place.text().unwrap().as_str()), Some(place));
         }
         for bad in [
             "",
@@ -159,7 +159,7 @@ mod tests {
             "1.00000000000000000000000000000001.3",
             "1.00000000000000000000000000000001.3.m.4",
         ] {
-            assert_eq!(Place::read(bad), None, "{bad}");
+            assert_eq!(ExportPosition::read(bad), None, "{bad}");
         }
     }
 }

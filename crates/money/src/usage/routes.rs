@@ -8,10 +8,10 @@ use contract::{
 use jiff::{Timestamp, tz::TimeZone};
 use kernel::clock;
 
-use super::store::{self, Cut};
+use super::store::{self, UsageGrouping};
 use crate::MoneyArea;
 use people::organizations;
-use platform::http::{Call, Failure, Handle, Request, Trouble};
+use platform::http::{Call, Failure, Handle, ProblemBuilder, Request};
 
 // bound: lines of one answer
 const MOST_LINES: usize = 1_000;
@@ -41,7 +41,7 @@ async fn report(call: &mut Call, organization: OrganizationId, range: UsageRange
     let until = range.until.unwrap_or(now);
     let since = range.since.unwrap_or_else(|| month_of(until));
     let by = range.by.unwrap_or(UsageBy::Project);
-    let wrong = |field: &str, detail: &str| Err(Trouble::new(Code::InvalidValue, detail).at(field).into());
+    let wrong = |field: &str, detail: &str| Err(ProblemBuilder::new(Code::InvalidValue, detail).at(field).into());
     if since > until {
         return wrong("since", "the period ends before it begins");
     }
@@ -51,7 +51,7 @@ async fn report(call: &mut Call, organization: OrganizationId, range: UsageRange
     if by == UsageBy::Tag && range.tag.is_none() {
         return wrong("tag", "say by which tag, as in `tag=team`");
     }
-    let cut = Cut { by, tag: range.tag.as_ref(), project: range.project_id, since, until };
+    let cut = UsageGrouping { by, tag: range.tag.as_ref(), project: range.project_id, since, until };
     let lines = store::lines(&mut call.tx, organization, cut, MOST_LINES as i64 + 1).await?;
     if lines.len() > MOST_LINES {
         return wrong("by", "there are more than 1000 lines; request a project or a shorter period");

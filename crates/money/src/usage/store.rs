@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{invoices::Period, metering::subject_text};
 
 /// How usage is cut, and when it was used.
-pub struct Cut<'a> {
+pub struct UsageGrouping<'a> {
     pub by: UsageBy,
     pub tag: Option<&'a Label>,
     pub project: Option<ProjectId>,
@@ -38,7 +38,7 @@ struct LineRow {
 pub async fn lines(
     tx: &mut Tx,
     organization: OrganizationId,
-    cut: Cut<'_>,
+    cut: UsageGrouping<'_>,
     limit: i64,
 ) -> sqlx::Result<Vec<UsageLine>> {
     let (key, pieces) = match cut.by {

@@ -45,8 +45,8 @@ pub enum WalletError {
 impl Reconciler for WalletReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = WalletId;
-    type Found = ();
+    type Snapshot = WalletId;
+    type Observation = ();
     type Verdict = ();
     type Error = WalletError;
 

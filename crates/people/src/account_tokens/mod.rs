@@ -57,7 +57,7 @@ impl Purpose {
 }
 
 /// What is asked for, and where the mail goes.
-pub enum Wanted<'a> {
+pub enum TokenRequest<'a> {
     Account { address: &'a str },
     Password { address: &'a str },
     Address { address: &'a str, user: UserId },
@@ -67,11 +67,11 @@ pub enum Wanted<'a> {
 /// nobody is told of that, and nobody can fill somebody's mailbox. Earlier tokens work
 /// on, so that somebody who uses the share up takes nothing away. Runs in the identity
 /// scope.
-pub async fn request(app: &PeopleArea, tx: &mut Tx, wanted: Wanted<'_>) -> Result<(), Failure> {
+pub async fn request(app: &PeopleArea, tx: &mut Tx, wanted: TokenRequest<'_>) -> Result<(), Failure> {
     let (purpose, address) = match &wanted {
-        Wanted::Account { address } => (Purpose::SignUp, *address),
-        Wanted::Password { address } => (Purpose::PasswordReset, *address),
-        Wanted::Address { address, .. } => (Purpose::AddressChange, *address),
+        TokenRequest::Account { address } => (Purpose::SignUp, *address),
+        TokenRequest::Password { address } => (Purpose::PasswordReset, *address),
+        TokenRequest::Address { address, .. } => (Purpose::AddressChange, *address),
     };
     let most = app.policies.number(keys::ACCOUNT_MAILS_PER_HOUR);
     if store::in_this_hour(tx, purpose, address).await? as u64 >= most {
@@ -85,15 +85,15 @@ pub async fn request(app: &PeopleArea, tx: &mut Tx, wanted: Wanted<'_>) -> Resul
     let sealed = TOKENS.seal(&app.keyring, id.uuid(), secret.expose());
     let new = New { id, purpose, address, user: None, secret: Some((hash, sealed)), expires_at };
     match wanted {
-        Wanted::Account { .. } => {
+        TokenRequest::Account { .. } => {
             store::insert(tx, new).await?;
             emit(tx, None, id, &SignUpRequested { id });
         }
-        Wanted::Password { .. } => {
+        TokenRequest::Password { .. } => {
             store::insert(tx, new).await?;
             emit(tx, None, id, &PasswordResetRequested { id });
         }
-        Wanted::Address { user, .. } => {
+        TokenRequest::Address { user, .. } => {
             store::insert(tx, New { user: Some(user), ..new }).await?;
             emit(tx, None, id, &AddressChangeRequested { id });
         }

@@ -12,13 +12,13 @@ use contract::{
 use kernel::{Scope, secrets::hash_token};
 
 use super::{
-    Purpose, Wanted,
-    store::{self, Shown},
+    Purpose, TokenRequest,
+    store::{self, PresentedToken},
 };
 use crate::{PeopleArea, accounts, invitations, mfa, sessions, users};
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
     policies::keys,
 };
 
@@ -50,7 +50,7 @@ impl Handle<RequestPasswordReset> for PeopleArea {
         call.tx.enter(Scope::Identity).await?;
         // Whether there is an account is looked up when the mail is sent: it takes no
         // longer here for one address than for another.
-        super::request(self, &mut call.tx, Wanted::Password { address: &request.body.email.folded() }).await?;
+        super::request(self, &mut call.tx, TokenRequest::Password { address: &request.body.email.folded() }).await?;
         Ok(Nothing {})
     }
 }
@@ -90,14 +90,16 @@ impl Handle<RequestAddressChange> for PeopleArea {
         if known.is_some() {
             let given = request.body.password.as_ref().map_or("", |it| it.expose());
             if !self.passwords.verify(given, known).await? {
-                return Err(Trouble::new(Code::InvalidValue, "the current password is wrong").at("password").into());
+                return Err(ProblemBuilder::new(Code::InvalidValue, "the current password is wrong")
+                    .at("password")
+                    .into());
             }
             call.tx.enter(Scope::Identity).await?;
         } else {
             call.tx.enter(Scope::Identity).await?;
             signed_in_lately(self, call).await?;
         }
-        let wanted = Wanted::Address { address: &request.body.email.folded(), user };
+        let wanted = TokenRequest::Address { address: &request.body.email.folded(), user };
         super::request(self, &mut call.tx, wanted).await?;
         call.about(user);
         Ok(Nothing {})
@@ -143,7 +145,7 @@ async fn signed_in_lately(app: &PeopleArea, call: &mut Call) -> Result<(), Failu
 }
 
 /// Uses a token up, in the identity scope.
-async fn taken(call: &mut Call, token: &str, purpose: Purpose) -> Result<Shown, Failure> {
+async fn taken(call: &mut Call, token: &str, purpose: Purpose) -> Result<PresentedToken, Failure> {
     call.tx.enter(Scope::Identity).await?;
     store::take(&mut call.tx, &hash_token(token), purpose).await?.ok_or_else(unknown)
 }

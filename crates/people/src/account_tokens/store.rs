@@ -58,14 +58,14 @@ pub async fn in_this_hour(tx: &mut Tx, purpose: Purpose, address: &str) -> sqlx:
 
 /// A token that was shown.
 #[derive(sqlx::FromRow)]
-pub struct Shown {
+pub struct PresentedToken {
     pub address: String,
     pub user_id: Option<Uuid>,
 }
 
 /// Uses a token up, and every other one for the same purpose and address.
-pub async fn take(tx: &mut Tx, hash: &TokenHash, purpose: Purpose) -> sqlx::Result<Option<Shown>> {
-    let shown: Option<Shown> = sqlx::query_as(
+pub async fn take(tx: &mut Tx, hash: &TokenHash, purpose: Purpose) -> sqlx::Result<Option<PresentedToken>> {
+    let shown: Option<PresentedToken> = sqlx::query_as(
         "UPDATE account_tokens SET used_at = app_now(), sealed = NULL
          WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > app_now()
          RETURNING address, user_id",

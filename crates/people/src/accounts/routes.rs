@@ -12,13 +12,13 @@ use kernel::Scope;
 
 use crate::{
     PeopleArea,
-    account_tokens::{self, Wanted},
+    account_tokens::{self, TokenRequest},
     mfa, service_accounts, sessions, users,
 };
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
-    identity::Who,
+    identity::Principal,
     policies::keys,
 };
 
@@ -32,7 +32,7 @@ impl Handle<SignUp> for PeopleArea {
         account_tokens::needs_mail(self)?;
         call.tx.enter(Scope::Identity).await?;
         // Whether there is an account is looked up when the mail is sent.
-        let wanted = Wanted::Account { address: &request.body.email.folded() };
+        let wanted = TokenRequest::Account { address: &request.body.email.folded() };
         account_tokens::request(self, &mut call.tx, wanted).await?;
         Ok(Nothing {})
     }
@@ -43,12 +43,12 @@ impl Handle<WhoAmI> for PeopleArea {
         let scopes = call.caller.scopes.as_ref().map(|it| it.iter().copied().map(Into::into).collect());
         let mut answer = Whoami { user: None, service_account: None, session_id: None, key_id: None, scopes };
         match call.caller.who {
-            Who::Anyone => unreachable!("the gates let only signed-in callers through"),
-            Who::Person { user, session, key } => {
+            Principal::Anyone => unreachable!("the gates let only signed-in callers through"),
+            Principal::Person { user, session, key } => {
                 answer.user = users::get(&mut call.tx, user).await?;
                 (answer.session_id, answer.key_id) = (session, key);
             }
-            Who::ServiceAccount { id, organization, key } => {
+            Principal::ServiceAccount { id, organization, key } => {
                 let account = service_accounts::find(&mut call.tx, id).await?;
                 answer.service_account =
                     account.map(|it| ServiceAccountSummary { id, organization_id: organization, name: it.name });
@@ -81,7 +81,9 @@ impl Handle<ChangePassword> for PeopleArea {
         users::lock_own(call).await?;
         users::set_password(&mut call.tx, user, &hash).await?;
         mfa::forget_challenges(&mut call.tx, user).await?;
-        let Who::Person { session, .. } = call.caller.who else { unreachable!("the gates let only people through") };
+        let Principal::Person { session, .. } = call.caller.who else {
+            unreachable!("the gates let only people through")
+        };
         sessions::revoke_all(&mut call.tx, user, session).await?;
         emit(&mut call.tx, None, user, &SessionsRevoked { user_id: user, session_id: None });
         call.about(user);

@@ -7,7 +7,7 @@ use contract::id::{KeyId, SessionId};
 use uuid::Uuid;
 
 use platform::{
-    identity::{Caller, Who},
+    identity::{Caller, Principal},
     registry::Registry,
 };
 
@@ -27,11 +27,13 @@ pub struct Credential {
 impl Credential {
     pub fn of(caller: &Caller) -> Self {
         match &caller.who {
-            Who::Anyone => Self::default(),
-            Who::Person { key: Some(key), .. } | Who::ServiceAccount { key, .. } => {
+            Principal::Anyone => Self::default(),
+            Principal::Person { key: Some(key), .. } | Principal::ServiceAccount { key, .. } => {
                 Self { login_session: None, key: Some(key.uuid()) }
             }
-            Who::Person { session, key: None, .. } => Self { login_session: session.map(|it| it.uuid()), key: None },
+            Principal::Person { session, key: None, .. } => {
+                Self { login_session: session.map(|it| it.uuid()), key: None }
+            }
         }
     }
 

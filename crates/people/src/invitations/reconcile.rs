@@ -10,14 +10,14 @@ use uuid::Uuid;
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    store::{self, Found},
+    store::{self, StoredInvitation},
 };
 
 pub struct InvitationReconciler;
 
 /// An invitation and the time that it was looked at.
-pub struct Seen {
-    found: Found,
+pub struct Snapshot {
+    found: StoredInvitation,
     now: contract::Timestamp,
 }
 
@@ -31,21 +31,21 @@ pub enum Verdict {
 impl Reconciler for InvitationReconciler {
     const KIND: &'static str = "invitation";
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Seen;
-    type Found = ();
+    type Snapshot = Snapshot;
+    type Observation = ();
     type Verdict = Verdict;
     type Error = ReconcileError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(found) = store::get(tx, id).await? else { return Ok(None) };
-        Ok(Some(Seen { found, now: kernel::clock::now(tx).await? }))
+        Ok(Some(Snapshot { found, now: kernel::clock::now(tx).await? }))
     }
 
-    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+    async fn act(&self, _: &Snapshot) -> Result<(), ReconcileError> {
         Ok(())
     }
 
-    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
+    fn decide(&self, seen: &Snapshot, (): ()) -> Verdict {
         let invitation = &seen.found.invitation;
         if invitation.state != InvitationState::Pending {
             return Verdict::Nothing;
@@ -57,7 +57,7 @@ impl Reconciler for InvitationReconciler {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, ReconcileError> {
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
             Verdict::Wait(left) => Ok(Next::After(left)),

@@ -23,7 +23,7 @@ struct Row {
 
 /// An invitation with the organization that it is for.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct StoredInvitation {
     pub invitation: Invitation,
     pub organization: OrganizationId,
     /// As audit entries name them.
@@ -44,7 +44,7 @@ pub struct New<'a> {
     pub expires_at: Timestamp,
 }
 
-pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<Found> {
+pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<StoredInvitation> {
     let statement = format!(
         "INSERT INTO invitations (id, organization_id, email, role, token_hash, state, expires_at, mail_token_hash, mail_token, made_by)
          VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9) RETURNING {COLUMNS}"
@@ -81,7 +81,7 @@ pub async fn forget_mail_token(tx: &mut Tx, id: InvitationId) -> sqlx::Result<()
 }
 
 /// What somebody made and nobody accepted yet, locked.
-pub async fn made_by(tx: &mut Tx, organization: OrganizationId, maker: &str) -> sqlx::Result<Vec<Found>> {
+pub async fn made_by(tx: &mut Tx, organization: OrganizationId, maker: &str) -> sqlx::Result<Vec<StoredInvitation>> {
     let statement = format!(
         "SELECT {COLUMNS} FROM invitations WHERE organization_id = $1 AND made_by = $2 AND state = 'pending' ORDER BY id FOR UPDATE"
     );
@@ -119,14 +119,14 @@ pub async fn list(
     rows.into_iter().map(|row| found(row).map(|it| it.invitation)).collect()
 }
 
-pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Found>> {
+pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<StoredInvitation>> {
     let statement = format!("SELECT {COLUMNS} FROM invitations WHERE id = $1");
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id).fetch_optional(tx.conn()).await?;
     row.map(found).transpose()
 }
 
 /// A pending invitation by one of its tokens, for the address it was made for.
-pub async fn by_token(tx: &mut Tx, token: &TokenHash, email: &str) -> sqlx::Result<Option<Found>> {
+pub async fn by_token(tx: &mut Tx, token: &TokenHash, email: &str) -> sqlx::Result<Option<StoredInvitation>> {
     let statement = format!(
         "SELECT {COLUMNS} FROM invitations WHERE (token_hash = $1 OR mail_token_hash = $1) AND email = $2
            AND state = 'pending' AND expires_at > app_now()"
@@ -177,7 +177,7 @@ pub async fn erase(tx: &mut Tx, email: &str) -> sqlx::Result<()> {
     Ok(())
 }
 
-pub fn versioned(found: &Found) -> sqlx::Result<Versioned<InvitationState>> {
+pub fn versioned(found: &StoredInvitation) -> sqlx::Result<Versioned<InvitationState>> {
     Ok(Versioned {
         id: found.invitation.id.uuid(),
         organization: Some(found.organization.uuid()),
@@ -186,7 +186,7 @@ pub fn versioned(found: &Found) -> sqlx::Result<Versioned<InvitationState>> {
     })
 }
 
-fn found(row: Row) -> sqlx::Result<Found> {
+fn found(row: Row) -> sqlx::Result<StoredInvitation> {
     let invitation = Invitation {
         id: row.id.into(),
         email: platform::rows::text(&row.email)?,
@@ -196,5 +196,5 @@ fn found(row: Row) -> sqlx::Result<Found> {
         created_at: row.created_at.to_jiff(),
         expires_at: row.expires_at.to_jiff(),
     };
-    Ok(Found { invitation, organization: row.organization_id.into(), made_by: row.made_by })
+    Ok(StoredInvitation { invitation, organization: row.organization_id.into(), made_by: row.made_by })
 }

@@ -4,7 +4,7 @@ use aws_lc_rs::digest;
 use contract::{Timestamp, Word, notification_kinds::NotificationKind};
 use uuid::Uuid;
 
-use super::store::{Held, Recipient};
+use super::store::{Recipient, StoredMail};
 use platform::ports::post::Letter;
 
 const TEXT: &str = include_str!("templates/mail.txt");
@@ -21,7 +21,7 @@ pub fn message_id(cause: Uuid, recipient: Recipient) -> String {
 
 /// `unsubscribe` is where mails of this kind are stopped; mandatory ones have no such place.
 pub fn letter(
-    held: &Held,
+    held: &StoredMail,
     body: &str,
     to: String,
     platform: &str,

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{
     compose,
     lifecycle::{Event, Lifecycle},
-    store::{self, Attempt, Held, Recipient},
+    store::{self, Attempt, Recipient, StoredMail},
 };
 use crate::{
     account_tokens, invitations,
@@ -86,14 +86,14 @@ pub enum MailError {
     Database(#[from] sqlx::Error),
 }
 
-pub struct Seen {
-    held: Held,
+pub struct Snapshot {
+    held: StoredMail,
     /// Where it goes, and the letter; or why it is not sent.
     letter: Result<Letter, Verdict>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Observation {
     NotTried,
     /// As many mails are under way as may be.
     Busy,
@@ -118,7 +118,12 @@ impl<S: Share> MailReconciler<S> {
     }
 
     /// The letter, unless there is a reason not to send it.
-    async fn letter(&self, tx: &mut Tx, held: &Held, now: Timestamp) -> Result<Result<Letter, Verdict>, MailError> {
+    async fn letter(
+        &self,
+        tx: &mut Tx,
+        held: &StoredMail,
+        now: Timestamp,
+    ) -> Result<Result<Letter, Verdict>, MailError> {
         if held.mail.state != MailState::Pending {
             return Ok(Err(Verdict::Nothing));
         }
@@ -163,7 +168,7 @@ impl<S: Share> MailReconciler<S> {
 
 impl<S: Share> MailReconciler<S> {
     /// The token that the mail carries, if it carries one: it is nowhere else in clear.
-    async fn token(&self, tx: &mut Tx, held: &Held) -> Result<Result<Option<String>, Verdict>, MailError> {
+    async fn token(&self, tx: &mut Tx, held: &StoredMail) -> Result<Result<Option<String>, Verdict>, MailError> {
         let opened = match held.recipient {
             Recipient::Person(_) => return Ok(Ok(None)),
             Recipient::Invited(id) => {
@@ -186,39 +191,39 @@ impl<S: Share> MailReconciler<S> {
 impl<S: Share> Reconciler for MailReconciler<S> {
     const KIND: &'static str = S::KIND;
     const LANE: Lane = S::LANE;
-    type Seen = Seen;
-    type Found = Found;
+    type Snapshot = Snapshot;
+    type Observation = Observation;
     type Verdict = Verdict;
     type Error = MailError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, MailError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, MailError> {
         let Some(held) = store::get(tx, id).await? else { return Ok(None) };
         let now = kernel::clock::now(tx).await?;
         let letter = self.letter(tx, &held, now).await?;
-        Ok(Some(Seen { held, letter }))
+        Ok(Some(Snapshot { held, letter }))
     }
 
-    async fn act(&self, seen: &Seen) -> Result<Found, MailError> {
-        let (Ok(letter), Some(sending)) = (&seen.letter, &self.sending) else { return Ok(Found::NotTried) };
-        let Ok(_turn) = self.turns.try_acquire() else { return Ok(Found::Busy) };
+    async fn act(&self, seen: &Snapshot) -> Result<Observation, MailError> {
+        let (Ok(letter), Some(sending)) = (&seen.letter, &self.sending) else { return Ok(Observation::NotTried) };
+        let Ok(_turn) = self.turns.try_acquire() else { return Ok(Observation::Busy) };
         let lease = self.policies.number(keys::WORK_LEASE_SECONDS) / 2;
         let patience = keys::seconds(self.policies.number(keys::MAIL_TIMEOUT_SECONDS).min(lease));
         let outcome = sending.post.send(letter, patience).await;
         let label = if outcome.is_ok() { "accepted" } else { "failed" };
         metrics::counter!("gpuaas_mail_attempts_total", "outcome" => label).increment(1);
-        Ok(Found::Tried(outcome))
+        Ok(Observation::Tried(outcome))
     }
 
-    fn decide(&self, seen: &Seen, found: Found) -> Verdict {
+    fn decide(&self, seen: &Snapshot, found: Observation) -> Verdict {
         match (&seen.letter, found) {
             (Err(verdict), _) => verdict.clone(),
-            (Ok(_), Found::NotTried | Found::Busy) => Verdict::Queue,
-            (Ok(_), Found::Tried(Ok(()))) => Verdict::Sent,
-            (Ok(_), Found::Tried(Err(error))) => Verdict::Failed(error),
+            (Ok(_), Observation::NotTried | Observation::Busy) => Verdict::Queue,
+            (Ok(_), Observation::Tried(Ok(()))) => Verdict::Sent,
+            (Ok(_), Observation::Tried(Err(error))) => Verdict::Failed(error),
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, MailError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, MailError> {
         let id = seen.held.mail.id;
         match verdict {
             Verdict::Nothing => (),
@@ -256,7 +261,7 @@ impl<S: Share> Reconciler for MailReconciler<S> {
 }
 
 impl<S: Share> MailReconciler<S> {
-    async fn failed(&self, tx: &mut Tx, seen: &Seen, error: &PostError) -> Result<Next, MailError> {
+    async fn failed(&self, tx: &mut Tx, seen: &Snapshot, error: &PostError) -> Result<Next, MailError> {
         let (held, code, text) = (&seen.held, error.code(), error.to_string());
         let attempts = u64::try_from(held.mail.attempts).unwrap_or(0) + 1;
         let end = match error {

@@ -49,7 +49,7 @@ struct Row {
 
 /// A mail with what it says.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct StoredMail {
     pub mail: Mail,
     pub kind: NotificationKind,
     pub recipient: Recipient,
@@ -86,7 +86,7 @@ pub async fn insert(tx: &mut Tx, new: &NewMail<'_>, recipients: &[Recipient]) ->
     .await
 }
 
-pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Held>> {
+pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<StoredMail>> {
     let statement = format!("SELECT {COLUMNS} FROM mails WHERE id = $1");
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id).fetch_optional(tx.conn()).await?;
     row.map(|it| held(it, "")).transpose()
@@ -276,7 +276,7 @@ impl Recipient {
     }
 }
 
-impl Held {
+impl StoredMail {
     /// The moves of a mail are the platform's news, not the organization's.
     pub fn versioned(&self) -> sqlx::Result<Versioned<MailState>> {
         let state = platform::rows::known(self.mail.state.as_str())?;
@@ -284,7 +284,7 @@ impl Held {
     }
 }
 
-fn held(row: Row, domain: &str) -> sqlx::Result<Held> {
+fn held(row: Row, domain: &str) -> sqlx::Result<StoredMail> {
     let recipient = match (row.user_id, row.invitation_id, row.account_token_id) {
         (Some(user), ..) => Recipient::Person(user.into()),
         (None, Some(invitation), _) => Recipient::Invited(invitation.into()),
@@ -308,5 +308,5 @@ fn held(row: Row, domain: &str) -> sqlx::Result<Held> {
         next_attempt_at: row.next_attempt_at.map(|it| it.to_jiff()),
         sent_at: row.sent_at.map(|it| it.to_jiff()),
     };
-    Ok(Held { mail, kind, recipient, title: row.title, body: row.body, version: row.version })
+    Ok(StoredMail { mail, kind, recipient, title: row.title, body: row.body, version: row.version })
 }

@@ -25,7 +25,7 @@ use super::{
 use crate::{PeopleArea, users};
 use platform::{
     events::emit,
-    http::{Call, Failure, Trouble},
+    http::{Call, Failure, ProblemBuilder},
     policies::keys,
 };
 
@@ -39,7 +39,7 @@ pub enum Purpose {
 }
 
 /// Whose second factor was used.
-pub struct Answered {
+pub struct FactorUse {
     pub user: UserId,
 }
 
@@ -104,14 +104,14 @@ pub(super) async fn issue(
 }
 
 /// A challenge that was found, and is locked.
-pub(super) struct Found {
+pub(super) struct LockedChallenge {
     pub hash: TokenHash,
     pub user: UserId,
     pub payload: Vec<u8>,
 }
 
 /// Finds the challenge that a token stands for, if it is for this purpose and this caller.
-pub(super) async fn find(call: &mut Call, purpose: Purpose, token: &str) -> Result<Found, Failure> {
+pub(super) async fn find(call: &mut Call, purpose: Purpose, token: &str) -> Result<LockedChallenge, Failure> {
     let hash = hash_token(token);
     let found = store::lock_challenge(&mut call.tx, &hash, purpose).await?;
     let (caller, session) = (call.caller.user(), call.caller.session());
@@ -122,7 +122,7 @@ pub(super) async fn find(call: &mut Call, purpose: Purpose, token: &str) -> Resu
         }
     };
     match found.filter(is_own) {
-        Some(it) => Ok(Found { hash, user: it.user_id.into(), payload: it.payload }),
+        Some(it) => Ok(LockedChallenge { hash, user: it.user_id.into(), payload: it.payload }),
         None => Err(refused(purpose, "this challenge is not known, was answered, or took too long: start again")),
     }
 }
@@ -134,7 +134,7 @@ pub async fn answer(
     call: &mut Call,
     purpose: Purpose,
     given: &MfaAnswer,
-) -> Result<Answered, Failure> {
+) -> Result<FactorUse, Failure> {
     // One answer of a person at a time: two must not both use one code. The account is
     // locked before its challenge, as by whoever ends all challenges of an account.
     if let Some(user) = store::challenged(&mut call.tx, &hash_token(given.challenge.expose())).await? {
@@ -157,7 +157,7 @@ pub async fn answer(
         Ok(()) => {
             store::delete_challenge(&mut call.tx, &found.hash).await?;
             store::clear_throttle(&mut call.tx, user).await?;
-            Ok(Answered { user })
+            Ok(FactorUse { user })
         }
         Err(why) => Err(fail(call, purpose, &found.hash, &why).await?),
     }
@@ -177,7 +177,7 @@ async fn check_code(app: &PeopleArea, tx: &mut Tx, user: UserId, code: &str) -> 
     let (failures, wait_s) = store::throttle(tx, user).await?;
     if wait_s > 0.0 {
         let detail = "too many wrong codes for this account; a passkey or a recovery code still works";
-        return Err(Trouble::new(Code::TooManyRequests, detail).after(Duration::from_secs_f64(wait_s)).into());
+        return Err(ProblemBuilder::new(Code::TooManyRequests, detail).after(Duration::from_secs_f64(wait_s)).into());
     }
     let now = clock::now(tx).await?.as_second();
     for device in store::totp_devices(tx, user).await? {
@@ -210,7 +210,7 @@ async fn check_recovery(tx: &mut Tx, user: UserId, code: &str) -> Checked {
     Ok(Ok(()))
 }
 
-async fn check_passkey(app: &PeopleArea, tx: &mut Tx, found: &Found, given: &PasskeyAssertion) -> Checked {
+async fn check_passkey(app: &PeopleArea, tx: &mut Tx, found: &LockedChallenge, given: &PasskeyAssertion) -> Checked {
     let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).map_err(|_| PasskeyError::Malformed.to_string());
     let read = || -> Result<[Vec<u8>; 4], String> {
         Ok([
@@ -254,7 +254,7 @@ pub(super) fn seal(app: &PeopleArea, hash: &TokenHash, secret: &[u8]) -> Vec<u8>
     app.keyring.seal(&context(hash), secret).to_bytes()
 }
 
-pub(super) fn open(app: &PeopleArea, found: &Found) -> Result<Secret, Failure> {
+pub(super) fn open(app: &PeopleArea, found: &LockedChallenge) -> Result<Secret, Failure> {
     Sealed::from_bytes(&found.payload).and_then(|it| app.keyring.open(&context(&found.hash), &it)).map_err(sealed)
 }
 
@@ -272,7 +272,7 @@ fn refused(purpose: Purpose, why: &str) -> Failure {
         Purpose::SignIn => Code::Unauthenticated,
         Purpose::StepUp | Purpose::EnrollTotp | Purpose::EnrollPasskey => Code::InvalidValue,
     };
-    Failure::Refused(Trouble::new(code, why))
+    Failure::Refused(ProblemBuilder::new(code, why))
 }
 
 #[cfg(test)]

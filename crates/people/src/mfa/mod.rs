@@ -10,7 +10,7 @@ mod routes;
 mod store;
 mod totp;
 
-pub use challenge::{Answered, Purpose, answer, ask};
+pub use challenge::{FactorUse, Purpose, answer, ask};
 pub use store::{erase, forget_challenges, forget_old, has_factor};
 
 use contract::{id::UserId, mfa::MfaReset};

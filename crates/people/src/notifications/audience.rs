@@ -19,7 +19,7 @@ pub struct Person {
 }
 
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct NotifiedPeople {
     pub people: Vec<Person>,
     /// Somebody without an account, who can be told by mail alone.
     pub invited: Option<InvitationId>,
@@ -30,7 +30,7 @@ pub struct Told {
 const STEWARDS: &[Role] = &[Role::Owner, Role::Admin];
 const PAYERS: &[Role] = &[Role::Owner, Role::Admin, Role::Billing];
 
-pub async fn of(tx: &mut Tx, kind: NotificationKind, message: &Message, facts: &Facts) -> sqlx::Result<Told> {
+pub async fn of(tx: &mut Tx, kind: NotificationKind, message: &Message, facts: &Facts) -> sqlx::Result<NotifiedPeople> {
     let info = kind.info();
     let mut invited = None;
     let mut ids = match (info.audience, message.organization) {
@@ -76,7 +76,7 @@ pub async fn of(tx: &mut Tx, kind: NotificationKind, message: &Message, facts: &
             by_mail: chosen(wish.and_then(|it| it.2), info.by_mail),
         }
     };
-    Ok(Told { people: ids.into_iter().map(person).collect(), invited, token: facts.token })
+    Ok(NotifiedPeople { people: ids.into_iter().map(person).collect(), invited, token: facts.token })
 }
 
 /// The people among those who asked; programs ask too.

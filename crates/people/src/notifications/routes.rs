@@ -13,11 +13,11 @@ use contract::{
 use kernel::Tx;
 use uuid::Uuid;
 
-use super::store::{self, Found};
+use super::store::{self, StoredNotification};
 use crate::{PeopleArea, mails, users};
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
 };
 
 impl Handle<ListNotifications> for PeopleArea {
@@ -101,7 +101,7 @@ impl Handle<SetNotificationPreference> for PeopleArea {
         for (field, value) in [("in_app", wish.in_app), ("email", wish.email)] {
             if kind.info().is_mandatory && value == Some(false) {
                 let detail = format!("`{kind}` is mandatory and cannot be turned off");
-                return Err(Trouble::new(Code::InvalidValue, detail).at(field).into());
+                return Err(ProblemBuilder::new(Code::InvalidValue, detail).at(field).into());
             }
         }
         store::prefer(&mut call.tx, user, kind, &wish).await?;
@@ -151,10 +151,10 @@ async fn address(call: &mut Call, user: UserId) -> Result<String, Failure> {
 }
 
 /// Says of each what became of the mail that tells the same.
-pub async fn with_mails(tx: &mut Tx, user: UserId, found: Vec<Found>) -> sqlx::Result<Vec<Notification>> {
+pub async fn with_mails(tx: &mut Tx, user: UserId, found: Vec<StoredNotification>) -> sqlx::Result<Vec<Notification>> {
     let causes: Vec<Uuid> = found.iter().map(|it| it.cause).collect();
     let told = mails::told(tx, user, &causes).await?;
-    let with_mail = |it: Found| {
+    let with_mail = |it: StoredNotification| {
         let mail = told.iter().find(|(cause, _)| *cause == it.cause).map(|(_, mail)| NotificationMail {
             state: mail.state.clone(),
             attempts: mail.attempts,

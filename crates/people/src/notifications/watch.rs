@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::{routes::with_mails, store};
 use crate::PeopleArea;
 use platform::{
-    http::channel::{Converse, Talk, UNAVAILABLE},
+    http::channel::{Converse, OpenChannel, UNAVAILABLE},
     policies::keys,
 };
 
@@ -36,7 +36,7 @@ enum News {
 }
 
 impl Converse<WatchNotifications> for PeopleArea {
-    async fn converse(&self, mut talk: Talk<WatchNotifications>) {
+    async fn converse(&self, mut talk: OpenChannel<WatchNotifications>) {
         let Some(user) = talk.caller.user() else { return };
         let reader = Reader { scope: talk.scope, actor: talk.caller.actor() };
         let closing = |reason: String| NotificationFrame::Closing { reason };

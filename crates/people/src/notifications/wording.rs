@@ -6,13 +6,13 @@ use contract::{Timestamp, Word, notification_kinds::NotificationKind, refunds::R
 use super::store::Facts;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct NotificationText {
     pub title: String,
     /// Paragraphs, parted by empty lines.
     pub body: String,
 }
 
-pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
+pub fn say(kind: NotificationKind, facts: &Facts) -> NotificationText {
     use NotificationKind as K;
     let what = &facts.what;
     let place = facts.place();
@@ -242,7 +242,7 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> Said {
         ),
     };
     let paragraphs: Vec<String> = paragraphs.into_iter().filter(|it| !it.is_empty()).collect();
-    Said { title, body: paragraphs.join("\n\n") }
+    NotificationText { title, body: paragraphs.join("\n\n") }
 }
 
 fn issued(facts: &Facts) -> (String, Vec<String>) {

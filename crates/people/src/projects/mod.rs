@@ -32,8 +32,8 @@ pub fn register(registry: &mut Registry<PeopleArea>) {
 /// Adds a project without looking at limits; for seeding.
 pub async fn add(tx: &mut Tx, organization: OrganizationId, name: &Name) -> sqlx::Result<ProjectId> {
     match store::insert(tx, organization, name, u64::MAX).await? {
-        store::Inserted::Project(project) => Ok(project.id),
-        store::Inserted::NameTaken | store::Inserted::LimitReached | store::Inserted::NotActive => {
+        store::InsertOutcome::Project(project) => Ok(project.id),
+        store::InsertOutcome::NameTaken | store::InsertOutcome::LimitReached | store::InsertOutcome::NotActive => {
             Err(sqlx::Error::RowNotFound)
         }
     }

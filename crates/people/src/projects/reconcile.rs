@@ -19,7 +19,7 @@ use super::{
 
 pub struct ProjectReconciler;
 
-pub struct Seen {
+pub struct Snapshot {
     project: Project,
     /// How much in it is not over yet.
     live: i64,
@@ -39,23 +39,23 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 impl Reconciler for ProjectReconciler {
     const KIND: &'static str = "project";
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
-    type Seen = Seen;
-    type Found = ();
+    type Snapshot = Snapshot;
+    type Observation = ();
     type Verdict = Verdict;
     type Error = ReconcileError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(project) = store::get(tx, id.into()).await? else { return Ok(None) };
         // Nothing is added to a project that is being deleted.
         let live = if project.state == ProjectState::Deleting { contents::live(tx, project.id).await? } else { 0 };
-        Ok(Some(Seen { project, live }))
+        Ok(Some(Snapshot { project, live }))
     }
 
-    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+    async fn act(&self, _: &Snapshot) -> Result<(), ReconcileError> {
         Ok(())
     }
 
-    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
+    fn decide(&self, seen: &Snapshot, (): ()) -> Verdict {
         match (seen.project.state == ProjectState::Deleting, seen.live) {
             (false, _) => Verdict::Nothing,
             (true, 0) => Verdict::Finish,
@@ -63,7 +63,7 @@ impl Reconciler for ProjectReconciler {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, ReconcileError> {
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
             Verdict::EndContents => match contents::end_some(tx, seen.project.id).await? {

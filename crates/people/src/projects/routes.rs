@@ -13,7 +13,7 @@ use kernel::machine::transition;
 use super::{
     contents,
     lifecycle::{Event, Lifecycle},
-    store::{self, Inserted, Renamed},
+    store::{self, InsertOutcome, Renamed},
 };
 use crate::PeopleArea;
 use platform::{
@@ -27,10 +27,12 @@ impl Handle<CreateProject> for PeopleArea {
         let organization = call.organization();
         let most = policies::number_in(&mut call.tx, keys::PROJECTS_MAX, Some(organization.uuid()), None).await?;
         let project = match store::insert(&mut call.tx, organization, &request.body.name, most).await? {
-            Inserted::Project(project) => project,
-            Inserted::NameTaken => return Err(Failure::new(Code::NameTaken, "another project has this name")),
-            Inserted::NotActive => return Err(Failure::new(Code::Suspended, "the organization is no longer active")),
-            Inserted::LimitReached => {
+            InsertOutcome::Project(project) => project,
+            InsertOutcome::NameTaken => return Err(Failure::new(Code::NameTaken, "another project has this name")),
+            InsertOutcome::NotActive => {
+                return Err(Failure::new(Code::Suspended, "the organization is no longer active"));
+            }
+            InsertOutcome::LimitReached => {
                 return Err(Failure::new(
                     Code::LimitReached,
                     format!("the organization has reached its limit of {most} projects"),

@@ -24,7 +24,7 @@ struct Row {
 const COLUMNS: &str = "id, organization_id, name, state, version, created_at";
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Inserted {
+pub enum InsertOutcome {
     Project(Project),
     NameTaken,
     LimitReached,
@@ -34,10 +34,10 @@ pub enum Inserted {
 
 /// Inserts a project unless the organization has `most` already. Creations in
 /// one organization take turns, or two at once could pass the limit.
-pub async fn insert(tx: &mut Tx, organization: OrganizationId, name: &Name, most: u64) -> sqlx::Result<Inserted> {
+pub async fn insert(tx: &mut Tx, organization: OrganizationId, name: &Name, most: u64) -> sqlx::Result<InsertOutcome> {
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     if organizations::lock(tx, organization).await? != Some(OrganizationState::Active) {
-        return Ok(Inserted::NotActive);
+        return Ok(InsertOutcome::NotActive);
     }
     let row: Option<Row> = sqlx::query_as(
         "INSERT INTO projects (id, organization_id, name, state)
@@ -53,9 +53,9 @@ pub async fn insert(tx: &mut Tx, organization: OrganizationId, name: &Name, most
     .fetch_optional(tx.conn())
     .await?;
     match row {
-        Some(row) => Ok(Inserted::Project(project(row)?)),
-        None if by_name(tx, organization, name).await?.is_some() => Ok(Inserted::NameTaken),
-        None => Ok(Inserted::LimitReached),
+        Some(row) => Ok(InsertOutcome::Project(project(row)?)),
+        None if by_name(tx, organization, name).await?.is_some() => Ok(InsertOutcome::NameTaken),
+        None => Ok(InsertOutcome::LimitReached),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     users::{self, Subject},
 };
 use platform::{
-    http::{Call, Failure, Handle, Request, Trouble, unavailable},
+    http::{Call, Failure, Handle, ProblemBuilder, Request, unavailable},
     identity::{
         Oidc,
         oidc::{Identity, OidcError, Redeem},
@@ -34,7 +34,7 @@ impl Handle<StartOidc> for PeopleArea {
         let redirect_uri = request.body.redirect_uri;
         if !oidc.may_return_to(&redirect_uri) {
             let detail = "this redirect URI is not allowed; use one from `oidc.redirect_uris`";
-            return Err(Trouble::new(Code::InvalidValue, detail).at("redirect_uri").into());
+            return Err(ProblemBuilder::new(Code::InvalidValue, detail).at("redirect_uri").into());
         }
         let start = oidc.start(&redirect_uri).await.map_err(failed)?;
         let state = start.state.expose_text().expect("tokens are text").to_owned();
@@ -131,7 +131,7 @@ async fn account_at_first_sight(
     }
     if !self_service && !invitations::is_awaited(&mut call.tx, &email).await? {
         let detail = "accounts on this platform require an invitation";
-        return Err(Failure::Refused(Trouble::new(Code::SelfServiceOff, detail)));
+        return Err(Failure::Refused(ProblemBuilder::new(Code::SelfServiceOff, detail)));
     }
     if let Some(new) = users::insert(&mut call.tx, &contact.email, &contact.name, None).await? {
         return Ok(new);
@@ -164,5 +164,5 @@ fn failed(error: OidcError) -> Failure {
 }
 
 fn refused(why: &str) -> Failure {
-    Failure::Refused(Trouble::new(Code::Unauthenticated, why))
+    Failure::Refused(ProblemBuilder::new(Code::Unauthenticated, why))
 }

@@ -12,7 +12,7 @@ use kernel::{
 use super::store;
 use crate::PeopleArea;
 use platform::{
-    http::{Failure, Trouble},
+    http::{Failure, ProblemBuilder},
     policies::keys,
 };
 
@@ -42,7 +42,7 @@ impl Attempt {
                 return Ok(());
             }
         }
-        Err(Trouble::new(Code::TooManyRequests, "too many failed attempts for this account").after(wait).into())
+        Err(ProblemBuilder::new(Code::TooManyRequests, "too many failed attempts for this account").after(wait).into())
     }
 
     pub async fn failed(&self, app: &PeopleArea) {

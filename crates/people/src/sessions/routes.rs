@@ -16,13 +16,13 @@ use kernel::{
 use super::{
     places::Attempt,
     store,
-    tokens::{self, Opened},
+    tokens::{self, TokenSession},
 };
 use crate::{PeopleArea, users};
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
-    identity::Who,
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
+    identity::Principal,
     policies::keys,
 };
 
@@ -39,13 +39,19 @@ impl Handle<CreateSession> for PeopleArea {
         let (Some(known), true) = (known, fits) else {
             attempt.failed(self).await;
             call.note("failed", true);
-            return Err(Failure::Refused(Trouble::new(Code::Unauthenticated, "email address or password is wrong")));
+            return Err(Failure::Refused(ProblemBuilder::new(
+                Code::Unauthenticated,
+                "email address or password is wrong",
+            )));
         };
         // Checking takes a while: a password that was replaced meanwhile opens nothing.
         users::lock(&mut call.tx, known.id).await?;
         let now = users::credentials(&mut call.tx, &email).await?;
         if now.is_none_or(|it| (it.id, it.password_hash) != (known.id, known.password_hash)) {
-            return Err(Failure::Refused(Trouble::new(Code::Unauthenticated, "the password was changed a moment ago")));
+            return Err(Failure::Refused(ProblemBuilder::new(
+                Code::Unauthenticated,
+                "the password was changed a moment ago",
+            )));
         }
         attempt.succeeded(&mut call.tx, known.id).await?;
         call.about(known.id);
@@ -55,7 +61,7 @@ impl Handle<CreateSession> for PeopleArea {
 
 impl Handle<RefreshSession> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<RefreshSession>) -> Result<TokenSet, Failure> {
-        let refused = |detail: &str| Trouble::new(Code::Unauthenticated, detail);
+        let refused = |detail: &str| ProblemBuilder::new(Code::Unauthenticated, detail);
         call.tx.enter(Scope::Identity).await?;
         let hash = hash_token(request.body.refresh_token.expose());
         let Some(presented) = store::present(&mut call.tx, &hash).await? else {
@@ -75,7 +81,7 @@ impl Handle<RefreshSession> for PeopleArea {
             call.note("reused", true);
             return Err(Failure::Refused(refused("the refresh token was used before, so the session was ended")));
         }
-        let opened = Opened { user, session, now: presented.now(), expires_at: presented.expires_at() };
+        let opened = TokenSession { user, session, now: presented.now(), expires_at: presented.expires_at() };
         let context = tokens::context(&hash.as_bytes()[..]);
         if let Some(sealed) = presented.successor.as_deref() {
             // The answer was lost, or two tabs were as fast: both get the one successor.
@@ -129,7 +135,7 @@ impl Handle<GetJwks> for PeopleArea {
 
 fn person(call: &Call) -> (UserId, Option<SessionId>) {
     match call.caller.who {
-        Who::Person { user, session, .. } => (user, session),
-        Who::Anyone | Who::ServiceAccount { .. } => unreachable!("the gates let only people through"),
+        Principal::Person { user, session, .. } => (user, session),
+        Principal::Anyone | Principal::ServiceAccount { .. } => unreachable!("the gates let only people through"),
     }
 }

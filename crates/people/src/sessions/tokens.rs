@@ -17,7 +17,7 @@ use crate::{
     mfa::{self, Purpose},
 };
 use platform::{
-    http::{Failure, Trouble},
+    http::{Failure, ProblemBuilder},
     policies::keys,
 };
 
@@ -28,7 +28,7 @@ pub async fn open(app: &PeopleArea, tx: &mut Tx, user: UserId) -> Result<TokenSe
     if mfa::has_factor(tx, user).await? {
         let challenge = mfa::ask(app, tx, Purpose::SignIn, user, None).await?;
         let detail = "the account has a second factor: answer the challenge with it to sign in";
-        return Err(Failure::Refused(Trouble::new(Code::MfaRequired, detail).asking(challenge)));
+        return Err(Failure::Refused(ProblemBuilder::new(Code::MfaRequired, detail).asking(challenge)));
     }
     open_verified(app, tx, user).await
 }
@@ -39,7 +39,7 @@ pub async fn open_verified(app: &PeopleArea, tx: &mut Tx, user: UserId) -> Resul
     let expires_at = now + keys::hours(app.policies.number(keys::SESSION_HOURS));
     let session = SessionId::generate();
     store::insert(tx, session, user, expires_at).await?;
-    issue(app, tx, Opened { user, session, now, expires_at }).await
+    issue(app, tx, TokenSession { user, session, now, expires_at }).await
 }
 
 /// Binds a sealed successor to the token that it follows.
@@ -48,14 +48,14 @@ pub fn context(hash: &[u8]) -> String {
 }
 
 /// A session that tokens are issued for.
-pub struct Opened {
+pub struct TokenSession {
     pub user: UserId,
     pub session: SessionId,
     pub now: Timestamp,
     pub expires_at: Timestamp,
 }
 
-pub async fn issue(app: &PeopleArea, tx: &mut Tx, opened: Opened) -> Result<TokenSet, Failure> {
+pub async fn issue(app: &PeopleArea, tx: &mut Tx, opened: TokenSession) -> Result<TokenSet, Failure> {
     let refresh = random_token("gpr");
     let refresh = refresh.expose_text().expect("tokens are text").to_owned();
     store::insert_refresh(tx, opened.session, opened.user, &hash_token(&refresh), opened.expires_at).await?;
@@ -63,8 +63,8 @@ pub async fn issue(app: &PeopleArea, tx: &mut Tx, opened: Opened) -> Result<Toke
 }
 
 /// A new access token with a refresh token that is known already.
-pub fn shown(app: &PeopleArea, opened: &Opened, refresh: String) -> Result<TokenSet, Failure> {
-    let &Opened { user, session, now, expires_at } = opened;
+pub fn shown(app: &PeopleArea, opened: &TokenSession, refresh: String) -> Result<TokenSet, Failure> {
+    let &TokenSession { user, session, now, expires_at } = opened;
     let lifetime = keys::seconds(app.policies.number(keys::ACCESS_TOKEN_SECONDS));
     let (access, access_expires_at) =
         app.signing.issue(user, session, now, lifetime).map_err(|error| Failure::Internal(Box::new(error)))?;

@@ -8,19 +8,19 @@ use contract::{
 
 use super::{
     blob, proof,
-    store::{self, Inserted},
+    store::{self, InsertOutcome},
 };
 use crate::{PeopleArea, users};
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
     policies::{self, keys},
 };
 
 impl Handle<AddSshKey> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<AddSshKey>) -> Result<SshKey, Failure> {
         let (user, spec) = (person(call), request.body);
-        let unfit = |detail: String| Failure::from(Trouble::new(Code::InvalidValue, detail).at("public_key"));
+        let unfit = |detail: String| Failure::from(ProblemBuilder::new(Code::InvalidValue, detail).at("public_key"));
         let key = blob::wire(spec.public_key.as_str())
             .map_err(|error| unfit(format!("this is not a usable public key: {error}")))?;
         proof::check(spec.proof.as_str(), &key, user).map_err(|error| {
@@ -28,7 +28,7 @@ impl Handle<AddSshKey> for PeopleArea {
                 "the signature does not prove that you hold this key: {error}; make it with \
                  `printf %s {user} | ssh-keygen -Y sign -n {PROOF_NAMESPACE} -f <file of the private key>`"
             );
-            Failure::from(Trouble::new(Code::InvalidValue, detail).at("proof"))
+            Failure::from(ProblemBuilder::new(Code::InvalidValue, detail).at("proof"))
         })?;
         let fingerprint = blob::fingerprint_of(&key);
         // Additions of one person take turns, or two at once could pass the limit.
@@ -39,10 +39,12 @@ impl Handle<AddSshKey> for PeopleArea {
             return Err(Failure::new(Code::LimitReached, detail));
         }
         let key = match store::insert(&mut call.tx, user, &spec, &fingerprint).await? {
-            Inserted::Key(key) => key,
-            Inserted::NameTaken => return Err(Failure::new(Code::NameTaken, "another of your keys has this name")),
-            Inserted::Present(name) => return Err(unfit(format!("you have this key already, as `{name}`"))),
-            Inserted::Elsewhere => {
+            InsertOutcome::Key(key) => key,
+            InsertOutcome::NameTaken => {
+                return Err(Failure::new(Code::NameTaken, "another of your keys has this name"));
+            }
+            InsertOutcome::Present(name) => return Err(unfit(format!("you have this key already, as `{name}`"))),
+            InsertOutcome::Elsewhere => {
                 let detail = "another account has this key; remove it there, or add another one: \
                               a key belongs to one account";
                 return Err(unfit(detail.into()));

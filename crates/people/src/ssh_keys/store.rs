@@ -23,7 +23,7 @@ struct Row {
 const COLUMNS: &str = "id, name, public_key, fingerprint, created_at";
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Inserted {
+pub enum InsertOutcome {
     Key(SshKey),
     NameTaken,
     /// The same key is there, under this name.
@@ -32,7 +32,7 @@ pub enum Inserted {
     Elsewhere,
 }
 
-pub async fn insert(tx: &mut Tx, user: UserId, spec: &SshKeySpec, fingerprint: &str) -> sqlx::Result<Inserted> {
+pub async fn insert(tx: &mut Tx, user: UserId, spec: &SshKeySpec, fingerprint: &str) -> sqlx::Result<InsertOutcome> {
     let statement = format!(
         "INSERT INTO ssh_keys (id, user_id, name, public_key, fingerprint) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT DO NOTHING RETURNING {COLUMNS}"
@@ -46,7 +46,7 @@ pub async fn insert(tx: &mut Tx, user: UserId, spec: &SshKeySpec, fingerprint: &
         .fetch_optional(tx.conn())
         .await?;
     if let Some(row) = row {
-        return key(row).map(Inserted::Key);
+        return key(row).map(InsertOutcome::Key);
     }
     let present: Option<String> =
         sqlx::query_scalar("SELECT name FROM ssh_keys WHERE user_id = $1 AND fingerprint = $2")
@@ -55,7 +55,7 @@ pub async fn insert(tx: &mut Tx, user: UserId, spec: &SshKeySpec, fingerprint: &
             .fetch_optional(tx.conn())
             .await?;
     if let Some(name) = present {
-        return Ok(Inserted::Present(name));
+        return Ok(InsertOutcome::Present(name));
     }
     let is_named: bool =
         sqlx::query_scalar("SELECT EXISTS (SELECT FROM ssh_keys WHERE user_id = $1 AND lower(name) = lower($2))")
@@ -63,7 +63,7 @@ pub async fn insert(tx: &mut Tx, user: UserId, spec: &SshKeySpec, fingerprint: &
             .bind(spec.name.as_str())
             .fetch_one(tx.conn())
             .await?;
-    Ok(if is_named { Inserted::NameTaken } else { Inserted::Elsewhere })
+    Ok(if is_named { InsertOutcome::NameTaken } else { InsertOutcome::Elsewhere })
 }
 
 pub async fn count(tx: &mut Tx, user: UserId) -> sqlx::Result<i64> {

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{
     lifecycle::{Event, Lifecycle},
     send::{SendError, Sender},
-    store::{self, Attempt, Held},
+    store::{self, Attempt, StoredDelivery},
 };
 use crate::webhooks::{self, Secrets, Target};
 use platform::policies::{Policies, keys};
@@ -37,8 +37,8 @@ pub enum DeliveryError {
 }
 
 /// A delivery, where it goes, and whether it may be sent now.
-pub struct Seen {
-    held: Held,
+pub struct Snapshot {
+    held: StoredDelivery,
     target: Target,
     secrets: Secrets,
     is_behind: bool,
@@ -46,7 +46,7 @@ pub struct Seen {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Observation {
     NotTried,
     /// As many calls to this webhook are under way as it may have.
     Busy,
@@ -73,44 +73,44 @@ const LINE_STEP: Duration = Duration::from_millis(10); // bound: as above
 impl Reconciler for DeliveryReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::WEBHOOKS;
-    type Seen = Seen;
-    type Found = Found;
+    type Snapshot = Snapshot;
+    type Observation = Observation;
     type Verdict = Verdict;
     type Error = DeliveryError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, DeliveryError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, DeliveryError> {
         let Some(held) = store::get(tx, id).await? else { return Ok(None) };
         let webhook = held.delivery.webhook_id.uuid();
         let Some(target) = webhooks::target(tx, webhook).await? else { return Ok(None) };
         let secrets = Secrets::open(&self.keyring, webhook, &target.secrets)?;
         let is_behind = held.delivery.attempts == 0 && store::is_behind(tx, &held).await?;
         let now = kernel::clock::now(tx).await?;
-        Ok(Some(Seen { held, target, secrets, is_behind, now }))
+        Ok(Some(Snapshot { held, target, secrets, is_behind, now }))
     }
 
-    async fn act(&self, seen: &Seen) -> Result<Found, DeliveryError> {
+    async fn act(&self, seen: &Snapshot) -> Result<Observation, DeliveryError> {
         if obstacle(seen).is_some() {
-            return Ok(Found::NotTried);
+            return Ok(Observation::NotTried);
         }
         let Some(_turn) = self.sender.turn(seen.held.organization, seen.held.delivery.webhook_id) else {
-            return Ok(Found::Busy);
+            return Ok(Observation::Busy);
         };
         let outcome = self.sender.send(&seen.held, &seen.target.url, &seen.secrets, seen.now).await;
         let label = if outcome.is_ok() { "arrived" } else { "failed" };
         metrics::counter!("gpuaas_webhook_attempts_total", "outcome" => label).increment(1);
-        Ok(Found::Tried(outcome))
+        Ok(Observation::Tried(outcome))
     }
 
-    fn decide(&self, seen: &Seen, found: Found) -> Verdict {
+    fn decide(&self, seen: &Snapshot, found: Observation) -> Verdict {
         match (obstacle(seen), found) {
             (Some(verdict), _) => verdict,
-            (None, Found::NotTried | Found::Busy) => Verdict::Queue,
-            (None, Found::Tried(Ok(status))) => Verdict::Arrived(status),
-            (None, Found::Tried(Err(error))) => Verdict::Failed(error),
+            (None, Observation::NotTried | Observation::Busy) => Verdict::Queue,
+            (None, Observation::Tried(Ok(status))) => Verdict::Arrived(status),
+            (None, Observation::Tried(Err(error))) => Verdict::Failed(error),
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, DeliveryError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, DeliveryError> {
         let delivery = &seen.held.delivery;
         match verdict {
             Verdict::Nothing => return Ok(Next::Done),
@@ -144,7 +144,7 @@ impl Reconciler for DeliveryReconciler {
 }
 
 /// Why a delivery is not sent now, if it is not.
-fn obstacle(seen: &Seen) -> Option<Verdict> {
+fn obstacle(seen: &Snapshot) -> Option<Verdict> {
     let delivery = &seen.held.delivery;
     if delivery.state != State::Pending {
         return Some(Verdict::Nothing);
@@ -164,7 +164,7 @@ fn obstacle(seen: &Seen) -> Option<Verdict> {
 }
 
 impl DeliveryReconciler {
-    async fn failed(&self, tx: &mut Tx, held: &Held, error: &SendError) -> Result<Next, DeliveryError> {
+    async fn failed(&self, tx: &mut Tx, held: &StoredDelivery, error: &SendError) -> Result<Next, DeliveryError> {
         let (delivery, status) = (&held.delivery, error.status());
         let text = error.to_string();
         let attempts = u64::try_from(delivery.attempts).unwrap_or(0) + 1;
@@ -190,7 +190,7 @@ impl DeliveryReconciler {
     }
 
     /// Whatever waited for this one's first turn has its own now.
-    async fn wake_next(&self, tx: &mut Tx, held: &Held) -> Result<(), DeliveryError> {
+    async fn wake_next(&self, tx: &mut Tx, held: &StoredDelivery) -> Result<(), DeliveryError> {
         if held.delivery.attempts == 0
             && let Some(next) = store::next_in_line(tx, held).await?
         {

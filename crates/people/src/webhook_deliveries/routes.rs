@@ -10,7 +10,7 @@ use kernel::machine::transition;
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    store::{self, Held},
+    store::{self, StoredDelivery},
 };
 use crate::{PeopleArea, webhooks};
 use platform::http::{Call, Failure, Handle, Request};
@@ -62,7 +62,7 @@ impl Handle<ResendWebhookDelivery> for PeopleArea {
 }
 
 /// The path's organization was authorized; a delivery of another webhook is not found.
-async fn read(call: &mut Call, webhook: WebhookId, id: WebhookDeliveryId) -> Result<Held, Failure> {
+async fn read(call: &mut Call, webhook: WebhookId, id: WebhookDeliveryId) -> Result<StoredDelivery, Failure> {
     let held = store::get(&mut call.tx, id.uuid()).await?.filter(|it| it.delivery.webhook_id == webhook);
     held.ok_or_else(|| Failure::not_found("delivery"))
 }

@@ -16,10 +16,10 @@ use contract::{
 };
 use reqwest::{Client, redirect};
 
-use super::store::Held;
+use super::store::StoredDelivery;
 use crate::webhooks::{
     Secrets,
-    destination::{self, Judged, Refusal},
+    destination::{self, CheckedResolver, Refusal},
 };
 use platform::{
     lanes,
@@ -63,12 +63,12 @@ pub struct Sender {
     encrypted: Option<Client>,
     plain: Option<Client>,
     policies: Policies,
-    busy: Arc<Mutex<UnderWay>>,
+    busy: Arc<Mutex<ActiveCalls>>,
 }
 
 /// Calls that are under way in this process.
 #[derive(Default)]
-struct UnderWay {
+struct ActiveCalls {
     all: usize,
     webhooks: HashMap<WebhookId, usize>,
     organizations: HashMap<OrganizationId, usize>,
@@ -76,7 +76,7 @@ struct UnderWay {
 
 /// A place among the calls to one webhook; given up when dropped.
 pub struct Turn {
-    busy: Arc<Mutex<UnderWay>>,
+    busy: Arc<Mutex<ActiveCalls>>,
     webhook: WebhookId,
     organization: OrganizationId,
 }
@@ -93,7 +93,7 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 impl Sender {
     pub fn new(policies: Policies) -> Self {
         let client = |is_plain: bool| {
-            let resolver = Judged { policies: policies.clone(), is_plain };
+            let resolver = CheckedResolver { policies: policies.clone(), is_plain };
             // A proxy or a pooled connection would lead past the judgment.
             let builder = Client::builder().dns_resolver(resolver).no_proxy().pool_max_idle_per_host(0);
             let builder = builder.redirect(redirect::Policy::none()).https_only(!is_plain).http1_only();
@@ -122,7 +122,13 @@ impl Sender {
     }
 
     /// Sends the event of a delivery, and returns the status of its success.
-    pub async fn send(&self, held: &Held, url: &str, secrets: &Secrets, at: Timestamp) -> Result<u16, SendError> {
+    pub async fn send(
+        &self,
+        held: &StoredDelivery,
+        url: &str,
+        secrets: &Secrets,
+        at: Timestamp,
+    ) -> Result<u16, SendError> {
         let allow_loopback = self.policies.flag(keys::WEBHOOK_ALLOW_LOOPBACK);
         let url = destination::check(url, allow_loopback)?;
         let client = if url.scheme() == "http" { &self.plain } else { &self.encrypted };

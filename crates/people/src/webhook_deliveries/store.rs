@@ -35,7 +35,7 @@ struct Row {
 
 /// A delivery with the event that it carries.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct StoredDelivery {
     pub organization: OrganizationId,
     pub delivery: WebhookDelivery,
     pub event: Envelope<Value>,
@@ -74,7 +74,7 @@ pub async fn insert(
     .await
 }
 
-pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Held>> {
+pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<StoredDelivery>> {
     let row: Option<Row> =
         sqlx::query_as("SELECT * FROM webhook_deliveries WHERE id = $1").bind(id).fetch_optional(tx.conn()).await?;
     row.map(held).transpose()
@@ -99,7 +99,7 @@ pub async fn list(
 }
 
 /// Whether an earlier event of the same resource has yet to be tried.
-pub async fn is_behind(tx: &mut Tx, held: &Held) -> sqlx::Result<bool> {
+pub async fn is_behind(tx: &mut Tx, held: &StoredDelivery) -> sqlx::Result<bool> {
     sqlx::query_scalar(
         "SELECT EXISTS (SELECT FROM webhook_deliveries WHERE webhook_id = $1 AND resource = $2
            AND state = 'pending' AND attempts = 0 AND id < $3)",
@@ -112,7 +112,7 @@ pub async fn is_behind(tx: &mut Tx, held: &Held) -> sqlx::Result<bool> {
 }
 
 /// The event of the same resource that has its first turn after this one.
-pub async fn next_in_line(tx: &mut Tx, held: &Held) -> sqlx::Result<Option<Uuid>> {
+pub async fn next_in_line(tx: &mut Tx, held: &StoredDelivery) -> sqlx::Result<Option<Uuid>> {
     sqlx::query_scalar(
         "SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND resource = $2
            AND state = 'pending' AND attempts = 0 AND id > $3 ORDER BY id LIMIT 1",
@@ -207,7 +207,7 @@ pub async fn forget_old(db: &Db, keep: Duration, bite: i64) -> sqlx::Result<u64>
     Ok(gone)
 }
 
-impl Held {
+impl StoredDelivery {
     /// The moves of a delivery are the platform's news: were they the
     /// organization's, each would be an event to deliver.
     pub fn versioned(&self, organization: Option<Uuid>) -> sqlx::Result<Versioned<WebhookDeliveryState>> {
@@ -216,7 +216,7 @@ impl Held {
     }
 }
 
-fn held(row: Row) -> sqlx::Result<Held> {
+fn held(row: Row) -> sqlx::Result<StoredDelivery> {
     let event_id = EventId::from(row.event_id);
     let event = Envelope {
         message_id: event_id.to_string(),
@@ -241,5 +241,5 @@ fn held(row: Row) -> sqlx::Result<Held> {
         delivered_at: row.delivered_at.map(|it| it.to_jiff()),
     };
     let organization = row.organization_id.into();
-    Ok(Held { organization, delivery, event, version: row.version, resource: row.resource })
+    Ok(StoredDelivery { organization, delivery, event, version: row.version, resource: row.resource })
 }

@@ -53,7 +53,7 @@ pub fn check(text: &str, allow_loopback: bool) -> Result<Url, Refusal> {
 
 /// Resolves names, and refuses those that lead where nothing may be sent. One
 /// bad address among several is enough: an honest name has none.
-pub struct Judged {
+pub struct CheckedResolver {
     pub policies: Policies,
     /// For what is not encrypted: such a name must lead to this host.
     pub is_plain: bool,
@@ -62,7 +62,7 @@ pub struct Judged {
 // bound: no honest name has more addresses
 const ADDRESSES: usize = 32;
 
-impl Resolve for Judged {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let allow_loopback = self.policies.flag(keys::WEBHOOK_ALLOW_LOOPBACK);
         let is_plain = self.is_plain;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     async fn resolve(name: &str, is_plain: bool) -> Option<Refusal> {
-        let judged = Judged { policies: Policies::default(), is_plain };
+        let judged = CheckedResolver { policies: Policies::default(), is_plain };
         let outcome = judged.resolve(name.parse().unwrap()).await;
         outcome.err().map(|it| *it.downcast_ref::<Refusal>().unwrap())
     }

@@ -22,7 +22,7 @@ use super::{
 use crate::{PeopleArea, organizations, webhook_deliveries};
 use platform::{
     events::emit,
-    http::{Call, Failure, Handle, Request, Trouble},
+    http::{Call, Failure, Handle, ProblemBuilder, Request},
     policies::{self, keys},
 };
 
@@ -149,7 +149,9 @@ impl PeopleArea {
     fn check_url(&self, url: &WebhookUrl) -> Result<(), Failure> {
         let allow_loopback = self.policies.flag(keys::WEBHOOK_ALLOW_LOOPBACK);
         let checked = destination::check(url.as_str(), allow_loopback);
-        checked.map(|_| ()).map_err(|it| Trouble::new(Code::InvalidValue, format!("the address {it}")).at("url").into())
+        checked
+            .map(|_| ())
+            .map_err(|it| ProblemBuilder::new(Code::InvalidValue, format!("the address {it}")).at("url").into())
     }
 }
 
@@ -158,7 +160,7 @@ const PATTERNS: std::ops::RangeInclusive<usize> = 1..=50;
 
 /// A pattern that no event matches is a typing error that would be found late.
 fn check_events(events: &[EventPattern]) -> Result<(), Failure> {
-    let refused = |detail: String| Err(Trouble::new(Code::InvalidValue, detail).at("events").into());
+    let refused = |detail: String| Err(ProblemBuilder::new(Code::InvalidValue, detail).at("events").into());
     if !PATTERNS.contains(&events.len()) {
         return refused("a webhook hears 1 to 50 patterns of events".to_owned());
     }

@@ -3,7 +3,7 @@
 use super::score::{Score, Tenancy};
 use crate::ask::Ask;
 use crate::groups::SlotClass;
-use crate::index::{Index, Place, Rack, Shelf, ShelfKey};
+use crate::index::{Index, Rack, RackPosition, Shelf, ShelfKey};
 use crate::key::Name;
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub struct Bin<'a> {
     pub region: &'a Name,
     /// None: the request takes no slots.
     pub class: Option<&'a SlotClass>,
-    pub places: &'a BTreeSet<Place>,
+    pub places: &'a BTreeSet<RackPosition>,
 }
 
 /// The best bins first; among equals the index's order, which is fixed.

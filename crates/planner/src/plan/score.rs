@@ -2,7 +2,7 @@
 
 use crate::ask::Ask;
 use crate::fill;
-use crate::index::{Room, Signature};
+use crate::index::{FreeMagnitude, Signature};
 
 /// Whom the node may serve, seen from the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Score {
     /// Hosts without free slots come first, so that those with some stay for requests
     /// that need them; then those with the least room that may do.
     fn without_slots(signature: &Signature, tenancy: Tenancy, ask: &Ask) -> Option<Self> {
-        let (room, needed) = (signature.room, Room::of(&ask.needs.host));
+        let (room, needed) = (signature.room, FreeMagnitude::of(&ask.needs.host));
         if room.memory < needed.memory || room.cpus < needed.cpus {
             return None;
         }

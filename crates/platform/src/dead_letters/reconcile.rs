@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    store::{self, Held},
+    store::{self, StoredDeadLetter},
 };
 use crate::policies::{Policies, keys};
 
@@ -23,8 +23,8 @@ pub struct DeadLetterReconciler {
 }
 
 /// A dead letter, and whether it may be delivered now.
-pub struct Seen {
-    held: Held,
+pub struct Snapshot {
+    held: StoredDeadLetter,
     is_blocked: bool,
     /// How long until it is due; zero when it is.
     wait: Duration,
@@ -40,12 +40,12 @@ pub enum Verdict {
 impl Reconciler for DeadLetterReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = crate::lanes::DATABASE;
-    type Seen = Seen;
-    type Found = ();
+    type Snapshot = Snapshot;
+    type Observation = ();
     type Verdict = Verdict;
     type Error = ReconcileError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(held) = store::get(tx, id).await? else { return Ok(None) };
         let now = kernel::clock::now(tx).await?;
         let wait = held
@@ -53,14 +53,14 @@ impl Reconciler for DeadLetterReconciler {
             .redeliver_at
             .map_or(Duration::ZERO, |it| Duration::try_from(it.duration_since(now)).unwrap_or_default());
         let is_blocked = store::is_blocked(tx, &held).await?;
-        Ok(Some(Seen { held, is_blocked, wait }))
+        Ok(Some(Snapshot { held, is_blocked, wait }))
     }
 
-    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+    async fn act(&self, _: &Snapshot) -> Result<(), ReconcileError> {
         Ok(())
     }
 
-    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
+    fn decide(&self, seen: &Snapshot, (): ()) -> Verdict {
         if seen.held.letter.state != DeadLetterState::Waiting {
             Verdict::Nothing
         } else if seen.is_blocked {
@@ -72,7 +72,7 @@ impl Reconciler for DeadLetterReconciler {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, ReconcileError> {
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
             Verdict::Wait(rest) => Ok(Next::After(rest)),
@@ -103,7 +103,7 @@ impl DeadLetterReconciler {
         keys::seconds(self.policies.number(keys::REDELIVERY_SECONDS))
     }
 
-    async fn failed(&self, tx: &mut Tx, held: &Held, error: &str) -> Result<Next, ReconcileError> {
+    async fn failed(&self, tx: &mut Tx, held: &StoredDeadLetter, error: &str) -> Result<Next, ReconcileError> {
         let id = held.letter.id.uuid();
         let failures = u64::try_from(held.letter.attempts).unwrap_or(0) + 1;
         if failures < self.policies.number(keys::REDELIVERY_ATTEMPTS) {
@@ -119,7 +119,7 @@ impl DeadLetterReconciler {
     }
 }
 
-async fn delivered(tx: &mut Tx, held: &Held) -> Result<Next, ReconcileError> {
+async fn delivered(tx: &mut Tx, held: &StoredDeadLetter) -> Result<Next, ReconcileError> {
     transition::<Lifecycle>(tx, held.versioned()?, Event::Delivered, "").await?;
     if let Some(next) = store::release_next(tx, held).await? {
         work::wake(tx, DeadLetterReconciler::KIND, next);

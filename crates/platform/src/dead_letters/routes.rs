@@ -12,7 +12,7 @@ use kernel::{
 
 use super::{
     lifecycle::{Event, Lifecycle},
-    store::{self, Held},
+    store::{self, StoredDeadLetter},
 };
 use crate::{
     Platform,
@@ -58,6 +58,6 @@ impl Handle<DiscardDeadLetter> for Platform {
     }
 }
 
-async fn read(call: &mut Call, id: DeadLetterId) -> Result<Held, Failure> {
+async fn read(call: &mut Call, id: DeadLetterId) -> Result<StoredDeadLetter, Failure> {
     store::get(&mut call.tx, id.uuid()).await?.ok_or_else(|| Failure::not_found("dead letter"))
 }

@@ -33,7 +33,7 @@ struct Row {
 
 /// A dead letter with the message that it holds.
 #[derive(Clone)]
-pub struct Held {
+pub struct StoredDeadLetter {
     pub letter: DeadLetter,
     pub message: Message,
     pub version: i64,
@@ -55,14 +55,14 @@ pub async fn list(tx: &mut Tx, filter: &DeadLetterFilter) -> sqlx::Result<Vec<De
     rows.into_iter().map(|row| held(row).map(|it| it.letter)).collect()
 }
 
-pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Held>> {
+pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<StoredDeadLetter>> {
     let row: Option<Row> =
         sqlx::query_as("SELECT * FROM dead_letters WHERE id = $1").bind(id).fetch_optional(tx.conn()).await?;
     row.map(held).transpose()
 }
 
 /// Whether an earlier message of the same resource still waits before it.
-pub async fn is_blocked(tx: &mut Tx, held: &Held) -> sqlx::Result<bool> {
+pub async fn is_blocked(tx: &mut Tx, held: &StoredDeadLetter) -> sqlx::Result<bool> {
     sqlx::query_scalar(
         "SELECT EXISTS (SELECT FROM dead_letters WHERE consumer = $1 AND resource = $2
            AND state IN ('waiting', 'exhausted') AND place < $3)",
@@ -75,7 +75,7 @@ pub async fn is_blocked(tx: &mut Tx, held: &Held) -> sqlx::Result<bool> {
 }
 
 /// Makes the one that waits right behind this one due now, and names it.
-pub async fn release_next(tx: &mut Tx, held: &Held) -> sqlx::Result<Option<Uuid>> {
+pub async fn release_next(tx: &mut Tx, held: &StoredDeadLetter) -> sqlx::Result<Option<Uuid>> {
     sqlx::query_scalar(
         "UPDATE dead_letters SET redeliver_at = app_now() WHERE id = (
            SELECT id FROM dead_letters WHERE consumer = $1 AND resource = $2 AND state = 'waiting' AND place > $3
@@ -119,7 +119,7 @@ pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
         .await
 }
 
-impl Held {
+impl StoredDeadLetter {
     /// The news of a dead letter is the platform's, not the organization's.
     pub fn versioned(&self) -> sqlx::Result<Versioned<DeadLetterState>> {
         let state = crate::rows::known(self.letter.state.as_str())?;
@@ -127,7 +127,7 @@ impl Held {
     }
 }
 
-fn held(row: Row) -> sqlx::Result<Held> {
+fn held(row: Row) -> sqlx::Result<StoredDeadLetter> {
     let message = Message {
         id: row.message_id,
         subject: row.subject.clone(),
@@ -152,5 +152,5 @@ fn held(row: Row) -> sqlx::Result<Held> {
         redeliver_at: row.redeliver_at.map(|it| it.to_jiff()),
         data: row.data,
     };
-    Ok(Held { letter, message, version: row.version, place: row.place })
+    Ok(StoredDeadLetter { letter, message, version: row.version, place: row.place })
 }

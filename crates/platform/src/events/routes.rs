@@ -14,7 +14,7 @@ use crate::{
 impl Handle<ListEvents> for Platform {
     async fn handle(&self, call: &mut Call, request: Request<ListEvents>) -> Result<Page<RecordedEvent>, Failure> {
         let query = request.query;
-        let wanted = store::Wanted {
+        let wanted = store::EventSelection {
             organization: Some(call.organization()),
             subject: query.subject.as_deref(),
             resource: query.resource.as_deref(),
@@ -33,7 +33,7 @@ impl Handle<ListPlatformEvents> for Platform {
     ) -> Result<Page<RecordedEvent>, Failure> {
         let query = request.query;
         let nouns = nouns(|subject| call.caller.check_platform(platform_permission(subject)).is_ok());
-        let wanted = store::Wanted {
+        let wanted = store::EventSelection {
             organization: query.organization_id,
             subject: query.subject.as_deref(),
             resource: query.resource.as_deref(),

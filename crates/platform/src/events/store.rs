@@ -12,7 +12,7 @@ use uuid::Uuid;
 type Columns = (Uuid, String, Option<Uuid>, Option<String>, jiff_sqlx::Timestamp, String, Value);
 
 /// Which events are read.
-pub struct Wanted<'a> {
+pub struct EventSelection<'a> {
     pub organization: Option<OrganizationId>,
     pub subject: Option<&'a str>,
     pub resource: Option<&'a str>,
@@ -22,7 +22,7 @@ pub struct Wanted<'a> {
 
 pub async fn list(
     tx: &mut Tx,
-    wanted: Wanted<'_>,
+    wanted: EventSelection<'_>,
     cursor: Option<Cursor>,
     limit: Limit,
 ) -> sqlx::Result<Vec<RecordedEvent>> {

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::Feed;
 use crate::{
     Platform,
-    http::channel::{Converse, Talk, UNAVAILABLE},
+    http::channel::{Converse, OpenChannel, UNAVAILABLE},
     identity::Caller,
     policies::keys,
 };
@@ -27,7 +27,7 @@ use crate::{
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 impl Converse<WatchEvents> for Platform {
-    async fn converse(&self, talk: Talk<WatchEvents>) {
+    async fn converse(&self, talk: OpenChannel<WatchEvents>) {
         let organization = talk.path.organization_id.uuid();
         let query = talk.query.clone();
         let may = |caller: &Caller, message: &Message| {
@@ -39,7 +39,7 @@ impl Converse<WatchEvents> for Platform {
 }
 
 impl Converse<WatchPlatformEvents> for Platform {
-    async fn converse(&self, talk: Talk<WatchPlatformEvents>) {
+    async fn converse(&self, talk: OpenChannel<WatchPlatformEvents>) {
         let query = talk.query.clone();
         let may =
             |caller: &Caller, message: &Message| caller.check_platform(platform_permission(&message.subject)).is_ok();
@@ -47,7 +47,7 @@ impl Converse<WatchPlatformEvents> for Platform {
     }
 }
 
-async fn watch<C>(app: &Platform, mut talk: Talk<C>, query: WatchFilter, may: impl Fn(&Caller, &Message) -> bool)
+async fn watch<C>(app: &Platform, mut talk: OpenChannel<C>, query: WatchFilter, may: impl Fn(&Caller, &Message) -> bool)
 where
     C: Channel<FromClient = WatchRequest, ToClient = WatchFrame>,
 {

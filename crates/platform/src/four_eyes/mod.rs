@@ -8,7 +8,7 @@ mod second_person;
 pub mod store;
 
 pub use reconcile::CorrectionReconciler;
-pub use second_person::{Asked, Proposal, has_expired, second_person};
+pub use second_person::{CorrectionRequest, Proposal, has_expired, second_person};
 
 use crate::{Platform, registry::Registry};
 

@@ -16,7 +16,7 @@ use super::{
 pub struct CorrectionReconciler;
 
 /// A correction and the time that it was looked at.
-pub struct Seen {
+pub struct Snapshot {
     correction: Correction,
     now: contract::Timestamp,
 }
@@ -31,21 +31,21 @@ pub enum Verdict {
 impl Reconciler for CorrectionReconciler {
     const KIND: &'static str = Lifecycle::NAME;
     const LANE: kernel::work::Lane = crate::lanes::DATABASE;
-    type Seen = Seen;
-    type Found = ();
+    type Snapshot = Snapshot;
+    type Observation = ();
     type Verdict = Verdict;
     type Error = ReconcileError;
 
-    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Seen>, ReconcileError> {
+    async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(correction) = store::get(tx, id.into()).await? else { return Ok(None) };
-        Ok(Some(Seen { correction, now: kernel::clock::now(tx).await? }))
+        Ok(Some(Snapshot { correction, now: kernel::clock::now(tx).await? }))
     }
 
-    async fn act(&self, _: &Seen) -> Result<(), ReconcileError> {
+    async fn act(&self, _: &Snapshot) -> Result<(), ReconcileError> {
         Ok(())
     }
 
-    fn decide(&self, seen: &Seen, (): ()) -> Verdict {
+    fn decide(&self, seen: &Snapshot, (): ()) -> Verdict {
         let Some(expires_at) = seen.correction.expires_at else { return Verdict::Nothing };
         let left = expires_at.duration_since(seen.now);
         match std::time::Duration::try_from(left) {
@@ -54,7 +54,7 @@ impl Reconciler for CorrectionReconciler {
         }
     }
 
-    async fn apply(&self, tx: &mut Tx, seen: Seen, verdict: Verdict) -> Result<Next, ReconcileError> {
+    async fn apply(&self, tx: &mut Tx, seen: Snapshot, verdict: Verdict) -> Result<Next, ReconcileError> {
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
             Verdict::Wait(left) => Ok(Next::After(left)),

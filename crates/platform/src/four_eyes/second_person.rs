@@ -22,7 +22,7 @@ use super::{
 use crate::{
     Platform,
     events::emit,
-    http::{Call, Failure, Trouble},
+    http::{Call, Failure, ProblemBuilder},
     policies::{self, keys},
 };
 
@@ -65,7 +65,7 @@ impl Proposal {
 }
 
 /// What somebody asks for, checked as far as it can be now.
-pub struct Asked<'a> {
+pub struct CorrectionRequest<'a> {
     pub proposal: Proposal,
     pub organization: Option<OrganizationId>,
     /// What approving it does, for the second person to read.
@@ -75,7 +75,7 @@ pub struct Asked<'a> {
 
 /// Goes on where one person suffices. Else what is asked for is kept as a
 /// correction, the same one while it waits, and the refusal names it.
-pub async fn second_person(app: &Platform, call: &mut Call, asked: Asked<'_>) -> Result<(), Failure> {
+pub async fn second_person(app: &Platform, call: &mut Call, asked: CorrectionRequest<'_>) -> Result<(), Failure> {
     // Not from the cache: between a switch and the next read of it one person would suffice.
     if !policies::flag_in(&mut call.tx, keys::BILLING_FOUR_EYES).await? {
         return Ok(());
@@ -120,5 +120,5 @@ fn refusal(call: &mut Call, correction: &Correction) -> Failure {
     let mine = call.caller.actor().as_str() == by;
     let who = if mine { "another member of staff" } else { "anybody but them" };
     let detail = format!("proposed by {by} as {id}: {what}; {who} runs `gpuaas corrections approve {id}`");
-    Failure::Refused(Trouble::new(Code::ApprovalRequired, detail))
+    Failure::Refused(ProblemBuilder::new(Code::ApprovalRequired, detail))
 }

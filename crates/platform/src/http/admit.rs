@@ -11,7 +11,7 @@ use kernel::{Access, Scope, Tx, audit};
 use listen::{client_address, network};
 
 use super::{
-    Failure, Refused, Trouble, correlation,
+    Failure, ProblemBuilder, Refused, correlation,
     parse::{self, ParseLimits, PathParams},
     second_factor,
 };
@@ -35,7 +35,7 @@ pub struct Arrival {
 pub struct PeerAddress(pub IpAddr);
 
 /// A request that may go on.
-pub struct Admitted {
+pub struct AdmittedRequest {
     pub caller: Arc<Caller>,
     pub scope: Scope,
     pub organization: Option<OrganizationId>,
@@ -73,7 +73,7 @@ pub async fn admit(
     arrival: &Arrival,
     parts: &Parts,
     params: PathParams,
-) -> Result<Admitted, Failure> {
+) -> Result<AdmittedRequest, Failure> {
     let limits = limits(app);
     parse::headers_within(&parts.headers, &parts.uri, &limits)?;
     let address = arrival.network_text();
@@ -99,7 +99,7 @@ pub async fn admit(
         .map_err(|wait| slow_down(&format!("requests in the {} lane", lane.as_str()), wait))?;
 
     match authorize_newest(app, info, parts, caller.clone(), &params).await {
-        Ok((caller, (scope, organization))) => Ok(Admitted { caller, scope, organization, params, limits }),
+        Ok((caller, (scope, organization))) => Ok(AdmittedRequest { caller, scope, organization, params, limits }),
         Err(failure) => Err(denied(app, info, arrival, (Some(&caller), &params), failure).await),
     }
 }
@@ -152,7 +152,7 @@ fn bearer(parts: &Parts) -> Result<&str, Failure> {
     // Others on the way may have judged another one than we would.
     if values.next().is_some() {
         let detail = "`Authorization` was sent more than once; send one";
-        return Err(Trouble::new(Code::InvalidHeader, detail).at("Authorization").into());
+        return Err(ProblemBuilder::new(Code::InvalidHeader, detail).at("Authorization").into());
     }
     let token = value
         .to_str()
@@ -224,7 +224,7 @@ fn param<T: std::str::FromStr>(params: &PathParams, name: &str) -> Option<T> {
 
 fn named<T: std::str::FromStr<Err: std::fmt::Display>>(params: &PathParams, name: &str) -> Result<T, Failure> {
     let text = params.iter().find(|(it, _)| it == name).map_or("", |(_, value)| value.as_str());
-    text.parse().map_err(|error| Trouble::new(Code::InvalidPath, error).at(name).into())
+    text.parse().map_err(|error| ProblemBuilder::new(Code::InvalidPath, error).at(name).into())
 }
 
 /// Records a refusal in a transaction of its own, unless there were many, then
@@ -297,8 +297,8 @@ async fn addressed(app: &Platform, params: &PathParams) -> Result<Option<Organiz
     }
 }
 
-fn slow_down(what: &str, wait: std::time::Duration) -> Trouble {
-    Trouble::new(Code::TooManyRequests, format!("too many {what}")).after(wait)
+fn slow_down(what: &str, wait: std::time::Duration) -> ProblemBuilder {
+    ProblemBuilder::new(Code::TooManyRequests, format!("too many {what}")).after(wait)
 }
 
 fn lane_key(lane: Lane) -> NumberKey {

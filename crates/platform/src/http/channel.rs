@@ -13,7 +13,7 @@ use axum::{
 use contract::{Audit, Channel, Code};
 use http::{HeaderMap, HeaderValue, header};
 use kernel::{Access, Scope, Tx, audit};
-use listen::{Busy, Place};
+use listen::{Busy, ConnectionPermit};
 use tracing::Instrument;
 
 use super::{
@@ -26,11 +26,11 @@ use crate::{Area, Platform, identity::Caller};
 
 /// Implemented once per channel, in the resource's own `routes.rs`.
 pub trait Converse<C: Channel>: Send + Sync + 'static {
-    fn converse(&self, talk: Talk<C>) -> impl Future<Output = ()> + Send;
+    fn converse(&self, talk: OpenChannel<C>) -> impl Future<Output = ()> + Send;
 }
 
 /// An open conversation and who it is with.
-pub struct Talk<C: Channel> {
+pub struct OpenChannel<C: Channel> {
     pub caller: Arc<Caller>,
     /// The caller's credential, to look again whether it still holds.
     pub standing: Standing,
@@ -105,12 +105,12 @@ fn why_ended(failure: Failure) -> &'static str {
 /// from the listener; what is said on it then still counts against the address.
 #[derive(Clone)]
 pub struct Line {
-    place: Arc<Place>,
+    place: Arc<ConnectionPermit>,
     _busy: Arc<Busy>,
 }
 
 impl Line {
-    pub fn new(place: &Arc<Place>) -> Self {
+    pub fn new(place: &Arc<ConnectionPermit>) -> Self {
         Self { place: place.clone(), _busy: Arc::new(place.busy()) }
     }
 
@@ -186,7 +186,7 @@ async fn open<C: Channel, A: Area + Converse<C>>(
     Ok(ws.protocols([PROTOCOL]).max_message_size(FRAME_BYTES).max_frame_size(FRAME_BYTES).on_upgrade(
         move |inner| async move {
             let socket = Socket { inner, frames: PhantomData };
-            let talk = area.converse(Talk { caller, standing, scope, path, query, socket });
+            let talk = area.converse(OpenChannel { caller, standing, scope, path, query, socket });
             match line {
                 Some(line) => line.carry(talk).await,
                 None => talk.await,

@@ -13,9 +13,9 @@ use crate::identity::passwords::PasswordError;
 #[derive(Debug)]
 pub enum Failure {
     /// Told to the caller; what the handler wrote is rolled back.
-    Problem(Trouble),
+    Problem(ProblemBuilder),
     /// Told to the caller; what the handler wrote is committed.
-    Refused(Trouble),
+    Refused(ProblemBuilder),
     /// Told as a problem of ours; logged in full.
     Database(sqlx::Error),
     Internal(Box<dyn std::error::Error + Send + Sync>),
@@ -23,7 +23,7 @@ pub enum Failure {
 
 /// A problem before it is rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ProblemBuilder {
     pub code: Code,
     pub detail: String,
     pub field: Option<String>,
@@ -32,7 +32,7 @@ pub struct Trouble {
     pub challenge: Option<Box<MfaChallenge>>,
 }
 
-impl Trouble {
+impl ProblemBuilder {
     pub fn new(code: Code, detail: impl fmt::Display) -> Self {
         Self { code, detail: detail.to_string(), field: None, retry_after: None, challenge: None }
     }
@@ -55,7 +55,7 @@ impl Trouble {
 
 impl Failure {
     pub fn new(code: Code, detail: impl fmt::Display) -> Self {
-        Failure::Problem(Trouble::new(code, detail))
+        Failure::Problem(ProblemBuilder::new(code, detail))
     }
 
     pub fn not_found(what: &str) -> Self {
@@ -63,7 +63,7 @@ impl Failure {
     }
 
     /// The caller's side of the failure. Logs what stays on ours.
-    pub fn trouble(self) -> Trouble {
+    pub fn trouble(self) -> ProblemBuilder {
         match self {
             Failure::Problem(trouble) | Failure::Refused(trouble) => trouble,
             Failure::Database(error) if kernel::tx::is_contended(&error) => {
@@ -78,11 +78,11 @@ impl Failure {
             }
             Failure::Database(error) => {
                 tracing::error!(%error, "a statement failed");
-                Trouble::new(Code::Internal, "the server failed; the request had no effect")
+                ProblemBuilder::new(Code::Internal, "the server failed; the request had no effect")
             }
             Failure::Internal(error) => {
                 tracing::error!(%error, source = error.source().map(tracing::field::display), "a handler failed");
-                Trouble::new(Code::Internal, "the server failed; the request had no effect")
+                ProblemBuilder::new(Code::Internal, "the server failed; the request had no effect")
             }
         }
     }
@@ -91,12 +91,12 @@ impl Failure {
 // bound: how soon a caller may look again while a dependency is away
 pub const AWAY_RETRY: Duration = Duration::from_secs(2);
 
-pub fn unavailable(detail: &str) -> Trouble {
-    Trouble::new(Code::Unavailable, detail).after(AWAY_RETRY)
+pub fn unavailable(detail: &str) -> ProblemBuilder {
+    ProblemBuilder::new(Code::Unavailable, detail).after(AWAY_RETRY)
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
+impl From<ProblemBuilder> for Failure {
+    fn from(trouble: ProblemBuilder) -> Self {
         Failure::Problem(trouble)
     }
 }
@@ -135,7 +135,7 @@ impl From<kernel::vault::VaultError> for Failure {
 }
 
 /// The body of a problem.
-pub fn problem(trouble: &Trouble, correlation_id: &str) -> Problem {
+pub fn problem(trouble: &ProblemBuilder, correlation_id: &str) -> Problem {
     Problem {
         field: trouble.field.clone(),
         challenge: trouble.challenge.as_deref().cloned(),
@@ -144,7 +144,7 @@ pub fn problem(trouble: &Trouble, correlation_id: &str) -> Problem {
 }
 
 /// Renders a problem as the one error shape that leaves the server.
-pub fn render(trouble: Trouble, correlation_id: &str) -> Response {
+pub fn render(trouble: ProblemBuilder, correlation_id: &str) -> Response {
     let problem = problem(&trouble, correlation_id);
     let status = StatusCode::from_u16(problem.status).expect("catalog statuses are valid");
     metrics::counter!("gpuaas_http_problems_total", "code" => trouble.code.info().name).increment(1);

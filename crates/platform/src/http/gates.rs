@@ -25,8 +25,8 @@ use serde_json::{Map, Value};
 use tracing::Instrument;
 
 use super::{
-    Failure, Refused, Trouble,
-    admit::{Admitted, Arrival, admit},
+    Failure, ProblemBuilder, Refused,
+    admit::{AdmittedRequest, Arrival, admit},
     correlation, failure,
     parse::{self, PathParams},
 };
@@ -103,7 +103,10 @@ pub async fn serve<E: Endpoint, A: Area + Handle<E>>(area: Arc<A>, request: http
     let outcome = work.instrument(span.clone()).await;
     let outcome = outcome.unwrap_or_else(|_| {
         Err(Failure::Problem(match is_reading.load(Ordering::Relaxed) {
-            true => Trouble::new(Code::RequestTimeout, format!("the body did not arrive within {} s", limit.as_secs())),
+            true => ProblemBuilder::new(
+                Code::RequestTimeout,
+                format!("the body did not arrive within {} s", limit.as_secs()),
+            ),
             false => failure::unavailable("the request took too long and was given up"),
         }))
     });
@@ -219,7 +222,7 @@ async fn pass<E: Endpoint, A: Area + Handle<E>>(
 }
 
 /// Whether repeating the very same request could not help.
-fn is_final(trouble: &Trouble) -> bool {
+fn is_final(trouble: &ProblemBuilder) -> bool {
     let status = trouble.code.info().status;
     let may_change = status == 408 || status == 429 || trouble.retry_after.is_some() || trouble.challenge.is_some();
     (400..500).contains(&status) && !may_change
@@ -228,7 +231,7 @@ fn is_final(trouble: &Trouble) -> bool {
 /// Keeps a refusal for copies of the request. The handler's transaction is over
 /// and with it the claim, so that a copy on another replica may have been served
 /// since: then its answer is the answer to all of them.
-async fn refuse_copies(app: &Platform, mut tx: Tx, claim: Claim, trouble: Trouble) -> Result<Response, Failure> {
+async fn refuse_copies(app: &Platform, mut tx: Tx, claim: Claim, trouble: ProblemBuilder) -> Result<Response, Failure> {
     let keep = keys::seconds(app.policies.number(keys::IDEMPOTENCY_REFUSAL_SECONDS));
     if let Some(answer) = replay(app, &mut tx, &claim, keep).await? {
         tx.rollback().await?;
@@ -241,7 +244,7 @@ async fn refuse_copies(app: &Platform, mut tx: Tx, claim: Claim, trouble: Troubl
 }
 
 /// A refusal as copies of the request get it.
-fn refusal(trouble: &Trouble, tx: &Tx) -> Result<Stored, Failure> {
+fn refusal(trouble: &ProblemBuilder, tx: &Tx) -> Result<Stored, Failure> {
     let problem = failure::problem(trouble, &tx.cause);
     let body = serde_json::to_vec(&problem).map_err(|error| Failure::Internal(Box::new(error)))?;
     Ok(Stored { status: problem.status, body, sealed: false })
@@ -258,12 +261,17 @@ fn is_recorded(app: &Platform, info: &EndpointInfo, arrival: &Arrival) -> bool {
     }
 }
 
-async fn begin(app: &Platform, info: &EndpointInfo, arrival: &Arrival, admitted: Admitted) -> Result<Call, Failure> {
+async fn begin(
+    app: &Platform,
+    info: &EndpointInfo,
+    arrival: &Arrival,
+    admitted: AdmittedRequest,
+) -> Result<Call, Failure> {
     let access = match info.policy.audit {
         Audit::ReadOnly => Access::Read,
         Audit::Action(_) | Audit::AuditedRead(_) => Access::Write,
     };
-    let Admitted { caller, scope, organization, params, .. } = admitted;
+    let AdmittedRequest { caller, scope, organization, params, .. } = admitted;
     let mut tx = Tx::begin(&app.db, scope, access, caller.actor(), arrival.correlation_id.clone()).await?;
     tx.trace = arrival.traceparent();
     let about = params.last().map(|(_, value)| value.clone());
@@ -327,7 +335,7 @@ fn claim(info: &EndpointInfo, parts: &Parts, canonical_body: &str) -> Result<Opt
         return Ok(None);
     }
     let refused = || {
-        Trouble::new(
+        ProblemBuilder::new(
             Code::InvalidHeader,
             "`Idempotency-Key` is required: 1 to 128 visible characters, new for each new request",
         )
@@ -354,7 +362,7 @@ async fn replay(
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("55P03") => {
             // bound: the other replica's request ends within its own limit
             let wait = std::time::Duration::from_secs(1);
-            return Err(Trouble::new(Code::InProgress, "another server is still processing this request")
+            return Err(ProblemBuilder::new(Code::InProgress, "another server is still processing this request")
                 .after(wait)
                 .into());
         }

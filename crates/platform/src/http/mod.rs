@@ -19,7 +19,7 @@ mod streaming;
 mod turns;
 
 pub use admit::{Arrival, PeerAddress};
-pub use failure::{AWAY_RETRY, Failure, Trouble, render, unavailable};
+pub use failure::{AWAY_RETRY, Failure, ProblemBuilder, render, unavailable};
 pub use gates::{Call, Handle, Request};
 pub use ops::{Readiness, router as ops_router, router_beside as ops_router_beside};
 pub use parse::{Unread, collect};

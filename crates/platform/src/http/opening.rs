@@ -21,7 +21,7 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const WRITE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection whose first bytes were read, and are read again.
-pub struct Opened {
+pub struct PeekedConnection {
     head: [u8; PREFACE.len()],
     /// Where the rest of the first bytes begins, and where they end.
     rest: (usize, usize),
@@ -53,11 +53,11 @@ impl Stalled {
 
 /// Waits for the first bytes; nothing if they do not come in time, or only some
 /// of those that HTTP/2 begins with.
-pub async fn open(stream: TcpStream, patience: Duration) -> Option<Opened> {
+pub async fn open(stream: TcpStream, patience: Duration) -> Option<PeekedConnection> {
     tokio::time::timeout(patience, first_bytes(stream)).await.ok().flatten()
 }
 
-async fn first_bytes(mut stream: TcpStream) -> Option<Opened> {
+async fn first_bytes(mut stream: TcpStream) -> Option<PeekedConnection> {
     let mut head = [0; PREFACE.len()];
     let mut length = 0;
     // At most as often as the preface has bytes.
@@ -67,10 +67,15 @@ async fn first_bytes(mut stream: TcpStream) -> Option<Opened> {
             Ok(read) => length += read,
         }
     }
-    Some(Opened { head, rest: (0, length), stream, stalled: Stalled { patience: WRITE_PATIENCE, deadline: None } })
+    Some(PeekedConnection {
+        head,
+        rest: (0, length),
+        stream,
+        stalled: Stalled { patience: WRITE_PATIENCE, deadline: None },
+    })
 }
 
-impl AsyncRead for Opened {
+impl AsyncRead for PeekedConnection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let (from, to) = self.rest;
         if from < to {
@@ -83,7 +88,7 @@ impl AsyncRead for Opened {
     }
 }
 
-impl AsyncWrite for Opened {
+impl AsyncWrite for PeekedConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.stalled.check(cx, written)
@@ -152,7 +157,7 @@ mod tests {
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         let stalled = Stalled { patience: PATIENCE, deadline: None };
-        let mut opened = Opened { head: [0; PREFACE.len()], rest: (0, 0), stream, stalled };
+        let mut opened = PeekedConnection { head: [0; PREFACE.len()], rest: (0, 0), stream, stalled };
         let cut_off = async {
             loop {
                 if let Err(error) = opened.write_all(&[0; 64 * 1024]).await {

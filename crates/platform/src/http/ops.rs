@@ -37,9 +37,9 @@ pub struct Dependency {
 
 /// What the dependencies answered last; asked by one at a time.
 #[derive(Clone, Default)]
-pub struct Readiness(Arc<Mutex<Option<Answered>>>);
+pub struct Readiness(Arc<Mutex<Option<CachedReadiness>>>);
 
-struct Answered {
+struct CachedReadiness {
     at: Instant,
     parts: Arc<Vec<Dependency>>,
 }
@@ -55,7 +55,7 @@ impl Readiness {
             return answered.parts.clone();
         }
         let parts = Arc::new(ask().await);
-        *last = Some(Answered { at: Instant::now(), parts: parts.clone() });
+        *last = Some(CachedReadiness { at: Instant::now(), parts: parts.clone() });
         parts
     }
 }

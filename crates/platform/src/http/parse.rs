@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use serde_json::{Map, Value};
 
 use super::{
-    failure::{Failure, Trouble},
+    failure::{Failure, ProblemBuilder},
     json,
 };
 
@@ -34,17 +34,17 @@ pub struct ParseLimits {
 /// Captured path parameters, by name.
 pub type PathParams = Vec<(String, String)>;
 
-pub fn headers_within(headers: &HeaderMap, uri: &Uri, limits: &ParseLimits) -> Result<(), Trouble> {
+pub fn headers_within(headers: &HeaderMap, uri: &Uri, limits: &ParseLimits) -> Result<(), ProblemBuilder> {
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if headers.len() > limits.headers || bytes > limits.header_bytes {
         let detail = format!(
             "a request may have at most {} headers with {} bytes in total",
             limits.headers, limits.header_bytes
         );
-        return Err(Trouble::new(Code::HeadersTooLarge, detail));
+        return Err(ProblemBuilder::new(Code::HeadersTooLarge, detail));
     }
     if uri.query().map_or(0, str::len) > limits.query_bytes {
-        return Err(Trouble::new(
+        return Err(ProblemBuilder::new(
             Code::HeadersTooLarge,
             format!("the query may have at most {} bytes", limits.query_bytes),
         ));
@@ -80,8 +80,8 @@ fn is_too_early(text: &str) -> bool {
     text.starts_with('-') && text.parse::<Timestamp>().is_ok_and(|it| it < EARLIEST)
 }
 
-fn too_early(code: Code) -> Trouble {
-    Trouble::new(code, "a time is too early: those from 4713 BC on are known")
+fn too_early(code: Code) -> ProblemBuilder {
+    ProblemBuilder::new(code, "a time is too early: those from 4713 BC on are known")
 }
 
 fn deepest(error: &dyn std::error::Error) -> String {

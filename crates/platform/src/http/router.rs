@@ -13,7 +13,7 @@ use axum::{
 use contract::{Channel, Code, Endpoint, Verb};
 
 use super::{
-    Handle, Trouble,
+    Handle, ProblemBuilder,
     admit::Arrival,
     channel::{Converse, upgrade},
     failure, gates,
@@ -47,5 +47,5 @@ pub fn open<C: Channel, A: Area + Converse<C>>(router: Router, area: Arc<A>) -> 
 pub fn refuse(app: &Platform, request: http::Request<Body>, code: Code, detail: &'static str) -> Response {
     let (parts, _) = request.into_parts();
     let arrival = Arrival::new(app, &parts);
-    failure::render(Trouble::new(code, detail), &arrival.correlation_id)
+    failure::render(ProblemBuilder::new(code, detail), &arrival.correlation_id)
 }

@@ -3,10 +3,10 @@
 
 use contract::{Auth, Code, EndpointInfo, SecondFactor, id::OrganizationId};
 
-use super::Trouble;
+use super::ProblemBuilder;
 use crate::{
     Platform,
-    identity::{Caller, Membership, Requirement, Who},
+    identity::{Caller, Membership, Principal, Requirement},
     policies::keys,
 };
 
@@ -18,9 +18,9 @@ pub fn check(
     info: &EndpointInfo,
     caller: &Caller,
     organization: Option<OrganizationId>,
-) -> Result<(), Trouble> {
+) -> Result<(), ProblemBuilder> {
     let asked = info.policy.second_factor;
-    let Who::Person { key, .. } = &caller.who else { return Ok(()) };
+    let Principal::Person { key, .. } = &caller.who else { return Ok(()) };
     if asked == SecondFactor::Exempt {
         return Ok(());
     }
@@ -30,7 +30,7 @@ pub fn check(
     if key.is_some() {
         let is_bound = is_enrolled || is_required;
         return match asked {
-            SecondFactor::Recent if is_bound && caller.second_factor.at.is_none() => Err(Trouble::new(
+            SecondFactor::Recent if is_bound && caller.second_factor.at.is_none() => Err(ProblemBuilder::new(
                 Code::StepUpRequired,
                 "this key was created without a second factor: create another one in a session that confirmed it",
             )),
@@ -39,7 +39,7 @@ pub fn check(
     }
     if is_required && !is_enrolled {
         let detail = "a policy requires a second factor here, and your account has none";
-        return Err(Trouble::new(Code::MfaEnrollmentRequired, detail));
+        return Err(ProblemBuilder::new(Code::MfaEnrollmentRequired, detail));
     }
     if asked == SecondFactor::Enrolled || !is_enrolled {
         return Ok(());
@@ -48,7 +48,7 @@ pub fn check(
     let now = app.db.clock.estimate();
     match caller.second_factor.at {
         Some(at) if now <= at + keys::seconds(seconds) => Ok(()),
-        _ => Err(Trouble::new(
+        _ => Err(ProblemBuilder::new(
             Code::StepUpRequired,
             format!("this requires that you used your second factor within the last {seconds} seconds"),
         )),

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the body was given up before its end")]
-struct GivenUp;
+struct DownloadAborted;
 
 enum Part {
     Bytes(Bytes),
@@ -61,7 +61,7 @@ where
         match receiver.recv().await {
             Some(Part::Bytes(bytes)) => Ok(Some((bytes, receiver))),
             Some(Part::End) => Ok(None),
-            None => Err(GivenUp),
+            None => Err(DownloadAborted),
         }
     }))
 }

@@ -10,7 +10,7 @@ use std::{
 use contract::Code;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Trouble;
+use super::ProblemBuilder;
 
 pub type TurnKey = (String, &'static str, String);
 
@@ -34,19 +34,19 @@ pub struct Turn {
 const FULL_RETRY: Duration = Duration::from_secs(1);
 
 impl Turns {
-    pub async fn wait(&self, key: TurnKey, most: usize) -> Result<Turn, Trouble> {
+    pub async fn wait(&self, key: TurnKey, most: usize) -> Result<Turn, ProblemBuilder> {
         let gate = self.join(&key, most)?;
-        let place = Place { turns: self, key: Some(key) };
+        let place = QueuePosition { turns: self, key: Some(key) };
         let permit = gate.acquire_owned().await.expect("the gate is never closed");
         Ok(Turn { turns: self.clone(), key: place.keep(), _permit: permit })
     }
 
-    fn join(&self, key: &TurnKey, most: usize) -> Result<Arc<Semaphore>, Trouble> {
+    fn join(&self, key: &TurnKey, most: usize) -> Result<Arc<Semaphore>, ProblemBuilder> {
         let mut lines = self.0.lock().expect("no code panics while it holds this lock");
         let line = lines.entry(key.clone()).or_insert_with(|| Line { gate: Arc::new(Semaphore::new(1)), people: 0 });
         if line.people > most {
             let detail = "too many retries of this request are already waiting";
-            return Err(Trouble::new(Code::InProgress, detail).after(FULL_RETRY));
+            return Err(ProblemBuilder::new(Code::InProgress, detail).after(FULL_RETRY));
         }
         line.people += 1;
         Ok(line.gate.clone())
@@ -64,18 +64,18 @@ impl Turns {
 }
 
 /// A place in line that is given up if the wait is.
-struct Place<'a> {
+struct QueuePosition<'a> {
     turns: &'a Turns,
     key: Option<TurnKey>,
 }
 
-impl Place<'_> {
+impl QueuePosition<'_> {
     fn keep(mut self) -> TurnKey {
         self.key.take().expect("taken only here")
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePosition<'_> {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
             self.turns.leave(key);

@@ -8,11 +8,11 @@ use contract::{
 };
 use kernel::{Actor, Scope};
 
-use crate::http::Trouble;
+use crate::http::ProblemBuilder;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Caller {
-    pub who: Who,
+    pub who: Principal,
     /// What the credential allows at most; `None` when only roles limit it.
     pub scopes: Option<Vec<Permission>>,
     pub platform_role: Option<PlatformRole>,
@@ -23,7 +23,7 @@ pub struct Caller {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Who {
+pub enum Principal {
     Anyone,
     Person { user: UserId, session: Option<SessionId>, key: Option<KeyId> },
     ServiceAccount { id: ServiceAccountId, organization: OrganizationId, key: KeyId },
@@ -50,7 +50,7 @@ pub struct SecondFactorStanding {
 impl Caller {
     pub fn anyone() -> Self {
         Self {
-            who: Who::Anyone,
+            who: Principal::Anyone,
             scopes: None,
             platform_role: None,
             memberships: Vec::new(),
@@ -61,33 +61,33 @@ impl Caller {
 
     pub fn actor(&self) -> Actor {
         match &self.who {
-            Who::Anyone => Actor::public(),
-            Who::Person { user, .. } => Actor::principal("user", user),
-            Who::ServiceAccount { id, .. } => Actor::principal("service_account", id),
+            Principal::Anyone => Actor::public(),
+            Principal::Person { user, .. } => Actor::principal("user", user),
+            Principal::ServiceAccount { id, .. } => Actor::principal("service_account", id),
         }
     }
 
     pub fn user(&self) -> Option<UserId> {
         match self.who {
-            Who::Person { user, .. } => Some(user),
-            Who::Anyone | Who::ServiceAccount { .. } => None,
+            Principal::Person { user, .. } => Some(user),
+            Principal::Anyone | Principal::ServiceAccount { .. } => None,
         }
     }
 
     /// The session that asks, unless a key does.
     pub fn session(&self) -> Option<SessionId> {
         match self.who {
-            Who::Person { session, .. } => session,
-            Who::Anyone | Who::ServiceAccount { .. } => None,
+            Principal::Person { session, .. } => session,
+            Principal::Anyone | Principal::ServiceAccount { .. } => None,
         }
     }
 
     /// The scope for what a caller does about itself.
     pub fn own_scope(&self) -> Scope {
         match &self.who {
-            Who::Anyone => Scope::Public,
-            Who::Person { user, .. } => Scope::Person(user.uuid()),
-            Who::ServiceAccount { organization, .. } => Scope::Organization(organization.uuid()),
+            Principal::Anyone => Scope::Public,
+            Principal::Person { user, .. } => Scope::Person(user.uuid()),
+            Principal::ServiceAccount { organization, .. } => Scope::Organization(organization.uuid()),
         }
     }
 
@@ -106,9 +106,9 @@ impl Caller {
         organization: OrganizationId,
         permission: Permission,
         needs_active: bool,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ProblemBuilder> {
         let Some(membership) = self.membership(organization) else {
-            return Err(Trouble::new(Code::NotFound, "no such organization, project or part of one"));
+            return Err(ProblemBuilder::new(Code::NotFound, "no such organization, project or part of one"));
         };
         if !membership.role.grants(permission) || !self.in_scope(permission) {
             return Err(lacks(permission));
@@ -117,31 +117,34 @@ impl Caller {
             OrganizationState::Active => Ok(()),
             OrganizationState::Suspended | OrganizationState::Closed if !needs_active => Ok(()),
             state @ (OrganizationState::Suspended | OrganizationState::Closed) => {
-                Err(Trouble::new(Code::Suspended, format!("the organization is {}", state.as_str())))
+                Err(ProblemBuilder::new(Code::Suspended, format!("the organization is {}", state.as_str())))
             }
         }
     }
 
-    pub fn check_platform(&self, permission: Permission) -> Result<(), Trouble> {
+    pub fn check_platform(&self, permission: Permission) -> Result<(), ProblemBuilder> {
         let granted = self.platform_role.is_some_and(|it| it.grants(permission));
         if granted && self.in_scope(permission) {
             return Ok(());
         }
-        Err(Trouble::new(Code::Forbidden, format!("you do not have `{permission}`; it is only for platform staff")))
+        Err(ProblemBuilder::new(
+            Code::Forbidden,
+            format!("you do not have `{permission}`; it is only for platform staff"),
+        ))
     }
 
     /// Whether the caller may make somebody `role` there: their own role may give it,
     /// and a key holds everything that the role grants. Otherwise a key for members
     /// alone could make an owner, and so be worth everything.
-    pub fn check_gives(&self, organization: OrganizationId, role: Role) -> Result<(), Trouble> {
+    pub fn check_gives(&self, organization: OrganizationId, role: Role) -> Result<(), ProblemBuilder> {
         if !self.role_in(organization).is_some_and(|it| it.may_give(role)) {
-            return Err(Trouble::new(Code::ScopeExceeded, format!("your role cannot grant `{role}`")));
+            return Err(ProblemBuilder::new(Code::ScopeExceeded, format!("your role cannot grant `{role}`")));
         }
         let beyond = Permission::ALL.iter().find(|it| role.grants(**it) && !self.in_scope(**it));
         match beyond {
             Some(beyond) => {
                 let detail = format!("`{role}` grants `{beyond}`, which your key does not have");
-                Err(Trouble::new(Code::ScopeExceeded, detail))
+                Err(ProblemBuilder::new(Code::ScopeExceeded, detail))
             }
             None => Ok(()),
         }
@@ -152,6 +155,6 @@ impl Caller {
     }
 }
 
-fn lacks(permission: Permission) -> Trouble {
-    Trouble::new(Code::Forbidden, format!("you do not have `{permission}`"))
+fn lacks(permission: Permission) -> ProblemBuilder {
+    ProblemBuilder::new(Code::Forbidden, format!("you do not have `{permission}`"))
 }

@@ -10,13 +10,13 @@ use kernel::{Access, Db, Scope, Tx};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Who, store};
+use super::{Principal, store};
 
 #[derive(Clone, Default)]
-pub struct LastUsed(Arc<Mutex<Noted>>);
+pub struct LastUsed(Arc<Mutex<RecentUses>>);
 
 #[derive(Default)]
-struct Noted {
+struct RecentUses {
     keys: HashSet<Uuid>,
     sessions: HashSet<Uuid>,
 }
@@ -26,20 +26,20 @@ const EVERY: Duration = Duration::from_secs(5);
 const MOST: usize = 20_000;
 
 impl LastUsed {
-    pub fn note(&self, who: &Who) {
+    pub fn note(&self, who: &Principal) {
         let mut noted = self.0.lock().expect("no code panics while it holds this lock");
         if noted.keys.len() + noted.sessions.len() >= MOST {
             return;
         }
         match who {
-            Who::Anyone => (),
-            Who::Person { key: Some(key), .. } | Who::ServiceAccount { key, .. } => {
+            Principal::Anyone => (),
+            Principal::Person { key: Some(key), .. } | Principal::ServiceAccount { key, .. } => {
                 noted.keys.insert(key.uuid());
             }
-            Who::Person { session: Some(session), .. } => {
+            Principal::Person { session: Some(session), .. } => {
                 noted.sessions.insert(session.uuid());
             }
-            Who::Person { .. } => (),
+            Principal::Person { .. } => (),
         }
     }
 

@@ -11,7 +11,7 @@ mod requirement;
 pub mod signing;
 mod store;
 
-pub use caller::{Caller, Membership, SecondFactorStanding, Who};
+pub use caller::{Caller, Membership, Principal, SecondFactorStanding};
 pub use oidc::Oidc;
 pub use recognize::Recognizer;
 pub use requirement::Requirement;

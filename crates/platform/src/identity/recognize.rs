@@ -17,12 +17,12 @@ use kernel::{Db, secrets};
 use moka::future::Cache;
 
 use super::{
-    Caller, Membership, SecondFactorStanding, Who,
+    Caller, Membership, Principal, SecondFactorStanding,
     signing::{Signing, SigningError},
     store::{self, Credential},
 };
 use crate::{
-    http::{Failure, Trouble},
+    http::{Failure, ProblemBuilder},
     policies::{Policies, keys},
 };
 
@@ -31,7 +31,7 @@ pub struct Recognizer {
     db: Db,
     signing: Signing,
     policies: Policies,
-    callers: Cache<[u8; 32], Arc<Remembered>>,
+    callers: Cache<[u8; 32], Arc<CachedCaller>>,
     /// Whoever was looked up before is looked up again.
     forgotten: Arc<RwLock<tokio::time::Instant>>,
     /// Which organization a project belongs to never changes.
@@ -39,7 +39,7 @@ pub struct Recognizer {
     pub last_used: LastUsed,
 }
 
-struct Remembered {
+struct CachedCaller {
     caller: Arc<Caller>,
     at: tokio::time::Instant,
 }
@@ -83,7 +83,7 @@ impl Recognizer {
             _ => None,
         };
         let caller = Arc::new(self.look_up(token, &fingerprint, project).await?);
-        self.callers.insert(fingerprint, Arc::new(Remembered { caller: caller.clone(), at })).await;
+        self.callers.insert(fingerprint, Arc::new(CachedCaller { caller: caller.clone(), at })).await;
         self.still_valid(caller)
     }
 
@@ -168,8 +168,10 @@ fn build(credential: &Credential, session: Option<contract::id::SessionId>, expi
         })
         .collect();
     let who = match (credential.user_id, credential.service_account(), credential.key()) {
-        (Some(user), None, key) => Who::Person { user: UserId::from(user), session, key },
-        (None, Some(id), Some(key)) => Who::ServiceAccount { id, organization: memberships.first()?.organization, key },
+        (Some(user), None, key) => Principal::Person { user: UserId::from(user), session, key },
+        (None, Some(id), Some(key)) => {
+            Principal::ServiceAccount { id, organization: memberships.first()?.organization, key }
+        }
         _ => return None,
     };
     let scopes = credential.scopes.as_ref().map(|it| it.iter().filter_map(|word| Permission::parse(word)).collect());
@@ -182,5 +184,5 @@ fn build(credential: &Credential, session: Option<contract::id::SessionId>, expi
 }
 
 fn refused(detail: &str) -> Failure {
-    Failure::Problem(Trouble::new(Code::Unauthenticated, detail))
+    Failure::Problem(ProblemBuilder::new(Code::Unauthenticated, detail))
 }

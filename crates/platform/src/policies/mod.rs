@@ -145,18 +145,18 @@ pub async fn choose_once(tx: &mut Tx, key: FlagKey, value: bool) -> sqlx::Result
 
 /// Where a policy applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct PolicyScope {
     pub organization: Uuid,
     pub project: Uuid,
 }
 
 /// Reads several policies of one project, as they apply now.
-pub struct Here<'a> {
+pub struct ProjectPolicies<'a> {
     pub tx: &'a mut Tx,
-    pub place: Place,
+    pub place: PolicyScope,
 }
 
-impl Here<'_> {
+impl ProjectPolicies<'_> {
     pub async fn number(&mut self, key: NumberKey) -> sqlx::Result<u64> {
         Ok(key.read(Some(&self.value(key.0).await?)))
     }
@@ -174,7 +174,7 @@ impl Here<'_> {
     }
 
     async fn value(&mut self, key: &KeyInfo) -> sqlx::Result<String> {
-        let Place { organization, project } = self.place;
+        let PolicyScope { organization, project } = self.place;
         let levels = store::levels(self.tx, key.name, Some(organization), Some(project)).await?;
         Ok(resolve(key, &levels).value)
     }

@@ -20,20 +20,20 @@ use super::{
 use crate::{
     Platform,
     events::emit,
-    four_eyes::{Asked, Proposal, second_person},
+    four_eyes::{CorrectionRequest, Proposal, second_person},
     http::{Call, Failure, Handle, Request},
 };
 
 /// Where a policy is asked about or set.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct PolicyTarget {
     organization: Option<OrganizationId>,
     project: Option<ProjectId>,
 }
 
-const PLATFORM: Place = Place { organization: None, project: None };
+const PLATFORM: PolicyTarget = PolicyTarget { organization: None, project: None };
 
-impl Place {
+impl PolicyTarget {
     fn organization(call: &Call) -> Self {
         Self { organization: Some(call.organization()), project: None }
     }
@@ -91,19 +91,22 @@ level!(
     GetOrganizationPolicy,
     SetOrganizationPolicy,
     UnsetOrganizationPolicy,
-    |call, path| Place::organization(call)
+    |call, path| PolicyTarget::organization(call)
 );
-level!(ListProjectPolicies, GetProjectPolicy, SetProjectPolicy, UnsetProjectPolicy, |call, path| Place::project(
-    call,
-    path.project_id
-));
+level!(
+    ListProjectPolicies,
+    GetProjectPolicy,
+    SetProjectPolicy,
+    UnsetProjectPolicy,
+    |call, path| PolicyTarget::project(call, path.project_id)
+);
 
 fn key(name: &str) -> Result<&'static KeyInfo, Failure> {
     KeyInfo::find(name).ok_or_else(|| Failure::not_found("policy; `policies list` names them all"))
 }
 
 /// Every policy fits one page: the keys are a short list in the code.
-async fn list(call: &mut Call, place: Place, filter: &PolicyFilter) -> Result<Page<Policy>, Failure> {
+async fn list(call: &mut Call, place: PolicyTarget, filter: &PolicyFilter) -> Result<Page<Policy>, Failure> {
     let settings = settings(call, None, place).await?;
     let wanted = |policy: &Policy| {
         let here = policy.levels.last().is_some_and(|it| it.value.is_some());
@@ -115,7 +118,7 @@ async fn list(call: &mut Call, place: Place, filter: &PolicyFilter) -> Result<Pa
     Ok(Page { items, next_cursor: None })
 }
 
-async fn explain(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<Policy, Failure> {
+async fn explain(call: &mut Call, place: PolicyTarget, key: &'static KeyInfo) -> Result<Policy, Failure> {
     let settings = settings(call, Some(key.name), place).await?;
     Ok(describe(key, place, &settings))
 }
@@ -123,7 +126,7 @@ async fn explain(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result
 async fn set(
     app: &Platform,
     call: &mut Call,
-    place: Place,
+    place: PolicyTarget,
     key: &'static KeyInfo,
     value: &str,
 ) -> Result<Policy, Failure> {
@@ -132,7 +135,7 @@ async fn set(
     write(call, place, key, value).await
 }
 
-async fn unset(app: &Platform, call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<Policy, Failure> {
+async fn unset(app: &Platform, call: &mut Call, place: PolicyTarget, key: &'static KeyInfo) -> Result<Policy, Failure> {
     by_two(app, call, place, key, None).await?;
     remove(call, place, key).await
 }
@@ -154,7 +157,7 @@ pub async fn change(call: &mut Call, name: &str, value: Option<&str>) -> Result<
 async fn by_two(
     app: &Platform,
     call: &mut Call,
-    place: Place,
+    place: PolicyTarget,
     key: &'static KeyInfo,
     value: Option<&str>,
 ) -> Result<(), Failure> {
@@ -168,11 +171,11 @@ async fn by_two(
         None => format!("unset the policy `{}` for the platform", key.name),
     };
     let proposal = Proposal::Policy { key: key.name.to_owned(), value: value.map(str::to_owned) };
-    second_person(app, call, Asked { proposal, organization: None, summary, reason: "" }).await
+    second_person(app, call, CorrectionRequest { proposal, organization: None, summary, reason: "" }).await
 }
 
 /// The value as it is stored, if it may be set there.
-async fn accept(call: &mut Call, place: Place, key: &'static KeyInfo, value: &str) -> Result<String, Failure> {
+async fn accept(call: &mut Call, place: PolicyTarget, key: &'static KeyInfo, value: &str) -> Result<String, Failure> {
     let level = place.level();
     if level > key.deepest {
         let detail = format!("`{}` cannot be set below the level {}", key.name, key.deepest);
@@ -198,7 +201,7 @@ async fn accept(call: &mut Call, place: Place, key: &'static KeyInfo, value: &st
     Ok(value)
 }
 
-async fn write(call: &mut Call, place: Place, key: &'static KeyInfo, value: String) -> Result<Policy, Failure> {
+async fn write(call: &mut Call, place: PolicyTarget, key: &'static KeyInfo, value: String) -> Result<Policy, Failure> {
     let level = place.level();
     store::set(
         &mut call.tx,
@@ -217,7 +220,7 @@ async fn write(call: &mut Call, place: Place, key: &'static KeyInfo, value: Stri
     explain(call, place, key).await
 }
 
-async fn remove(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<Policy, Failure> {
+async fn remove(call: &mut Call, place: PolicyTarget, key: &'static KeyInfo) -> Result<Policy, Failure> {
     let level = place.level();
     let (organization, project) = (place.organization.map(|it| it.uuid()), place.project.map(|it| it.uuid()));
     call.about(key.name);
@@ -231,19 +234,19 @@ async fn remove(call: &mut Call, place: Place, key: &'static KeyInfo) -> Result<
 }
 
 /// What other areas do at once.
-async fn react(call: &mut Call, place: Place, key: &KeyInfo) -> Result<(), Failure> {
+async fn react(call: &mut Call, place: PolicyTarget, key: &KeyInfo) -> Result<(), Failure> {
     if place.level() == PolicyLevel::Platform {
         call.tx.hook::<dyn Reactions>().platform_policy_changed(&mut call.tx, key.name).await?;
     }
     Ok(())
 }
 
-async fn settings(call: &mut Call, key: Option<&str>, place: Place) -> Result<Vec<Setting>, Failure> {
+async fn settings(call: &mut Call, key: Option<&str>, place: PolicyTarget) -> Result<Vec<Setting>, Failure> {
     let (organization, project) = (place.organization.map(|it| it.uuid()), place.project.map(|it| it.uuid()));
     Ok(store::settings(&mut call.tx, key, organization, project).await?)
 }
 
-fn describe(key: &'static KeyInfo, place: Place, settings: &[Setting]) -> Policy {
+fn describe(key: &'static KeyInfo, place: PolicyTarget, settings: &[Setting]) -> Policy {
     let levels = store::by_level(settings, key.name);
     let resolved = resolve(key, &levels);
     let chain = [

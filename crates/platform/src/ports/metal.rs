@@ -29,7 +29,7 @@ pub trait MetalProvider: Send + Sync {
     /// One machine, or nothing when the supplier does not know it.
     fn get<'a>(&'a self, system_id: &'a str) -> BoxFuture<'a, Result<Option<MetalMachine>, MetalError>>;
     /// Takes one free machine that fits and marks it with the holder's name.
-    fn allocate<'a>(&'a self, wish: &'a Wish) -> BoxFuture<'a, Result<MetalMachine, MetalError>>;
+    fn allocate<'a>(&'a self, wish: &'a MachineRequirements) -> BoxFuture<'a, Result<MetalMachine, MetalError>>;
     /// Installs a machine that is held.
     fn deploy<'a>(
         &'a self,
@@ -61,7 +61,7 @@ pub struct MetalFilter {
 
 /// What a machine must be like to be taken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct MachineRequirements {
     pub system_id: Option<String>,
     pub pool: Option<String>,
     pub tags: Vec<String>,

@@ -18,7 +18,7 @@ pub const WINDOW_BYTES: u64 = 256 * 1024; // bound: what a stalled reader costs 
 
 /// What the agent says first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opened {
+pub struct StreamOpened {
     /// The offset of the first byte of output that follows.
     pub offset: u64,
     /// Whether it joined a shell that ran already.
@@ -35,7 +35,7 @@ pub struct Opened {
 
 /// How the shell or command ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct StreamEnded {
     /// What the process exited with; 128 and the signal's number if one ended it.
     pub code: i32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ pub enum Frame {
     Ping(Bytes),
     Pong(Bytes),
     /// From the agent, first.
-    Opened(Opened),
+    Opened(StreamOpened),
     /// From the shell: output, and the offset of its first byte.
     Output(u64, Bytes),
     /// From the agent: what makes an empty terminal look like the shell's, which
@@ -112,7 +112,7 @@ pub enum Frame {
     /// From the command: what it wrote to its error stream.
     ErrorOutput(Bytes),
     /// From the agent, last: how it ended.
-    Exit(Ended),
+    Exit(StreamEnded),
     /// Last, when the shell did not end.
     Close(Closing),
     /// To a person: somebody joined, left or looks on.
@@ -260,11 +260,11 @@ mod tests {
             Frame::Ping(Bytes::from_static(b"1")),
             Frame::Pong(Bytes::new()),
             Frame::Signal(Signal("TERM")),
-            Frame::Opened(Opened { offset: 3, resumed: true, size, shown_from: Some(9), takes_signals: true }),
+            Frame::Opened(StreamOpened { offset: 3, resumed: true, size, shown_from: Some(9), takes_signals: true }),
             Frame::Output(7, Bytes::from_static(b"\xff\x00")),
             Frame::Screen(7, Bytes::new()),
             Frame::ErrorOutput(Bytes::from_static(b"no")),
-            Frame::Exit(Ended { code: 3, signal: None }),
+            Frame::Exit(StreamEnded { code: 3, signal: None }),
             Frame::Close(Closing::TakenOver),
             Frame::Notice("somebody joined".into()),
         ]
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn an_older_agent_takes_no_signals() {
         let old = br#"{"offset":0,"resumed":false,"size":{"columns":80,"rows":24}}"#;
-        let opened: Opened = serde_json::from_slice(old).unwrap();
+        let opened: StreamOpened = serde_json::from_slice(old).unwrap();
         assert!(!opened.takes_signals);
         assert_eq!(serde_json::to_vec(&opened).unwrap(), old);
     }

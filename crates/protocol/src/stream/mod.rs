@@ -8,7 +8,9 @@ mod frame;
 mod grant;
 
 pub use environment::Environment;
-pub use frame::{BadFrame, Closing, Ended, Frame, MAX_DATA_BYTES, MAX_FRAME_BYTES, Opened, Signal, WINDOW_BYTES};
+pub use frame::{
+    BadFrame, Closing, Frame, MAX_DATA_BYTES, MAX_FRAME_BYTES, Signal, StreamEnded, StreamOpened, WINDOW_BYTES,
+};
 pub use grant::{Grant, Kind, Limits, SignedGrant, Size};
 
 use serde::{Deserialize, Serialize};

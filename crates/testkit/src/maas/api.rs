@@ -13,7 +13,7 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    KEY, Shared, Trouble,
+    InjectedFault, KEY, Shared,
     machines::{self, Refusal},
 };
 
@@ -66,7 +66,7 @@ async fn answer(
         state.troubles.get_mut(&operation).filter(|it| !it.is_empty()).map(|it| it.remove(0))
     };
     match trouble {
-        Some(Trouble::Refuse { status, text, retry_after }) => {
+        Some(InjectedFault::Refuse { status, text, retry_after }) => {
             let mut response = (StatusCode::from_u16(status).unwrap(), text).into_response();
             if let Some(seconds) = retry_after {
                 response.headers_mut().insert("retry-after", seconds.into());
@@ -74,11 +74,11 @@ async fn answer(
             return response;
         }
         // pause: what the test asked for
-        Some(Trouble::Slow(by)) => tokio::time::sleep(by).await,
-        Some(Trouble::LoseAnswer) | None => (),
+        Some(InjectedFault::Slow(by)) => tokio::time::sleep(by).await,
+        Some(InjectedFault::LoseAnswer) | None => (),
     }
     let done = perform(&shared, (&method, system_id, &operation), &query, &form);
-    if matches!(trouble, Some(Trouble::LoseAnswer)) {
+    if matches!(trouble, Some(InjectedFault::LoseAnswer)) {
         return (StatusCode::BAD_GATEWAY, "the answer was lost").into_response();
     }
     match done {

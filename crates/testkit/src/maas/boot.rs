@@ -17,7 +17,7 @@ use ::agent::{
 };
 use protocol::{Done, DriverKind, HealthEvent, Inventory, Task};
 use tokio_util::sync::CancellationToken;
-use trust::{Asked, Trust};
+use trust::{PendingRequest, Trust};
 
 /// What user-data tells a machine to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub async fn boot(hostname: &str, user_data: &str, life: CancellationToken) -> R
     let sim = Arc::new(SimHost::new(SimHardware { name, gpus: 2, model, gpu_memory_bytes: 141 << 30 }));
     let host = Arc::new(Metal(Arc::clone(&sim)));
     let trust = Trust::in_fingerprint(&told.ca_fingerprint).map_err(|it| it.to_string())?;
-    let asked = Asked::new().map_err(|it| it.to_string())?;
+    let asked = PendingRequest::new().map_err(|it| it.to_string())?;
     let enrolled = enroll(&told.node_url, &told.token, &trust, host.inventory().await, asked).await;
     let identity = enrolled.map_err(|it| it.to_string())?;
     let timing = Timing { heartbeat: Duration::from_millis(200), ..Timing::default() };

@@ -57,7 +57,7 @@ impl Status {
 
 /// That a machine was allocated, and under which name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub struct AllocatedMachine {
     pub system_id: String,
     pub holder: String,
 }
@@ -135,7 +135,7 @@ impl State {
         };
         machine.become_(Status::Allocated);
         (machine.owner, machine.agent_name) = (Some("gpuaas".into()), holder.to_owned());
-        self.taken.push(Taken { system_id: machine.system_id.clone(), holder: holder.to_owned() });
+        self.taken.push(AllocatedMachine { system_id: machine.system_id.clone(), holder: holder.to_owned() });
         Ok(machine.json())
     }
 

@@ -16,14 +16,14 @@ use tokio_util::sync::CancellationToken;
 
 pub use boot::{Instructions, boot, read_instructions};
 use machines::Machine;
-pub use machines::{Status, Taken};
+pub use machines::{AllocatedMachine, Status};
 
 /// The key of the only user, as MAAS shows it.
 pub const KEY: &str = "consumerkey:tokenkey:tokensecret"; // secret-scan: allow
 
 /// What a call is answered with instead, or how late.
 #[derive(Debug, Clone)]
-pub enum Trouble {
+pub enum InjectedFault {
     /// Nothing happens, and this is the answer.
     Refuse { status: u16, text: &'static str, retry_after: Option<u64> },
     /// It happens, and the answer is lost.
@@ -72,10 +72,10 @@ pub(crate) struct Shared {
 pub(crate) struct State {
     machines: BTreeMap<String, Machine>,
     calls: BTreeMap<String, usize>,
-    troubles: BTreeMap<String, Vec<Trouble>>,
+    troubles: BTreeMap<String, Vec<InjectedFault>>,
     faults: Vec<(String, Fault)>,
     nonces: HashSet<String>,
-    taken: Vec<Taken>,
+    taken: Vec<AllocatedMachine>,
     /// Why user-data failed, by machine.
     complaints: Vec<String>,
 }
@@ -125,7 +125,7 @@ impl Maas {
     }
 
     /// The next call of this operation meets this.
-    pub fn trouble(&self, operation: &str, trouble: Trouble) {
+    pub fn trouble(&self, operation: &str, trouble: InjectedFault) {
         self.shared.lock().troubles.entry(operation.to_owned()).or_default().push(trouble);
     }
 
@@ -138,7 +138,7 @@ impl Maas {
     }
 
     /// Every allocation that ever happened, in order.
-    pub fn taken(&self) -> Vec<Taken> {
+    pub fn taken(&self) -> Vec<AllocatedMachine> {
         self.shared.lock().taken.clone()
     }
 

@@ -13,7 +13,7 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    KEY, Shared, State, Trouble,
+    InjectedFault, KEY, Shared, State,
     book::{Refusal, missing, refuse},
 };
 
@@ -53,7 +53,7 @@ async fn answer(
         state.troubles.get_mut(&operation).filter(|it| !it.is_empty()).map(|it| it.remove(0))
     };
     match &trouble {
-        Some(Trouble::Refuse { status, kind, message, retry_after }) => {
+        Some(InjectedFault::Refuse { status, kind, message, retry_after }) => {
             let mut response = reply(refuse(*status, kind, None, message), false);
             if let Some(seconds) = retry_after {
                 response.headers_mut().insert("retry-after", (*seconds).into());
@@ -61,8 +61,8 @@ async fn answer(
             return response;
         }
         // pause: what the test asked for
-        Some(Trouble::Slow(by)) => tokio::time::sleep(*by).await,
-        Some(Trouble::LoseAnswer | Trouble::Hold) | None => (),
+        Some(InjectedFault::Slow(by)) => tokio::time::sleep(*by).await,
+        Some(InjectedFault::LoseAnswer | InjectedFault::Hold) | None => (),
     }
     let held = shared.go_on.notified();
     let (done, is_replayed) = {
@@ -76,8 +76,8 @@ async fn answer(
         }
     };
     match trouble {
-        Some(Trouble::LoseAnswer) => reply(refuse(500, "api_error", None, "the answer was lost"), false),
-        Some(Trouble::Hold) => {
+        Some(InjectedFault::LoseAnswer) => reply(refuse(500, "api_error", None, "the answer was lost"), false),
+        Some(InjectedFault::Hold) => {
             held.await;
             reply(done, is_replayed)
         }

@@ -30,7 +30,7 @@ pub const TOOL: &[(&str, &str)] = &[
 
 /// What a call is answered with instead, or how late.
 #[derive(Debug, Clone)]
-pub enum Trouble {
+pub enum InjectedFault {
     /// Nothing happens, and this is the answer.
     Refuse { status: u16, kind: &'static str, message: &'static str, retry_after: Option<u64> },
     /// It happens, and the answer is lost.
@@ -57,7 +57,7 @@ pub(crate) struct State {
     pub book: Book,
     /// How often each operation was called, as in `POST refunds`.
     pub calls: BTreeMap<String, usize>,
-    pub troubles: BTreeMap<String, Vec<Trouble>>,
+    pub troubles: BTreeMap<String, Vec<InjectedFault>>,
     /// What was answered under a name: a hash of what was asked for, and the answer.
     pub answered: BTreeMap<String, (String, u16, Value)>,
     pub events: u64,
@@ -95,7 +95,7 @@ impl Stripe {
     }
 
     /// The next call of this operation meets this.
-    pub fn trouble(&self, operation: &str, trouble: Trouble) {
+    pub fn trouble(&self, operation: &str, trouble: InjectedFault) {
         self.shared.lock().troubles.entry(operation.to_owned()).or_default().push(trouble);
     }
 

@@ -186,7 +186,7 @@ async fn a_host_recognizes_the_control_plane_by_the_fingerprint_that_came_with_i
     let token = fleet.token_for(fleet.pool).await;
     let enroll = async |fingerprint: &str, secret: &str| {
         let trust = trust::Trust::in_fingerprint(fingerprint).unwrap();
-        let asked = trust::Asked::new().unwrap();
+        let asked = trust::PendingRequest::new().unwrap();
         ::agent::enroll::enroll(&token.node_url, secret, &trust, agent::inventory("a", 1), asked).await
     };
     let other = "ab".repeat(32);
@@ -201,11 +201,11 @@ async fn a_host_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
     let fleet = Fleet::new().await;
     let token = fleet.token_for(fleet.pool).await;
     let trust = trust::Trust::in_fingerprint(&token.ca_fingerprint).unwrap();
-    let enroll = async |name: &str, asked: &trust::Asked| {
+    let enroll = async |name: &str, asked: &trust::PendingRequest| {
         let inventory = agent::inventory(name, 1);
         ::agent::enroll::enroll(&token.node_url, token.secret.expose(), &trust, inventory, asked.clone()).await
     };
-    let (own, other) = (trust::Asked::new().unwrap(), trust::Asked::new().unwrap());
+    let (own, other) = (trust::PendingRequest::new().unwrap(), trust::PendingRequest::new().unwrap());
     let lost = enroll("a", &own).await.unwrap();
     let refused = enroll("a", &other).await.unwrap_err().to_string();
     assert!(refused.contains("replayed_token"), "{refused}");
@@ -224,7 +224,7 @@ async fn used_token_that_was_revoked_gives_its_key_no_more_certificates() {
     let fleet = Fleet::new().await;
     let token = fleet.token_for(fleet.pool).await;
     let trust = trust::Trust::in_fingerprint(&token.ca_fingerprint).unwrap();
-    let asked = trust::Asked::new().unwrap();
+    let asked = trust::PendingRequest::new().unwrap();
     let enroll = async || {
         let inventory = agent::inventory("a", 1);
         ::agent::enroll::enroll(&token.node_url, token.secret.expose(), &trust, inventory, asked.clone()).await

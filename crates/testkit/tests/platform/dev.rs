@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 use sqlx::Connection;
 use testkit::{
     dev::{Dev, folder},
-    process::{Said, command, said},
+    process::{CommandOutput, command, said},
     server::eventually,
 };
 
@@ -23,7 +23,7 @@ async fn whoami(dev: &Dev, token: &str) -> u16 {
     request.send().await.unwrap().status().as_u16()
 }
 
-async fn refused(data: &Path, more: &[&str]) -> Said {
+async fn refused(data: &Path, more: &[&str]) -> CommandOutput {
     let arguments = [&["dev", "--data-dir", data.to_str().unwrap()], more].concat();
     let mut command = command(&arguments, "");
     command.env_remove("GPUAAS_DATABASE_URL");

@@ -5,21 +5,21 @@ use std::process::Stdio;
 use serde_json::json;
 use testkit::{
     Database,
-    process::{Daemon, Said, command, free_port, run, said, secrets_keys},
+    process::{CommandOutput, Daemon, command, free_port, run, said, secrets_keys},
 };
 use tokio::{io::AsyncWriteExt, process::Command};
 
 const PASSWORD: &str = "correct horse battery"; // secret-scan: allow
 
-async fn told(mut command: Command, line: &str) -> Said {
+async fn told(mut command: Command, line: &str) -> CommandOutput {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(line.as_bytes()).await.unwrap();
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Said { is_success: output.status.success(), out: text(output.stdout), err: text(output.stderr) }
+    CommandOutput { is_success: output.status.success(), out: text(output.stdout), err: text(output.stderr) }
 }
 
-async fn create_operator(database: &Database, email: &str, password: &str) -> Said {
+async fn create_operator(database: &Database, email: &str, password: &str) -> CommandOutput {
     let arguments = ["admin", "create-operator", "--email", email, "--name", "First Operator"];
     told(command(&arguments, &database.url()), password).await
 }

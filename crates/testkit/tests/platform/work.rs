@@ -40,8 +40,8 @@ impl Probe {
 impl Reconciler for Probe {
     const KIND: &'static str = KIND;
     const LANE: kernel::work::Lane = kernel::work::Lane { name: "test", slots: 4 };
-    type Seen = Uuid;
-    type Found = ();
+    type Snapshot = Uuid;
+    type Observation = ();
     type Verdict = ();
     type Error = sqlx::Error;
 
@@ -184,8 +184,8 @@ struct Careless(Probe);
 impl Reconciler for Careless {
     const KIND: &'static str = KIND;
     const LANE: kernel::work::Lane = kernel::work::Lane { name: "test", slots: 4 };
-    type Seen = Uuid;
-    type Found = ();
+    type Snapshot = Uuid;
+    type Observation = ();
     type Verdict = ();
     type Error = sqlx::Error;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use client::stream::{self, Heard, Hello, Receiver, Sender};
+use client::stream::{self, Hello, Receiver, Sender, StreamMessage};
 use protocol::stream::Frame;
 use serde_json::{Value, json};
 
@@ -126,7 +126,7 @@ impl Bench {
         let (to, from) = stream::terminal(&url, &text("ticket"), &Hello::default()).await.map_err(super::text)?;
         let mut shell = Shell { to, from };
         match shell.from.next_frame().await.map_err(super::text)? {
-            Heard::Frame(Frame::Opened(_)) => Ok(shell),
+            StreamMessage::Frame(Frame::Opened(_)) => Ok(shell),
             other => Err(format!("the shell did not open: {other:?}")),
         }
     }
@@ -137,12 +137,12 @@ impl Bench {
         let (mut count, mut began) = (0, None);
         loop {
             match shell.from.next_frame().await.map_err(super::text)? {
-                Heard::Frame(Frame::Output(_, bytes)) => {
+                StreamMessage::Frame(Frame::Output(_, bytes)) => {
                     began.get_or_insert_with(Instant::now);
                     count += bytes.len();
                 }
-                Heard::Frame(Frame::Exit(_)) => break,
-                Heard::Closed(code, reason) => return Err(format!("closed with {code} {reason}")),
+                StreamMessage::Frame(Frame::Exit(_)) => break,
+                StreamMessage::Closed(code, reason) => return Err(format!("closed with {code} {reason}")),
                 _ => (),
             }
         }
@@ -157,8 +157,8 @@ impl Shell {
         self.to.send_frame(&Frame::Input(bytes::Bytes::from_static(b"x"))).await.map_err(super::text)?;
         loop {
             match self.from.next_frame().await.map_err(super::text)? {
-                Heard::Frame(Frame::Output(..)) => return Ok(()),
-                Heard::Closed(code, reason) => return Err(format!("closed with {code} {reason}")),
+                StreamMessage::Frame(Frame::Output(..)) => return Ok(()),
+                StreamMessage::Closed(code, reason) => return Err(format!("closed with {code} {reason}")),
                 _ => (),
             }
         }

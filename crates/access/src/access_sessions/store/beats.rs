@@ -13,7 +13,7 @@ use platform::rows;
 
 /// A session that a gateway carries, and what decides whether it goes on.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct CarriedSession {
     pub session: Session,
     pub reason: Option<String>,
     pub allocation: AllocationState,
@@ -45,7 +45,7 @@ fn admitted(whose: &'static str) -> String {
 
 /// Notes how much went through the sessions, and reads them. Those that are not
 /// known are missing in the answer.
-pub async fn hear(tx: &mut Tx, gateway: GatewayId, beats: &[SessionBeat]) -> sqlx::Result<Vec<Heard>> {
+pub async fn hear(tx: &mut Tx, gateway: GatewayId, beats: &[SessionBeat]) -> sqlx::Result<Vec<CarriedSession>> {
     let ids: Vec<Uuid> = beats.iter().map(|it| it.session).collect();
     let numbers = |of: fn(&SessionBeat) -> u64| -> Vec<i64> {
         beats.iter().map(|it| i64::try_from(of(it)).unwrap_or(i64::MAX / 2)).collect()
@@ -85,7 +85,7 @@ pub async fn hear(tx: &mut Tx, gateway: GatewayId, beats: &[SessionBeat]) -> sql
         .fetch_all(tx.conn())
         .await?;
     let heard = |row: HeardRow| {
-        Ok(Heard {
+        Ok(CarriedSession {
             session: session(row.session)?,
             reason: row.reason,
             allocation: rows::known(&row.allocation_state)?,

@@ -10,7 +10,7 @@ use kernel::Tx;
 use protocol::WorkloadRef;
 use uuid::Uuid;
 
-use crate::access_sessions::judge::{Wish, roles, staff_roles};
+use crate::access_sessions::judge::{EntryRequest, roles, staff_roles};
 use platform::rows;
 
 pub struct Circumstances {
@@ -27,7 +27,7 @@ pub struct Circumstances {
 type Columns = (String, String, String, bool, String, String, Option<String>, String);
 
 /// Nothing when the allocation is not on the node. Nobody moves it until the commit.
-pub async fn circumstances(tx: &mut Tx, wish: &Wish<'_>) -> sqlx::Result<Option<Circumstances>> {
+pub async fn circumstances(tx: &mut Tx, wish: &EntryRequest<'_>) -> sqlx::Result<Option<Circumstances>> {
     let row: Option<Columns> = sqlx::query_as(
         "SELECT a.state, o.state, n.state, g.region_id = n.region_id, a.login, k.shape, a.name, p.name
          FROM allocations a JOIN skus k ON k.id = a.sku_id JOIN organizations o ON o.id = a.organization_id JOIN projects p ON p.id = a.project_id

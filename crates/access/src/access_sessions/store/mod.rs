@@ -4,7 +4,7 @@ mod beats;
 mod circumstances;
 mod moves;
 
-pub use beats::{Heard, hear, of_earlier_starts, unheard};
+pub use beats::{CarriedSession, hear, of_earlier_starts, unheard};
 pub use circumstances::{circumstances, is_permitted};
 pub use moves::{
     Attach, New, Visit, attach, by_cookie, count_live, detached, ended, explained, find, forget_addresses,

@@ -4,7 +4,7 @@
 
 mod files;
 
-use crate::streams::shell::{FILE_SERVERS, LOGIN, Prepared, Program, Way};
+use crate::streams::shell::{FILE_SERVERS, LOGIN, PortRoute, Prepared, Program};
 use crate::streams::{Refused, listeners};
 use files::Files;
 use protocol::stream::refusals;
@@ -148,14 +148,14 @@ impl Sandbox {
     }
 
     /// Everything that listens inside is the login's own.
-    pub fn connect(&self, port: u16) -> Result<Way, Refused> {
+    pub fn connect(&self, port: u16) -> Result<PortRoute, Refused> {
         let tables = PathBuf::from(format!("/proc/{}", self.first));
         let found = listeners::on_port(&tables, port);
         let listener = found.first().ok_or_else(|| Refused::new(refusals::NOTHING_LISTENS, format!("port {port}")))?;
         let is_six = if listener.address.is_ipv6() { "1" } else { "" };
         let mut command = self.enter(&["--net"]);
         command.args(["/usr/bin/perl", "-e", CARRY, is_six, &port.to_string()]);
-        Ok(Way::Program(Box::new(command)))
+        Ok(PortRoute::Program(Box::new(command)))
     }
 
     /// Ends every process inside; what is in the home stays.

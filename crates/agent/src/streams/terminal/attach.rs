@@ -14,7 +14,7 @@ const LAST_WORD: Duration = Duration::from_secs(5); // bound: a gateway that tak
 pub struct Joined {
     terminal: Arc<Terminal>,
     id: u64,
-    opened: protocol::stream::Opened,
+    opened: protocol::stream::StreamOpened,
 }
 
 impl Drop for Joined {
@@ -25,7 +25,7 @@ impl Drop for Joined {
 
 /// What a grant says about how somebody joins.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct AttachOptions {
     pub size: Size,
     pub from: Option<u64>,
     /// Up to where the recording reaches.
@@ -35,8 +35,8 @@ pub struct Wish {
 }
 
 impl Joined {
-    pub fn new(terminal: &Arc<Terminal>, wish: Wish) -> Result<Self, Refused> {
-        let Wish { size, from, recorded, is_watching, limits } = wish;
+    pub fn new(terminal: &Arc<Terminal>, wish: AttachOptions) -> Result<Self, Refused> {
+        let AttachOptions { size, from, recorded, is_watching, limits } = wish;
         let joining = Joining { size, from, recorded, is_watching, limits };
         let joined = terminal.join(joining);
         let (id, opened) = joined.ok_or_else(|| Refused::new(refusals::TOO_MANY, "too many look at this session"))?;

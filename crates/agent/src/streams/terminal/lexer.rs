@@ -2,7 +2,7 @@
 //! Only what decides whether text may be left out; the screen model parses the rest.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum LexerState {
     #[default]
     Ground,
     /// After the escape character.
@@ -17,7 +17,7 @@ enum Place {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lexer {
-    place: Place,
+    place: LexerState,
     /// Whether only a part of the screen scrolls.
     has_region: bool,
     /// The last byte may be a part of a character, or half of a control character.
@@ -27,7 +27,7 @@ pub struct Lexer {
 impl Lexer {
     /// Whether text that scrolls past leaves nothing behind.
     pub fn is_plain(&self) -> bool {
-        self.place == Place::Ground && !self.has_region && !self.is_split
+        self.place == LexerState::Ground && !self.has_region && !self.is_split
     }
 
     pub fn read(&mut self, bytes: &[u8]) {
@@ -41,27 +41,27 @@ impl Lexer {
 
     fn step(&mut self, byte: u8) {
         self.place = match (self.place, byte) {
-            (_, 0x1b) => Place::Escape,
-            (_, 0x18 | 0x1a) => Place::Ground,
-            (Place::Ground, _) => Place::Ground,
-            (Place::Text, 0x07) => Place::Ground,
-            (Place::Text, _) => Place::Text,
+            (_, 0x1b) => LexerState::Escape,
+            (_, 0x18 | 0x1a) => LexerState::Ground,
+            (LexerState::Ground, _) => LexerState::Ground,
+            (LexerState::Text, 0x07) => LexerState::Ground,
+            (LexerState::Text, _) => LexerState::Text,
             (place, 0x00..=0x1f | 0x7f) => place,
-            (place @ (Place::Escape | Place::EscapeMore), 0x80..=0xff) => place,
-            (Place::Escape, b'[') => Place::Control { is_bare: true },
-            (Place::Escape, b']' | b'P' | b'X' | b'^' | b'_') => Place::Text,
-            (Place::Escape, b'c') => {
+            (place @ (LexerState::Escape | LexerState::EscapeMore), 0x80..=0xff) => place,
+            (LexerState::Escape, b'[') => LexerState::Control { is_bare: true },
+            (LexerState::Escape, b']' | b'P' | b'X' | b'^' | b'_') => LexerState::Text,
+            (LexerState::Escape, b'c') => {
                 self.has_region = false;
-                Place::Ground
+                LexerState::Ground
             }
-            (Place::Escape | Place::EscapeMore, 0x20..=0x2f) => Place::EscapeMore,
-            (Place::Control { is_bare }, b'r') => {
+            (LexerState::Escape | LexerState::EscapeMore, 0x20..=0x2f) => LexerState::EscapeMore,
+            (LexerState::Control { is_bare }, b'r') => {
                 self.has_region = !is_bare;
-                Place::Ground
+                LexerState::Ground
             }
-            (Place::Control { .. }, 0x40..=0x7e) => Place::Ground,
-            (Place::Control { .. }, _) => Place::Control { is_bare: false },
-            (Place::Escape | Place::EscapeMore, _) => Place::Ground,
+            (LexerState::Control { .. }, 0x40..=0x7e) => LexerState::Ground,
+            (LexerState::Control { .. }, _) => LexerState::Control { is_bare: false },
+            (LexerState::Escape | LexerState::EscapeMore, _) => LexerState::Ground,
         };
     }
 }

@@ -8,15 +8,15 @@ mod pump;
 mod ring;
 mod screen;
 
-pub use attach::{Joined, Wish, serve};
+pub use attach::{AttachOptions, Joined, serve};
 pub use pump::start;
 
 use super::processes;
 use super::pty::Pty;
-use super::wire::Room;
+use super::wire::ReceiveCredit;
 use crate::locked;
 use bytes::{Bytes, BytesMut};
-use protocol::stream::{Closing, Ended, Frame, Limits, MAX_DATA_BYTES, Size, WINDOW_BYTES};
+use protocol::stream::{Closing, Frame, Limits, MAX_DATA_BYTES, Size, StreamEnded, WINDOW_BYTES};
 use ring::Ring;
 use screen::Screen;
 use std::collections::{HashMap, VecDeque};
@@ -52,7 +52,7 @@ struct State {
     typist: Option<u64>,
     left_at: Instant,
     active_at: Instant,
-    input: VecDeque<(Bytes, Option<Room>)>,
+    input: VecDeque<(Bytes, Option<ReceiveCredit>)>,
     /// Asked for, and not yet carried out.
     hangup: Option<Closing>,
     end: Option<Frame>,
@@ -111,7 +111,7 @@ impl Terminal {
     }
 
     /// A viewer joins; the one who typed before is told and leaves.
-    fn join(&self, joining: Joining) -> Option<(u64, protocol::stream::Opened)> {
+    fn join(&self, joining: Joining) -> Option<(u64, protocol::stream::StreamOpened)> {
         let mut state = locked(&self.state);
         if state.viewers.len() >= MOST_VIEWERS {
             return None;
@@ -150,7 +150,7 @@ impl Terminal {
         });
         let needs_screen = !is_exact && screen.is_none();
         state.viewers.insert(id, Viewer { next: offset, needs_screen, screen, queue, closing: None });
-        let opened = protocol::stream::Opened {
+        let opened = protocol::stream::StreamOpened {
             offset,
             resumed: !is_first,
             size: state.size,
@@ -206,7 +206,7 @@ impl Terminal {
     }
 
     /// Acts on what a viewer sent; false when it is nothing that a viewer sends.
-    fn obey(&self, id: u64, frame: Frame, room: Room) -> bool {
+    fn obey(&self, id: u64, frame: Frame, room: ReceiveCredit) -> bool {
         let mut state = locked(&self.state);
         let types = state.typist == Some(id);
         match frame {
@@ -379,15 +379,15 @@ fn output_frame(ring: &Ring, offset: u64, length: usize) -> Bytes {
 }
 
 /// How a process ended, as the frame tells it.
-pub(super) fn ended(status: std::process::ExitStatus) -> Ended {
+pub(super) fn ended(status: std::process::ExitStatus) -> StreamEnded {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
-        (Some(code), _) => Ended { code, signal: None },
+        (Some(code), _) => StreamEnded { code, signal: None },
         (None, Some(number)) => {
             let name = nix::sys::signal::Signal::try_from(number).map_or("unknown", |signal| signal.as_str());
-            Ended { code: 128 + number, signal: Some(name.trim_start_matches("SIG").to_owned()) }
+            StreamEnded { code: 128 + number, signal: Some(name.trim_start_matches("SIG").to_owned()) }
         }
-        (None, None) => Ended { code: 1, signal: None },
+        (None, None) => StreamEnded { code: 1, signal: None },
     }
 }
 
@@ -408,7 +408,7 @@ mod tests {
     fn exit_codes_and_signals_are_told_as_shells_do() {
         use std::os::unix::process::ExitStatusExt;
         let status = std::process::ExitStatus::from_raw;
-        assert_eq!(ended(status(7 << 8)), Ended { code: 7, signal: None });
-        assert_eq!(ended(status(9)), Ended { code: 137, signal: Some("KILL".into()) });
+        assert_eq!(ended(status(7 << 8)), StreamEnded { code: 7, signal: None });
+        assert_eq!(ended(status(9)), StreamEnded { code: 137, signal: Some("KILL".into()) });
     }
 }

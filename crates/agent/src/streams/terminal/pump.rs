@@ -1,7 +1,7 @@
 //! What keeps a shell going: its output into the ring as long as there is room,
 //! its input as it comes, its limits, and its end.
 
-use super::{Joined, Terminal, Wish, ended};
+use super::{AttachOptions, Joined, Terminal, ended};
 use crate::locked;
 use crate::streams::clock::Deadline;
 use crate::streams::processes;
@@ -24,7 +24,7 @@ const FLOOD_ENDS: Duration = Duration::from_millis(20); // bound: what comes lat
 
 /// Starts a program on a terminal of its own, with somebody at it. It runs until
 /// it ends, its limits are reached, or its allocation ends.
-pub fn start(prepared: Prepared, wish: Wish, entry: Entry) -> Result<Joined, Refused> {
+pub fn start(prepared: Prepared, wish: AttachOptions, entry: Entry) -> Result<Joined, Refused> {
     let failed = |error: std::io::Error| Refused::new(refusals::FAILED, format!("no terminal: {error}"));
     let size = wish.size.clamped();
     let (pty, slave) = Pty::open(size).map_err(failed)?;
@@ -39,8 +39,8 @@ pub fn start(prepared: Prepared, wish: Wish, entry: Entry) -> Result<Joined, Ref
     let terminal = Arc::new(Terminal::new(pty, size, wish.limits));
     entry.add_shell(&terminal);
     // Before it runs, so that it is never alone.
-    let joined = Joined::new(&terminal, Wish { from: Some(0), ..wish });
-    let held = Held::default();
+    let joined = Joined::new(&terminal, AttachOptions { from: Some(0), ..wish });
+    let held = OutputBuffer::default();
     let pump = Pump { terminal: Arc::clone(&terminal), child, entry, status: None, is_read_out: false, held };
     tokio::spawn(pump.run());
     joined
@@ -53,14 +53,14 @@ struct Pump {
     status: Option<ExitStatus>,
     /// Nothing more can be read.
     is_read_out: bool,
-    held: Held,
+    held: OutputBuffer,
 }
 
 /// Output that viewers have not been told of yet. A terminal gives a flood in
 /// small pieces; to hand on each of them would cost more than to read it. What
 /// comes after a silence, as an echo does, is never held.
 #[derive(Default)]
-struct Held {
+struct OutputBuffer {
     bytes: usize,
     /// When the first of them came.
     since: Option<Instant>,
@@ -68,7 +68,7 @@ struct Held {
     told: Option<(Instant, usize)>,
 }
 
-impl Held {
+impl OutputBuffer {
     /// More came; whether viewers must be told now.
     fn add(&mut self, count: usize) -> bool {
         let now = Instant::now();
@@ -89,7 +89,7 @@ impl Held {
 }
 
 /// Why the shell is over.
-enum Over {
+enum ShellEnd {
     Exited(ExitStatus),
     Closed(Closing),
 }
@@ -98,8 +98,8 @@ impl Pump {
     async fn run(mut self) {
         let over = self.serve().await;
         let end = match over {
-            Over::Exited(status) => Frame::Exit(ended(status)),
-            Over::Closed(closing) => {
+            ShellEnd::Exited(status) => Frame::Exit(ended(status)),
+            ShellEnd::Closed(closing) => {
                 // Nothing more is read: whoever waits to write is ended now.
                 self.terminal.finish(Frame::Close(closing));
                 processes::end(&mut self.child).await;
@@ -111,7 +111,7 @@ impl Pump {
         self.entry.remove_shell(&self.terminal);
     }
 
-    async fn serve(&mut self) -> Over {
+    async fn serve(&mut self) -> ShellEnd {
         let mut buffer = vec![0; MAX_DATA_BYTES];
         loop {
             if let Some(over) = self.judge() {
@@ -128,7 +128,7 @@ impl Pump {
             let rest = self.held.left().unwrap_or(rest);
             tokio::select! {
                 biased;
-                closing = self.entry.must_end() => return Over::Closed(closing),
+                closing = self.entry.must_end() => return ShellEnd::Closed(closing),
                 taken = write_some(&terminal, input.as_deref()), if input.is_some() => self.wrote(taken),
                 read = terminal.pty.read(&mut buffer[..most]), if can_read => {
                     let count = read.unwrap_or(0);
@@ -163,27 +163,27 @@ impl Pump {
     }
 
     /// Whether it is over by now.
-    fn judge(&self) -> Option<Over> {
+    fn judge(&self) -> Option<ShellEnd> {
         let state = locked(&self.terminal.state);
         if let Some(closing) = state.hangup {
-            return Some(Over::Closed(closing));
+            return Some(ShellEnd::Closed(closing));
         }
         if let Some(status) = self.status
             && self.is_read_out
         {
-            return Some(Over::Exited(status));
+            return Some(ShellEnd::Exited(status));
         }
         let limits = state.limits;
         let until = Deadline::of(&self.entry.sessions().judge().clock, limits.until);
         if until.is_over() {
-            return Some(Over::Closed(Closing::TimeLimit));
+            return Some(ShellEnd::Closed(Closing::TimeLimit));
         }
         let grace = Duration::from_secs(limits.grace_seconds.into());
         if state.typist.is_none() && state.left_at.elapsed() >= grace {
-            return Some(Over::Closed(Closing::Ended));
+            return Some(ShellEnd::Closed(Closing::Ended));
         }
         let idle = Duration::from_secs(limits.idle_seconds.into());
-        (!idle.is_zero() && state.active_at.elapsed() >= idle).then_some(Over::Closed(Closing::Idle))
+        (!idle.is_zero() && state.active_at.elapsed() >= idle).then_some(ShellEnd::Closed(Closing::Idle))
     }
 
     /// The room for output, what to write next, and when to look again.
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_comes_after_a_silence_is_told_at_once_and_a_flood_in_large_pieces() {
-        let mut held = Held::default();
+        let mut held = OutputBuffer::default();
         assert!(held.add(1) && held.left().is_some());
         held.told();
         assert_eq!(held.left(), None);

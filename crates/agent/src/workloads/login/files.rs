@@ -131,7 +131,7 @@ pub(crate) async fn remove_orphaned_home(root: &Path, name: &str) -> Result<()> 
 /// Files of the ids in the shared folders, some of them if there are many. Fails
 /// where a folder could not be looked through to its end.
 pub(crate) fn left_in_shared(config: &Config, ids: &Ids) -> io::Result<Vec<PathBuf>> {
-    let mut look = Look { ids, found: Vec::new(), left: MAX_LOOKED_AT };
+    let mut look = FolderWalk { ids, found: Vec::new(), left: MAX_LOOKED_AT };
     for folder in shared(config) {
         let opened = match open(&folder, tree::FOLDER, Mode::empty()) {
             Ok(opened) => opened,
@@ -152,13 +152,13 @@ fn is_gone(error: Errno) -> bool {
 /// Also into folders of other users, who may have opened them to logins: nothing is
 /// changed on the way. From folder to folder: a whole path may be longer than the
 /// kernel takes.
-struct Look<'a> {
+struct FolderWalk<'a> {
     ids: &'a Ids,
     found: Vec<PathBuf>,
     left: usize,
 }
 
-impl Look<'_> {
+impl FolderWalk<'_> {
     fn through(&mut self, folder: &OwnedFd, shown: &Path, depth: usize) -> io::Result<()> {
         for entry in std::fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))? {
             let entry = entry?;
@@ -252,7 +252,7 @@ mod tests {
         let config = Config { shared_folders: vec![folder.path().to_owned()], ..Config::default() };
         assert_eq!(left_in_shared(&config, &vec![4_000_000_000..=4_000_000_001]).unwrap(), Vec::<PathBuf>::new());
         let own = nix::unistd::getuid().as_raw();
-        let mut look = Look { ids: &vec![own..=own], found: Vec::new(), left: 100 };
+        let mut look = FolderWalk { ids: &vec![own..=own], found: Vec::new(), left: 100 };
         look.through(&open(folder.path(), tree::FOLDER, Mode::empty()).unwrap(), folder.path(), 0).unwrap();
         assert_eq!(look.found, [folder.path().join(name)]);
         tree::remove(&folder.path().join("n".repeat(250))).unwrap();

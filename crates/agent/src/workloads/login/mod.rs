@@ -21,11 +21,11 @@ pub(crate) use groups::share;
 use super::{Evidence, Proof, Workload};
 use crate::config::Config;
 use crate::linux::LinuxHost;
-use crate::linux::cards::Held;
+use crate::linux::cards::DeviceGroup;
 use crate::state::{StateError, StateFolder};
 use crate::steps::{Failure, Result, Steps};
 use crate::streams::Refused;
-use crate::streams::shell::{Prepared, Program, Way};
+use crate::streams::shell::{PortRoute, Prepared, Program};
 use groups::Groups;
 use logins::Logins;
 use protocol::stream::refusals;
@@ -108,14 +108,14 @@ impl Login {
 }
 
 /// What logins that exist hold.
-fn held(logins: &Logins) -> Result<Vec<Held>> {
+fn held(logins: &Logins) -> Result<Vec<DeviceGroup>> {
     let mut all = Vec::new();
     for (name, holding) in logins.all() {
         if holding.gpus.is_empty() {
             continue;
         }
         if let Some(user) = users::find(&name)?.filter(|user| user.is_ours) {
-            all.push(Held { gpus: holding.gpus, group: user.gid });
+            all.push(DeviceGroup { gpus: holding.gpus, group: user.gid });
         }
     }
     Ok(all)
@@ -219,7 +219,7 @@ impl Workload for Login {
         shell::prepare(&user, &self.groups.enter(&user, open_files), program)
     }
 
-    async fn reach_port(&self, workload: &LoginRef, port: u16) -> std::result::Result<Way, Refused> {
+    async fn reach_port(&self, workload: &LoginRef, port: u16) -> std::result::Result<PortRoute, Refused> {
         shell::connect(&self.open_login(&workload.user)?, port).await
     }
 

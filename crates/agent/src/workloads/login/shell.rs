@@ -5,7 +5,7 @@
 use super::users::User;
 use crate::streams::Refused;
 use crate::streams::listeners::{self, Listener};
-use crate::streams::shell::{FILE_SERVERS, LOGIN, Prepared, Program, Way};
+use crate::streams::shell::{FILE_SERVERS, LOGIN, PortRoute, Prepared, Program};
 use protocol::stream::refusals;
 use std::path::Path;
 use std::time::Duration;
@@ -51,14 +51,14 @@ fn file_server() -> Result<&'static str, Refused> {
 }
 
 /// Only to a socket of the user's own, before and after: a port may change hands.
-pub(crate) async fn connect(user: &User, port: u16) -> Result<Way, Refused> {
+pub(crate) async fn connect(user: &User, port: u16) -> Result<PortRoute, Refused> {
     let listener = own_listener(user.uid, port)?;
     let connecting = tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(listener.address)).await;
     let refused = |detail: String| Refused::new(refusals::NOTHING_LISTENS, detail);
     let socket = connecting.map_err(|_| refused(format!("port {port} does not answer")))?;
     let socket = socket.map_err(|error| refused(format!("port {port}: {error}")))?;
     if own_listener(user.uid, port)? == listener {
-        Ok(Way::Socket(socket))
+        Ok(PortRoute::Socket(socket))
     } else {
         Err(Refused::new(refusals::FOREIGN_PORT, format!("port {port} changed hands")))
     }

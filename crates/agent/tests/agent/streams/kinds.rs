@@ -3,7 +3,7 @@
 use crate::gateway::{run, shell};
 use crate::streams::world::World;
 use bytes::Bytes;
-use protocol::stream::{Closing, Ended, Environment, Frame, Kind, Signal, refusals};
+use protocol::stream::{Closing, Environment, Frame, Kind, Signal, StreamEnded, refusals};
 
 fn exec(line: &str) -> Kind {
     Kind::Exec { command: line.into() }
@@ -29,7 +29,7 @@ async fn a_command_has_its_output_and_errors_apart_and_its_input_ends() {
         }
     };
     assert_eq!((&out[..], &errors[..]), (&b"SOME WORDS"[..], &b"error\n"[..]));
-    assert_eq!(end, Frame::Exit(Ended { code: 5, signal: None }));
+    assert_eq!(end, Frame::Exit(StreamEnded { code: 5, signal: None }));
     world.nobody_left().await;
 }
 
@@ -61,11 +61,14 @@ async fn a_signal_reaches_the_job_in_the_foreground_or_the_command() {
     let (_, mut stream) = world.open(exec(&caught)).await;
     stream.until("ready").await;
     stream.send(&signal("TERM"));
-    assert_eq!(stream.rest().await, (b"caught\nwhole\n".to_vec(), Some(Frame::Exit(Ended { code: 4, signal: None }))));
+    assert_eq!(
+        stream.rest().await,
+        (b"caught\nwhole\n".to_vec(), Some(Frame::Exit(StreamEnded { code: 4, signal: None })))
+    );
     let (_, mut stream) = world.open(exec("echo ready; exec sleep 100")).await;
     stream.until("ready").await;
     stream.send(&signal("KILL"));
-    assert_eq!(stream.rest().await.1, Some(Frame::Exit(Ended { code: 137, signal: Some("KILL".into()) })));
+    assert_eq!(stream.rest().await.1, Some(Frame::Exit(StreamEnded { code: 137, signal: Some("KILL".into()) })));
     let (_, mut stream) = world.open(shell()).await;
     stream.typed("PS1=; sh -c 'echo started$((1+1)); exec sleep 100'; echo \"ended\" $?\n");
     stream.until("started2").await;
@@ -73,7 +76,7 @@ async fn a_signal_reaches_the_job_in_the_foreground_or_the_command() {
     // The shell itself is not in the foreground and goes on.
     stream.until(&format!("ended {}", 128 + 10)).await;
     stream.typed("exit 3\n");
-    assert_eq!(stream.rest().await.1, Some(Frame::Exit(Ended { code: 3, signal: None })));
+    assert_eq!(stream.rest().await.1, Some(Frame::Exit(StreamEnded { code: 3, signal: None })));
     world.nobody_left().await;
 }
 

@@ -6,7 +6,7 @@ use crate::plane::{Plane, eventually};
 use crate::streams::world::{allocation, done, gone, login};
 use bytes::Bytes;
 use protocol::Verb;
-use protocol::stream::{Closing, Ended, Frame, Grant, Kind, refusals};
+use protocol::stream::{Closing, Frame, Grant, Kind, StreamEnded, refusals};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
@@ -101,7 +101,7 @@ async fn a_shell_is_the_users_own_without_capabilities() {
     stream.until("Stopped").await;
     stream.typed("exit 3\n");
     stream.typed("exit 3\n");
-    assert_eq!(stream.rest().await.1, Some(Frame::Exit(Ended { code: 3, signal: None })));
+    assert_eq!(stream.rest().await.1, Some(Frame::Exit(StreamEnded { code: 3, signal: None })));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -112,7 +112,7 @@ async fn commands_files_and_own_ports_are_served_and_others_ports_are_not() {
     exec.typed("in");
     exec.send(&Frame::EndOfInput);
     let (out, end) = exec.rest().await;
-    assert_eq!((&out[..], end), (&b"in"[..], Some(Frame::Exit(Ended { code: 6, signal: None }))));
+    assert_eq!((&out[..], end), (&b"in"[..], Some(Frame::Exit(StreamEnded { code: 6, signal: None }))));
     let mut files = host.open(Kind::File).await;
     files.send_raw(Bytes::from_static(&[0, 0, 0, 5, 1, 0, 0, 0, 3]));
     assert_eq!(files.raw().await.unwrap()[4], 2, "the SFTP server's greeting");

@@ -5,7 +5,7 @@ use crate::streams::world::{World, gone, login};
 use bytes::Bytes;
 use jiff::SignedDuration;
 use protocol::Verb;
-use protocol::stream::{Closing, Ended, Frame, Kind, Size, refusals};
+use protocol::stream::{Closing, Frame, Kind, Size, StreamEnded, refusals};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shell_is_typed_into_resized_and_its_exit_code_arrives() {
@@ -26,7 +26,7 @@ async fn a_shell_is_typed_into_resized_and_its_exit_code_arrives() {
     stream.send(&Frame::Ping(Bytes::from_static(b"1")));
     while stream.frame().await.unwrap() != Frame::Pong(Bytes::from_static(b"1")) {}
     stream.typed("exit 7\n");
-    assert_eq!(stream.rest().await.1, Some(Frame::Exit(Ended { code: 7, signal: None })));
+    assert_eq!(stream.rest().await.1, Some(Frame::Exit(StreamEnded { code: 7, signal: None })));
     assert!(stream.frame().await.is_none());
     world.nobody_left().await;
 }
@@ -51,9 +51,9 @@ async fn a_command_of_the_shell_ends_with_its_code_or_signal() {
     let world = World::new().await;
     let (_, mut stream) = world.open(run("echo out; exit 3")).await;
     let (said, end) = stream.rest().await;
-    assert_eq!((said, end), (b"out\r\n".to_vec(), Some(Frame::Exit(Ended { code: 3, signal: None }))));
+    assert_eq!((said, end), (b"out\r\n".to_vec(), Some(Frame::Exit(StreamEnded { code: 3, signal: None }))));
     let (_, mut stream) = world.open(run("kill -TERM $$")).await;
-    assert_eq!(stream.rest().await.1, Some(Frame::Exit(Ended { code: 143, signal: Some("TERM".into()) })));
+    assert_eq!(stream.rest().await.1, Some(Frame::Exit(StreamEnded { code: 143, signal: Some("TERM".into()) })));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,7 +71,7 @@ async fn somebody_who_comes_back_gets_exactly_the_bytes_that_were_missed() {
     stream.typed("\n");
     let (said, end) = stream.rest().await;
     assert_eq!(String::from_utf8(said).unwrap(), "\r\ntwo\r\n\r\nthree\r\n");
-    assert_eq!(end, Some(Frame::Exit(Ended { code: 0, signal: None })));
+    assert_eq!(end, Some(Frame::Exit(StreamEnded { code: 0, signal: None })));
 }
 
 /// The next frame; who left just before may have been told of.
@@ -129,7 +129,7 @@ async fn a_shell_that_ended_while_nobody_looked_tells_its_last_words_to_who_come
     let mut stream = world.gateway.open(&world.plane, &again(&grant, Some(0), false)).await.unwrap();
     let (said, end) = stream.rest().await;
     assert!(String::from_utf8_lossy(&said).contains("last words"));
-    assert_eq!(end, Some(Frame::Exit(Ended { code: 9, signal: None })));
+    assert_eq!(end, Some(Frame::Exit(StreamEnded { code: 9, signal: None })));
     world.nobody_left().await;
 }
 
@@ -196,7 +196,7 @@ async fn somebody_looks_on_and_neither_types_nor_takes_over() {
     watcher.until("55").await;
     drop(watcher);
     typist.typed("exit 4\n");
-    assert_eq!(typist.rest().await.1, Some(Frame::Exit(Ended { code: 4, signal: None })));
+    assert_eq!(typist.rest().await.1, Some(Frame::Exit(StreamEnded { code: 4, signal: None })));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -251,7 +251,7 @@ async fn rubbish_ends_its_own_stream_and_no_shell() {
         let mut stream = world.gateway.open(&world.plane, &again(&grant, None, false)).await.unwrap();
         stream.until("42").await;
         // What only a host says is rubbish from a gateway.
-        stream.send(&Frame::Exit(Ended { code: 0, signal: None }));
+        stream.send(&Frame::Exit(StreamEnded { code: 0, signal: None }));
         assert_eq!(stream.closed_with().await, Closing::BadFrame);
     }
     other.send(&Frame::Input(Bytes::from_static(b"\xff\xfe\n")));

@@ -17,7 +17,7 @@ use super::{or_none, said};
 use crate::{
     declare::{
         fields::{Fields, Read, flag, list, number, tags, text},
-        kind::{Found, Kind, Made, Removal},
+        kind::{Creation, Kind, Lookup, Removal},
         plan::Difference,
         thing::Reference,
         tree::{Mistake, Node},
@@ -202,11 +202,11 @@ pub async fn release(world: &World<'_>, there: &allocations::Allocation) -> Resu
 impl Kind for Allocation {
     type Handle = allocations::Allocation;
 
-    async fn look(&self, world: &World<'_>) -> Result<Found<Self::Handle>, Failure> {
-        let Some(project_id) = world.project(&self.project).await? else { return Ok(Found::absent()) };
+    async fn look(&self, world: &World<'_>) -> Result<Lookup<Self::Handle>, Failure> {
+        let Some(project_id) = world.project(&self.project).await? else { return Ok(Lookup::absent()) };
         let mut all = wanted_in(world, project_id, Some(&self.name)).await?;
         if all.len() > 1 {
-            return Ok(Found::InTheWay("several allocations have this name; release all but one".into()));
+            return Ok(Lookup::InTheWay("several allocations have this name; release all but one".into()));
         }
         let Some(there) = all.pop() else {
             // The newest that is over: what is made now is another than that.
@@ -215,22 +215,22 @@ impl Kind for Allocation {
                 over.extend(in_state(world, project_id, Some(&self.name), state).await?.into_iter().map(|it| it.id));
             }
             let newest = over.into_iter().max_by_key(|it| it.uuid());
-            return Ok(Found::Absent { after: newest.map(|it| it.to_string()).unwrap_or_default() });
+            return Ok(Lookup::Absent { after: newest.map(|it| it.to_string()).unwrap_or_default() });
         };
         if !is_of(&there, world.stack) {
             let why = format!(
                 "{} has this name but belongs to another stack or none; release it or choose another name",
                 there.id
             );
-            return Ok(Found::InTheWay(why));
+            return Ok(Lookup::InTheWay(why));
         }
         let note = (there.state != AllocationState::Active).then(|| format!("is {}", there.state));
         let differences = self.differences(&there);
         let removal = Removal::Also("will be released and its data deleted".into());
-        Ok(Found::Present { handle: there, differences, note, removal })
+        Ok(Lookup::Present { handle: there, differences, note, removal })
     }
 
-    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Creation, Failure> {
         let project_id = world.project_needed(&self.project).await?;
         let ssh_keys = match &self.ssh_keys {
             Some(names) => Some(chosen(world, names).await?),
@@ -250,7 +250,7 @@ impl Kind for Allocation {
         };
         let answer = world.send_once::<CreateAllocation>(ProjectPath { project_id }, spec, salt).await?;
         let made: allocations::Allocation = exact::read(&answer)?;
-        Ok(Made { id: made.id.to_string(), secret: None })
+        Ok(Creation { id: made.id.to_string(), secret: None })
     }
 
     async fn change(&self, _: &World<'_>, _: Self::Handle) -> Result<(), Failure> {

@@ -13,7 +13,7 @@ use super::{joined, said};
 use crate::{
     declare::{
         fields::{Fields, amount, list, number, text, word},
-        kind::{Found, Kind, Made},
+        kind::{Creation, Kind, Lookup},
         thing::Reference,
         world::World,
     },
@@ -66,25 +66,25 @@ impl Kind for Budget {
     type Handle = budgets::Budget;
     const LEAVES_NO_TRACE: bool = true;
 
-    async fn look(&self, world: &World<'_>) -> Result<Found<Self::Handle>, Failure> {
-        let Some(project_id) = world.project(&self.project).await? else { return Ok(Found::absent()) };
+    async fn look(&self, world: &World<'_>) -> Result<Lookup<Self::Handle>, Failure> {
+        let Some(project_id) = world.project(&self.project).await? else { return Ok(Lookup::absent()) };
         let query = BudgetFilter { project_id: Some(project_id), ..BudgetFilter::default() };
         let mut all = world.context.all::<ListBudgets>(world.organization().await?, query).await?;
         all.retain(|it| it.currency == self.currency && it.period == self.period);
         if all.len() > 1 {
-            return Ok(Found::InTheWay("several budgets match; delete all but one".into()));
+            return Ok(Lookup::InTheWay("several budgets match; delete all but one".into()));
         }
-        let Some(there) = all.pop() else { return Ok(Found::absent()) };
+        let Some(there) = all.pop() else { return Ok(Lookup::absent()) };
         let thresholds = self.thresholds.as_ref().map(|it| joined(it));
         let differences = [
             said("amount", money(there.amount_micros), Some(&money(self.amount_micros)), true),
             said("mode", there.mode.as_str(), self.mode.as_ref(), true),
             said("thresholds", joined(&there.thresholds), thresholds.as_ref(), true),
         ];
-        Ok(Found::present(there, differences.into_iter().flatten().collect()))
+        Ok(Lookup::present(there, differences.into_iter().flatten().collect()))
     }
 
-    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Creation, Failure> {
         let spec = BudgetSpec {
             project_id: world.project_needed(&self.project).await?,
             amount_micros: self.amount_micros,
@@ -95,7 +95,7 @@ impl Kind for Budget {
         };
         let answer = world.send_once::<CreateBudget>(world.organization().await?, spec, salt).await?;
         let made: budgets::Budget = exact::read(&answer)?;
-        Ok(Made { id: made.id.to_string(), secret: None })
+        Ok(Creation { id: made.id.to_string(), secret: None })
     }
 
     async fn change(&self, world: &World<'_>, there: Self::Handle) -> Result<(), Failure> {

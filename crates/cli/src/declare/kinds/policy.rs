@@ -13,7 +13,7 @@ use super::or_none;
 use crate::{
     declare::{
         fields::{Fields, anything, text},
-        kind::{Found, Kind, Made},
+        kind::{Creation, Kind, Lookup},
         plan::Difference,
         thing::Reference,
         world::World,
@@ -83,11 +83,11 @@ fn is_same(one: &str, other: &str) -> bool {
 impl Kind for Policy {
     type Handle = Level;
 
-    async fn look(&self, world: &World<'_>) -> Result<Found<Level>, Failure> {
+    async fn look(&self, world: &World<'_>) -> Result<Lookup<Level>, Failure> {
         let project_id = match &self.project {
             Some(project) => match world.project(project).await? {
                 Some(id) => Some(id),
-                None => return Ok(Found::absent()),
+                None => return Ok(Lookup::absent()),
             },
             None => None,
         };
@@ -100,22 +100,22 @@ impl Kind for Policy {
         };
         let policy: policies::Policy = exact::read(&answer)?;
         let Some(setting) = policy.levels.iter().find(|it| it.level == asked && it.value.is_some()) else {
-            return Ok(Found::absent());
+            return Ok(Lookup::absent());
         };
         let before = setting.value.as_deref().unwrap_or_default();
         let differs = Difference::between("value", or_none(setting.value.as_ref()), &self.value, true);
         let differences = if is_same(before, &self.value) { Vec::new() } else { differs.into_iter().collect() };
         let note = setting.overridden.then(|| "a stricter value at a higher level applies".to_owned());
-        Ok(Found::Present { handle: level, differences, note, removal: crate::declare::kind::Removal::Plain })
+        Ok(Lookup::Present { handle: level, differences, note, removal: crate::declare::kind::Removal::Plain })
     }
 
-    async fn create(&self, world: &World<'_>, _: &str) -> Result<Made, Failure> {
+    async fn create(&self, world: &World<'_>, _: &str) -> Result<Creation, Failure> {
         let project_id = match &self.project {
             Some(project) => Some(world.project_needed(project).await?),
             None => None,
         };
         self.set(world, self.level(world, project_id).await?).await?;
-        Ok(Made::default())
+        Ok(Creation::default())
     }
 
     async fn change(&self, world: &World<'_>, level: Level) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use contract::{
 use crate::{
     declare::{
         fields::{Fields, amount, moment, number, text, word},
-        kind::{Found, Kind, Made, Removal},
+        kind::{Creation, Kind, Lookup, Removal},
         plan::Difference,
         thing::Reference,
         world::World,
@@ -59,7 +59,7 @@ impl Price {
         self.effective_at.filter(|it| *it > Timestamp::now())
     }
 
-    async fn set(&self, world: &World<'_>, path: SkuPath, after: &str) -> Result<Made, Failure> {
+    async fn set(&self, world: &World<'_>, path: SkuPath, after: &str) -> Result<Creation, Failure> {
         let spec = PriceSpec {
             unit: Some(self.unit),
             kind: Some(self.kind),
@@ -69,7 +69,7 @@ impl Price {
             effective_at: self.later(),
         };
         let made: prices::Price = exact::read(&world.send_once::<SetPrice>(path, spec, after).await?)?;
-        Ok(Made { id: made.id.to_string(), secret: None })
+        Ok(Creation { id: made.id.to_string(), secret: None })
     }
 }
 
@@ -82,8 +82,8 @@ impl Kind for Price {
     /// With the newest version that there is, which a new one follows.
     type Handle = (SkuPath, String);
 
-    async fn look(&self, world: &World<'_>) -> Result<Found<Self::Handle>, Failure> {
-        let Some(sku) = world.sku(&self.sku).await? else { return Ok(Found::absent()) };
+    async fn look(&self, world: &World<'_>) -> Result<Lookup<Self::Handle>, Failure> {
+        let Some(sku) = world.sku(&self.sku).await? else { return Ok(Lookup::absent()) };
         let path = SkuPath { sku_id: sku.id };
         let query = PriceFilter {
             currency: Some(self.currency.clone()),
@@ -94,15 +94,15 @@ impl Kind for Price {
         let all = world.context.all::<ListPrices>(path.clone(), query).await?;
         let newest = all.iter().max_by_key(|it| it.version).map(|it| it.id.to_string()).unwrap_or_default();
         let at = self.later().unwrap_or_else(Timestamp::now);
-        let Some(price) = in_force(&all, at) else { return Ok(Found::Absent { after: newest }) };
+        let Some(price) = in_force(&all, at) else { return Ok(Lookup::Absent { after: newest }) };
         let amounts = Difference::between("amount", money(price.price_micros), money(self.micros), true);
         let units = Difference::between("per_units", price.per_units.to_string(), self.per_units.to_string(), true);
         let differences = amounts.into_iter().chain(units).collect();
         let removal = Removal::Never("prices cannot be deleted");
-        Ok(Found::Present { handle: (path, newest), differences, note: None, removal })
+        Ok(Lookup::Present { handle: (path, newest), differences, note: None, removal })
     }
 
-    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Creation, Failure> {
         let sku_id = world.sku_needed(&self.sku).await?.id;
         self.set(world, SkuPath { sku_id }, salt).await
     }

@@ -10,7 +10,7 @@ use super::allocation;
 use crate::{
     declare::{
         fields::{Fields, text},
-        kind::{Aim, Found, Kind, Made, Removal},
+        kind::{Aim, Creation, Kind, Lookup, Removal},
         plan::Difference,
         thing::Reference,
         world::World,
@@ -51,13 +51,13 @@ async fn others_in(world: &World<'_>, project_id: ProjectId) -> Result<usize, Fa
 impl Kind for Project {
     type Handle = projects::Project;
 
-    async fn look(&self, world: &World<'_>) -> Result<Found<Self::Handle>, Failure> {
+    async fn look(&self, world: &World<'_>) -> Result<Lookup<Self::Handle>, Failure> {
         let Some(there) = world.projects_named(&self.name, None).await?.into_iter().next() else {
             let gone = world.projects_named(&self.name, Some(ProjectState::Deleted)).await?;
-            return Ok(Found::Absent { after: gone.first().map(|it| it.id.to_string()).unwrap_or_default() });
+            return Ok(Lookup::Absent { after: gone.first().map(|it| it.id.to_string()).unwrap_or_default() });
         };
         if there.state != ProjectState::Active {
-            return Ok(Found::InTheWay(format!("is {}; try again once it is deleted", there.state)));
+            return Ok(Lookup::InTheWay(format!("is {}; try again once it is deleted", there.state)));
         }
         // Only who deletes it has to know, and may look.
         let others = if world.aim == Aim::Delete { others_in(world, there.id).await? } else { 0 };
@@ -66,13 +66,13 @@ impl Kind for Project {
             count => Removal::Also(format!("and everything in it, including {count} allocations outside the stack")),
         };
         let differences = Difference::between("name", &there.name, &self.name, true).into_iter().collect();
-        Ok(Found::Present { handle: there, differences, note: None, removal })
+        Ok(Lookup::Present { handle: there, differences, note: None, removal })
     }
 
-    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Creation, Failure> {
         let answer = world.send_once::<CreateProject>(world.organization().await?, self.spec(), salt).await?;
         let made: projects::Project = exact::read(&answer)?;
-        Ok(Made { id: made.id.to_string(), secret: None })
+        Ok(Creation { id: made.id.to_string(), secret: None })
     }
 
     async fn change(&self, world: &World<'_>, there: Self::Handle) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use super::{joined, or_none, said};
 use crate::{
     declare::{
         fields::{Fields, Read, flag, list, number, text, word},
-        kind::{Found, Kind, Made, Removal},
+        kind::{Creation, Kind, Lookup, Removal},
         thing::Reference,
         tree::{Mistake, Node},
         world::World,
@@ -54,10 +54,10 @@ impl Sku {
 impl Kind for Sku {
     type Handle = SkuPath;
 
-    async fn look(&self, world: &World<'_>) -> Result<Found<SkuPath>, Failure> {
-        let Some(there) = world.sku(&self.name).await? else { return Ok(Found::absent()) };
+    async fn look(&self, world: &World<'_>) -> Result<Lookup<SkuPath>, Failure> {
+        let Some(there) = world.sku(&self.name).await? else { return Ok(Lookup::absent()) };
         if there.retired_at.is_some() {
-            return Ok(Found::InTheWay("is permanently retired; choose another name".into()));
+            return Ok(Lookup::InTheWay("is permanently retired; choose another name".into()));
         }
         let differences = [
             said("shape", there.shape.as_str(), Some(&self.shape.to_string()), false),
@@ -73,10 +73,10 @@ impl Kind for Sku {
         } else {
             Removal::Never("SKUs cannot be changed; create one with another name")
         };
-        Ok(Found::Present { handle: SkuPath { sku_id: there.id }, differences, note: None, removal })
+        Ok(Lookup::Present { handle: SkuPath { sku_id: there.id }, differences, note: None, removal })
     }
 
-    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Creation, Failure> {
         let spec = SkuSpec {
             name: self.name.clone(),
             shape: self.shape,
@@ -86,7 +86,7 @@ impl Kind for Sku {
             limits: self.limits,
         };
         let made: skus::Sku = exact::read(&world.send_once::<CreateSku>(Nothing {}, spec, salt).await?)?;
-        Ok(Made { id: made.id.to_string(), secret: None })
+        Ok(Creation { id: made.id.to_string(), secret: None })
     }
 
     async fn change(&self, _: &World<'_>, _: SkuPath) -> Result<(), Failure> {

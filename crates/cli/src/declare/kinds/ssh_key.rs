@@ -8,7 +8,7 @@ use contract::{
 use crate::{
     declare::{
         fields::{Fields, text},
-        kind::{Found, Kind, Made},
+        kind::{Creation, Kind, Lookup},
         plan::Difference,
         thing::Reference,
         world::World,
@@ -59,29 +59,29 @@ impl Kind for SshKey {
     type Handle = SshKeyPath;
     const LEAVES_NO_TRACE: bool = true;
 
-    async fn look(&self, world: &World<'_>) -> Result<Found<SshKeyPath>, Failure> {
+    async fn look(&self, world: &World<'_>) -> Result<Lookup<SshKeyPath>, Failure> {
         let all = world.ssh_keys().await?;
         let is_named = |it: &&ssh_keys::SshKey| it.name.as_str().eq_ignore_ascii_case(self.name.as_str());
         let is_this = |it: &&ssh_keys::SshKey| essence(&it.public_key) == essence(&self.public_key);
         let Some(there) = all.iter().find(is_named) else {
             return Ok(match all.iter().find(is_this) {
-                Some(other) => Found::InTheWay(format!("this key is already registered as `{}`", other.name)),
-                None => Found::absent(),
+                Some(other) => Lookup::InTheWay(format!("this key is already registered as `{}`", other.name)),
+                None => Lookup::absent(),
             });
         };
         let differs = Difference::between("public_key", short(&there.public_key), short(&self.public_key), false);
         let differences = if is_this(&there) { Vec::new() } else { differs.into_iter().collect() };
-        Ok(Found::present(SshKeyPath { ssh_key_id: there.id }, differences))
+        Ok(Lookup::present(SshKeyPath { ssh_key_id: there.id }, differences))
     }
 
-    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Creation, Failure> {
         let proof = match &self.proof {
             Some(proof) => proof.clone(),
             None => key_proof::prove(world.context, &self.public_key, None).await?,
         };
         let spec = SshKeySpec { name: self.name.clone(), public_key: self.public_key.clone(), proof };
         let made: ssh_keys::SshKey = exact::read(&world.send_once::<AddSshKey>(Nothing {}, spec, salt).await?)?;
-        Ok(Made { id: made.id.to_string(), secret: None })
+        Ok(Creation { id: made.id.to_string(), secret: None })
     }
 
     async fn change(&self, _: &World<'_>, _: SshKeyPath) -> Result<(), Failure> {

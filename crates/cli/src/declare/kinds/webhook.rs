@@ -9,7 +9,7 @@ use super::{joined, or_none, said};
 use crate::{
     declare::{
         fields::{Fields, list, text},
-        kind::{Found, Kind, Made, Removal},
+        kind::{Creation, Kind, Lookup, Removal},
         thing::Reference,
         world::World,
     },
@@ -62,14 +62,14 @@ fn path(there: &webhooks::Webhook) -> WebhookPath {
 impl Kind for Webhook {
     type Handle = webhooks::Webhook;
 
-    async fn look(&self, world: &World<'_>) -> Result<Found<Self::Handle>, Failure> {
+    async fn look(&self, world: &World<'_>) -> Result<Lookup<Self::Handle>, Failure> {
         let mut all = self.all(world, None).await?;
         if all.len() > 1 {
-            return Ok(Found::InTheWay("several webhooks use this URL; delete all but one".into()));
+            return Ok(Lookup::InTheWay("several webhooks use this URL; delete all but one".into()));
         }
         let Some(there) = all.pop() else {
             let gone = self.all(world, Some(WebhookState::Deleted)).await?;
-            return Ok(Found::Absent { after: gone.first().map(|it| it.id.to_string()).unwrap_or_default() });
+            return Ok(Lookup::Absent { after: gone.first().map(|it| it.id.to_string()).unwrap_or_default() });
         };
         let differences = [
             said("events", sorted(&there.events), Some(&sorted(&self.events)), true),
@@ -80,15 +80,15 @@ impl Kind for Webhook {
         let is_disabled = there.state == WebhookState::Disabled;
         let note = is_disabled.then(|| format!("is disabled; enable it with `gpuaas webhooks enable {}`", there.id));
         let differences = differences.into_iter().flatten().collect();
-        Ok(Found::Present { handle: there, differences, note, removal: Removal::Plain })
+        Ok(Lookup::Present { handle: there, differences, note, removal: Removal::Plain })
     }
 
-    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Made, Failure> {
+    async fn create(&self, world: &World<'_>, salt: &str) -> Result<Creation, Failure> {
         let spec =
             WebhookSpec { url: self.url.clone(), events: self.events.clone(), description: self.description.clone() };
         let answer = world.send_once::<CreateWebhook>(world.organization().await?, spec, salt).await?;
         let new: NewWebhook = exact::read(&answer)?;
-        Ok(Made { id: new.webhook.id.to_string(), secret: Some(new.secret.expose().to_owned()) })
+        Ok(Creation { id: new.webhook.id.to_string(), secret: Some(new.secret.expose().to_owned()) })
     }
 
     async fn change(&self, world: &World<'_>, there: Self::Handle) -> Result<(), Failure> {

@@ -14,13 +14,15 @@ use kernel::Tx;
 use contract::Permission;
 use platform::{
     identity,
-    policies::{Here, Place, RecordingMode, keys},
+    policies::{PolicyScope, ProjectPolicies, RecordingMode, keys},
 };
 
 /// The lines of `authorized_keys` that its hosts have now. None where only recorded
 /// ways in are allowed: the hosts' own sshd records nothing.
-pub async fn lines(tx: &mut Tx, allocation: AllocationId, place: Place) -> sqlx::Result<Vec<String>> {
-    if RecordingMode::parse(Here { tx, place }.choice(keys::ACCESS_RECORDING).await?) == RecordingMode::Required {
+pub async fn lines(tx: &mut Tx, allocation: AllocationId, place: PolicyScope) -> sqlx::Result<Vec<String>> {
+    if RecordingMode::parse(ProjectPolicies { tx, place }.choice(keys::ACCESS_RECORDING).await?)
+        == RecordingMode::Required
+    {
         return Ok(Vec::new());
     }
     store::lines(tx, allocation, &identity::roles_with(Permission::AccessWrite)).await

@@ -19,8 +19,8 @@ use contract::{
 };
 use kernel::machine::Versioned;
 
-use crate::placement::{reservations::Leases, slots::Held};
-use fleet::{nodes::Presence, tasks::Ordered};
+use crate::placement::{reservations::Leases, slots::HeldSlot};
+use fleet::{nodes::Presence, tasks::OrderStatus};
 
 /// Whether its project and organization let it be placed, started and run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +84,9 @@ pub struct Visit {
     /// The hosts that it holds something on, while they could not clean it.
     pub hosts: Vec<Presence>,
     /// What it holds.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldSlot>,
     /// The newest order to each of its nodes.
-    pub orders: Vec<Ordered>,
+    pub orders: Vec<OrderStatus>,
     /// What is needed to place it, while it waits.
     pub request: Option<Request>,
     /// Whether nodes are kept free for it.
@@ -126,7 +126,7 @@ impl Visit {
         nodes
     }
 
-    pub fn held_on(&self, node: NodeId) -> impl Iterator<Item = &Held> {
+    pub fn held_on(&self, node: NodeId) -> impl Iterator<Item = &HeldSlot> {
         self.held.iter().filter(move |it| it.node == node)
     }
 }

@@ -16,10 +16,10 @@ use uuid::Uuid;
 use super::{Parent, Request, StopLimit, Visit};
 use crate::placement::{
     reservations,
-    slots::{self, Held},
+    slots::{self, HeldSlot},
 };
 use fleet::{nodes, tasks};
-use platform::policies::{Here, Place, keys, keys::minutes};
+use platform::policies::{PolicyScope, ProjectPolicies, keys, keys::minutes};
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -106,9 +106,9 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
         request: None,
         is_reserved: row.is_reserved,
     };
-    let place = Place { organization: row.organization_id, project: row.project_id };
+    let place = PolicyScope { organization: row.organization_id, project: row.project_id };
     if row.state == "stopped" {
-        let hours = Here { tx, place }.number(keys::STOPPED_HOURS).await?;
+        let hours = ProjectPolicies { tx, place }.number(keys::STOPPED_HOURS).await?;
         let since = row.stopped_from.to_jiff();
         let is_notified = row.stop_notified_for.is_some_and(|it| it.to_jiff() == since);
         visit.stop_limit = Some(StopLimit { since, ends_at: since + keys::hours(hours), hours, is_notified });
@@ -260,7 +260,7 @@ pub async fn wait(tx: &mut Tx, id: AllocationId, reason: &str, could_run: bool) 
 }
 
 /// Writes down where it is.
-pub async fn keep_parts(tx: &mut Tx, visit: &Visit, held: &[Held]) -> sqlx::Result<()> {
+pub async fn keep_parts(tx: &mut Tx, visit: &Visit, held: &[HeldSlot]) -> sqlx::Result<()> {
     let nodes: Vec<Uuid> = held.iter().map(|it| it.node.uuid()).collect();
     let gpus: Vec<String> = held.iter().map(|it| it.gpu_uuid.clone()).collect();
     let slots: Vec<Uuid> = held.iter().map(|it| it.slot.uuid()).collect();

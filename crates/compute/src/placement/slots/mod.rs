@@ -15,7 +15,7 @@ use contract::{
 
 /// A held slot as its holder needs to know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldSlot {
     pub node: NodeId,
     pub slot: SlotId,
     pub gpu_uuid: String,

@@ -4,7 +4,7 @@ use contract::id::{AllocationId, NodeId, OrganizationId};
 use kernel::Tx;
 use uuid::Uuid;
 
-use super::Held;
+use super::HeldSlot;
 
 type Columns = (Uuid, Uuid, String, String, String);
 
@@ -16,7 +16,7 @@ pub async fn reserve(
     organization: OrganizationId,
     allocation: AllocationId,
     placement: &planner::Placement,
-) -> sqlx::Result<Option<Vec<Held>>> {
+) -> sqlx::Result<Option<Vec<HeldSlot>>> {
     let nodes: Vec<Uuid> = placement.parts.iter().map(|it| Uuid::from_u128(it.node.0)).collect();
     let slots: Vec<Uuid> = placement.parts.iter().flat_map(|it| &it.slots).map(|it| Uuid::from_u128(it.0)).collect();
     // Nodes and slots are locked in one order everywhere, so that two choices wait and never block each other.
@@ -55,7 +55,7 @@ pub async fn reserve(
 }
 
 /// What an allocation holds, by node.
-pub async fn held(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<Vec<Held>> {
+pub async fn held(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<Vec<HeldSlot>> {
     let rows: Vec<Columns> = sqlx::query_as(
         "SELECT s.node_id, s.id, s.gpu_uuid, s.pci, p.isolation FROM slots s
          JOIN nodes n ON n.id = s.node_id JOIN pools p ON p.id = n.pool_id
@@ -67,8 +67,8 @@ pub async fn held(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<Vec<Hel
     rows.into_iter().map(held_row).collect()
 }
 
-fn held_row((node, slot, gpu_uuid, pci, isolation): Columns) -> sqlx::Result<Held> {
-    Ok(Held { node: node.into(), slot: slot.into(), gpu_uuid, pci, isolation: platform::rows::known(&isolation)? })
+fn held_row((node, slot, gpu_uuid, pci, isolation): Columns) -> sqlx::Result<HeldSlot> {
+    Ok(HeldSlot { node: node.into(), slot: slot.into(), gpu_uuid, pci, isolation: platform::rows::known(&isolation)? })
 }
 
 /// Puts the cleaned slots of an allocation on a node back on offer. A slot

@@ -58,7 +58,7 @@ const NODES: &str =
 
 /// What decides about a node's next move, read with its row locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct NodeFacts {
     pub id: NodeId,
     pub region: RegionId,
     pub state: NodeState,
@@ -156,23 +156,23 @@ pub async fn host(tx: &mut Tx, id: NodeId) -> sqlx::Result<Option<NodeHost>> {
 }
 
 /// What is known of a node, without waiting for others who change it.
-pub async fn known(tx: &mut Tx, id: NodeId) -> sqlx::Result<Option<Known>> {
+pub async fn known(tx: &mut Tx, id: NodeId) -> sqlx::Result<Option<NodeFacts>> {
     read_known(tx, &format!("{KNOWN} WHERE id = $1"), id.uuid()).await
 }
 
 /// What is known of a node; nobody else changes it until the commit.
-pub async fn lock(tx: &mut Tx, id: NodeId) -> sqlx::Result<Option<Known>> {
+pub async fn lock(tx: &mut Tx, id: NodeId) -> sqlx::Result<Option<NodeFacts>> {
     read_known(tx, &format!("{KNOWN} WHERE id = $1 FOR NO KEY UPDATE"), id.uuid()).await
 }
 
-async fn read_known(tx: &mut Tx, statement: &str, id: Uuid) -> sqlx::Result<Option<Known>> {
+async fn read_known(tx: &mut Tx, statement: &str, id: Uuid) -> sqlx::Result<Option<NodeFacts>> {
     let row: Option<KnownColumns> =
         sqlx::query_as(sqlx::AssertSqlSafe(statement.to_owned())).bind(id).fetch_optional(tx.conn()).await?;
     row.map(known_row).transpose()
 }
 
 /// The node of that name that did not retire, locked.
-pub async fn lock_named(tx: &mut Tx, pool: PoolId, name: &HostName) -> sqlx::Result<Option<Known>> {
+pub async fn lock_named(tx: &mut Tx, pool: PoolId, name: &HostName) -> sqlx::Result<Option<NodeFacts>> {
     let statement = format!("{KNOWN} WHERE pool_id = $1 AND name = $2 AND state <> 'retired' FOR NO KEY UPDATE");
     let row: Option<KnownColumns> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(pool.uuid())
@@ -257,17 +257,17 @@ pub async fn driven(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
         .await
 }
 
-impl Known {
+impl NodeFacts {
     pub fn versioned(&self) -> Versioned<NodeState> {
         Versioned { id: self.id.uuid(), organization: None, state: self.state, version: self.version }
     }
 }
 
-fn known_row(row: KnownColumns) -> sqlx::Result<Known> {
+fn known_row(row: KnownColumns) -> sqlx::Result<NodeFacts> {
     let (id, region, state, version, health, trouble, inventory_hash, deadline, has_wipe_script, driver) = row;
     let simulated = serde_json::to_value(DriverKind::Sim).ok();
     let is_simulated = driver.is_some_and(|it| simulated == Some(it.into()));
-    Ok(Known {
+    Ok(NodeFacts {
         id: id.into(),
         region: region.into(),
         state: rows::known(&state)?,

@@ -8,7 +8,7 @@ use kernel::Tx;
 use protocol::Inventory;
 use uuid::Uuid;
 
-use crate::nodes::inventory::Known;
+use crate::nodes::inventory::KnownSlot;
 use platform::rows;
 
 #[derive(sqlx::FromRow)]
@@ -50,7 +50,7 @@ pub async fn lock(tx: &mut Tx, node: NodeId, id: SlotId) -> sqlx::Result<Option<
     row.map(slot).transpose()
 }
 
-pub async fn known(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Known>> {
+pub async fn known(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<KnownSlot>> {
     let rows: Vec<(String, String, String, i64, bool)> = sqlx::query_as(
         "SELECT gpu_uuid, pci, model, memory_bytes, condition = 'missing' FROM slots WHERE node_id = $1",
     )
@@ -58,7 +58,7 @@ pub async fn known(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Known>> {
     .fetch_all(tx.conn())
     .await?;
     let known =
-        |(gpu_uuid, pci, model, memory_bytes, is_missing)| Known { gpu_uuid, pci, model, memory_bytes, is_missing };
+        |(gpu_uuid, pci, model, memory_bytes, is_missing)| KnownSlot { gpu_uuid, pci, model, memory_bytes, is_missing };
     Ok(rows.into_iter().map(known).collect())
 }
 

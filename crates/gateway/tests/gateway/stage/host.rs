@@ -137,7 +137,7 @@ async fn terminal(seen: Arc<Seen>, command: &str, size: Size, mut body: RecvStre
     let (offset, shown_from) = (offset.parse().unwrap_or(0), shown_from.and_then(|it| it.parse().ok()));
     // An agent of an earlier release does not know signals.
     let takes_signals = command != "older";
-    let opened = Frame::Opened(Opened { offset, resumed: offset > 0, size, shown_from, takes_signals });
+    let opened = Frame::Opened(StreamOpened { offset, resumed: offset > 0, size, shown_from, takes_signals });
     push(&mut send, opened.to_bytes()).await;
     let (acknowledged, mut credit) = watch::channel(offset);
     let (typed, mut input) = tokio::sync::mpsc::channel::<Frame>(1000);
@@ -164,7 +164,7 @@ async fn terminal(seen: Arc<Seen>, command: &str, size: Size, mut body: RecvStre
         if let Some(text) = command.strip_prefix("say ") {
             let (text, code) = text.split_once('|').unwrap_or((text, "0"));
             push(&mut send, Frame::Output(offset, Bytes::copy_from_slice(text.as_bytes())).to_bytes()).await;
-            let exit = Frame::Exit(Ended { code: code.parse().unwrap(), signal: None });
+            let exit = Frame::Exit(StreamEnded { code: code.parse().unwrap(), signal: None });
             push(&mut send, exit.to_bytes()).await;
             let _ = send.send_data(Bytes::new(), true);
             return;
@@ -183,7 +183,7 @@ async fn terminal(seen: Arc<Seen>, command: &str, size: Size, mut body: RecvStre
                 left -= length;
                 shared.sent.store(offset, SeqCst);
             }
-            push(&mut send, Frame::Exit(Ended { code: 0, signal: None }).to_bytes()).await;
+            push(&mut send, Frame::Exit(StreamEnded { code: 0, signal: None }).to_bytes()).await;
             let _ = send.send_data(Bytes::new(), true);
             return;
         }

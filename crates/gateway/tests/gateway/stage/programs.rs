@@ -19,7 +19,8 @@ pub async fn command(command: &str, environment: &Environment, mut body: RecvStr
     child.args(["-c", command]).env("LANG", "C").envs(environment.iter()).kill_on_drop(true);
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let send = Arc::new(Mutex::new(send));
-    let opened = Opened { offset: 0, resumed: false, size: Size::DEFAULT, shown_from: None, takes_signals: false };
+    let opened =
+        StreamOpened { offset: 0, resumed: false, size: Size::DEFAULT, shown_from: None, takes_signals: false };
     let opened = Frame::Opened(opened);
     push(&mut *send.lock().await, opened.to_bytes()).await;
     let (acknowledged, credit) = watch::channel(0_u64);
@@ -97,7 +98,7 @@ pub async fn command(command: &str, environment: &Environment, mut body: RecvStr
     let signal = status.signal().map(|it| if it == 9 { "SIGKILL".to_owned() } else { format!("SIG{it}") });
     let code = status.code().unwrap_or(128 + status.signal().unwrap_or(0));
     let mut send = send.lock().await;
-    push(&mut send, Frame::Exit(Ended { code, signal }).to_bytes()).await;
+    push(&mut send, Frame::Exit(StreamEnded { code, signal }).to_bytes()).await;
     let _ = send.send_data(Bytes::new(), true);
 }
 

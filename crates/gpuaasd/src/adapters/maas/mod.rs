@@ -16,7 +16,8 @@ use url::{Url, form_urlencoded};
 use calls::{Calls, Form, encode};
 use oauth::ApiKey;
 use platform::ports::metal::{
-    Deployment, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider, Power, Wish,
+    Deployment, MachineRequirements, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider,
+    Power,
 };
 
 /// Opens MAAS servers; they share one set of connections.
@@ -79,7 +80,7 @@ impl MetalProvider for Maas {
         })
     }
 
-    fn allocate<'a>(&'a self, wish: &'a Wish) -> BoxFuture<'a, Result<MetalMachine, MetalError>> {
+    fn allocate<'a>(&'a self, wish: &'a MachineRequirements) -> BoxFuture<'a, Result<MetalMachine, MetalError>> {
         Box::pin(async move {
             let mut form = given([("system_id", &wish.system_id), ("pool", &wish.pool)]);
             // Repeated: the machine must have every one of them.

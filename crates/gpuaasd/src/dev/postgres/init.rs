@@ -14,7 +14,7 @@ use super::{
     DevError, SUPERUSER,
     account::command,
     log,
-    place::{Place, at, private_folder},
+    place::{ClusterPaths, at, private_folder},
     server::Spec,
 };
 
@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(10);
 
 /// The major version of the cluster, or nothing if there is none yet.
-pub(super) fn data_version(place: &Place) -> Result<Option<u32>, DevError> {
+pub(super) fn data_version(place: &ClusterPaths) -> Result<Option<u32>, DevError> {
     let data = &place.data;
     if !data.try_exists().map_err(at(data))? {
         return Ok(None);

@@ -21,13 +21,13 @@ use nix::{
 use super::{
     DevError,
     account::{Account, command},
-    place::Place,
+    place::ClusterPaths,
 };
 
 const POLL: Duration = Duration::from_millis(20);
 
 /// Ends every process that works on the data, then a stale lock file.
-pub(super) fn sweep(place: &Place) -> Result<(), DevError> {
+pub(super) fn sweep(place: &ClusterPaths) -> Result<(), DevError> {
     let left = find(&place.data, place.account.as_ref());
     if !left.is_empty() {
         tracing::info!(pids = ?left, data = %place.data.display(), "stopping what an earlier run left");
@@ -94,7 +94,7 @@ fn find_as(account: &Account, pids: &[i32], folder: (u64, u64)) -> Vec<i32> {
 }
 
 /// Politely to the server, which ends its backends itself; then to all.
-fn end(place: &Place) -> Result<(), DevError> {
+fn end(place: &ClusterPaths) -> Result<(), DevError> {
     let find = || find(&place.data, place.account.as_ref());
     let server = lock_pid(&place.data);
     let has_server = find().iter().any(|pid| Some(*pid) == server);

@@ -28,9 +28,9 @@ pub use error::DevError;
 pub use supervise::Status;
 
 use account::Account;
-use place::Place;
+use place::ClusterPaths;
 use server::Spec;
-use supervise::{Event, Patience, Supervisor};
+use supervise::{Event, StopDeadline, Supervisor};
 
 const SUPERUSER: &str = "postgres";
 
@@ -61,7 +61,7 @@ impl ClusterOptions {
 /// A running cluster. Prefer [`Cluster::stop`] to dropping it: the drop blocks
 /// its thread until the server is gone.
 pub struct Cluster {
-    place: Place,
+    place: ClusterPaths,
     durable: bool,
     remove_at_exit: bool,
     binaries: Binaries,
@@ -80,7 +80,7 @@ impl Cluster {
     }
 
     fn start_blocking(options: ClusterOptions) -> Result<Self, DevError> {
-        let place = Place::prepare(&options, Account::needed()?)?;
+        let place = ClusterPaths::prepare(&options, Account::needed()?)?;
         let binaries = match init::data_version(&place)? {
             Some(version) => Binaries::of_version(version, &place.data)?,
             None => Binaries::find()?,
@@ -109,7 +109,7 @@ impl Cluster {
     /// Ends sessions, writes a checkpoint and waits until the server is gone;
     /// a server that takes too long is stopped the hard way.
     pub async fn stop(mut self) -> Result<(), DevError> {
-        tokio::task::spawn_blocking(move || self.shut_down(Patience::Fast))
+        tokio::task::spawn_blocking(move || self.shut_down(StopDeadline::Fast))
             .await
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
@@ -157,7 +157,7 @@ impl Cluster {
         self.status.clone()
     }
 
-    fn shut_down(&mut self, patience: Patience) -> Result<(), DevError> {
+    fn shut_down(&mut self, patience: StopDeadline) -> Result<(), DevError> {
         let Some(supervisor) = self.supervisor.take() else {
             return Ok(());
         };
@@ -172,7 +172,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let patience = if self.durable { Patience::Fast } else { Patience::Immediate };
+        let patience = if self.durable { StopDeadline::Fast } else { StopDeadline::Immediate };
         if let Err(error) = self.shut_down(patience) {
             tracing::error!(%error, "the private PostgreSQL did not stop");
         }

@@ -22,7 +22,7 @@ const SOCKET_PATH_BYTES: usize = 107;
 const OPEN_FOLDER: &str = "/var/lib/gpuaas";
 
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct ClusterPaths {
     /// The folder that the caller named.
     pub dir: PathBuf,
     /// The same, or an open one elsewhere.
@@ -36,7 +36,7 @@ pub(super) struct Place {
     _lock: Arc<File>,
 }
 
-impl Place {
+impl ClusterPaths {
     pub fn prepare(options: &ClusterOptions, account: Option<Account>) -> Result<Self, DevError> {
         fs::create_dir_all(&options.dir).map_err(at(&options.dir))?;
         let dir = options.dir.canonicalize().map_err(at(&options.dir))?;

@@ -22,13 +22,13 @@ use super::{
     Binaries, DevError,
     account::command,
     log,
-    place::{FILES, Place, at},
+    place::{ClusterPaths, FILES, at},
 };
 
 /// All that is needed to run the server again.
 pub(super) struct Spec {
     pub binaries: Binaries,
-    pub place: Place,
+    pub place: ClusterPaths,
     pub durable: bool,
     pub max_connections: u32,
     pub remove_at_exit: bool,
@@ -74,7 +74,7 @@ impl Server {
     }
 
     /// Whether it accepts connections: it says so in its lock file.
-    pub fn is_ready(&self, place: &Place) -> bool {
+    pub fn is_ready(&self, place: &ClusterPaths) -> bool {
         let lock = fs::read_to_string(place.data.join("postmaster.pid")).unwrap_or_default();
         let mut lines = lock.lines();
         let is_this_one = lines.next() == Some(self.process.id().to_string().as_str());

@@ -38,19 +38,19 @@ pub enum Status {
 
 pub(super) enum Event {
     Exited,
-    Stop(Patience),
+    Stop(StopDeadline),
 }
 
 /// How long a stop may take before the next, harder one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum StopDeadline {
     /// Sessions are ended and a checkpoint is written.
     Fast,
     /// As if the machine had crashed; the next start recovers.
     Immediate,
 }
 
-impl Patience {
+impl StopDeadline {
     fn steps(self) -> &'static [(Signal, Duration)] {
         const STEPS: [(Signal, Duration); 3] = [
             (Signal::SIGINT, Duration::from_secs(20)),
@@ -77,7 +77,7 @@ pub(super) struct Supervisor {
 /// What ended a wait for the server.
 enum Start {
     Ready,
-    StopAsked(Patience),
+    StopAsked(StopDeadline),
 }
 
 impl Supervisor {
@@ -120,7 +120,7 @@ impl Supervisor {
                     let _ = log::trim(&self.spec.place.log);
                     None
                 }
-                Err(RecvTimeoutError::Disconnected) => Some(Patience::Fast),
+                Err(RecvTimeoutError::Disconnected) => Some(StopDeadline::Fast),
             };
             if let Some(patience) = patience {
                 self.stop_server(patience);
@@ -131,7 +131,7 @@ impl Supervisor {
     }
 
     /// Brings a dead server back. Returns early if a stop is asked meanwhile.
-    fn recover(&mut self) -> Option<Patience> {
+    fn recover(&mut self) -> Option<StopDeadline> {
         self.status.send_replace(Status::Restarting);
         let status = self.server.take().and_then(|it| it.reap().ok());
         let place = &self.spec.place;
@@ -193,11 +193,11 @@ impl Supervisor {
             }
         }
         let log = place.log.clone();
-        self.stop_server(Patience::Immediate);
+        self.stop_server(StopDeadline::Immediate);
         Err(DevError::TooSlow { program: "postgres", limit_s: START_LIMIT.as_secs(), log })
     }
 
-    fn stop_server(&mut self, patience: Patience) {
+    fn stop_server(&mut self, patience: StopDeadline) {
         let Some(server) = self.server.take() else {
             return;
         };

@@ -9,9 +9,9 @@ use kernel::{Tx, money::Currency};
 use uuid::Uuid;
 
 use super::{
-    Counted, Found, ProveError, Span, Step,
+    Discrepancy, ProofCounts, ProveError, Span, Step,
     fold::{Charged, Count, Frozen, Interval, Price, Window, check_counts, check_interval, check_price, check_refund},
-    place::{Part, Place},
+    place::{Part, ProofPosition},
     store::{self, ChargedRow, MarkRow, PriceName},
 };
 use crate::metering::{SubjectId, subject_text};
@@ -56,8 +56,8 @@ impl Run {
         }
     }
 
-    fn found(&self, journal: Option<i64>, what: String) -> Found {
-        Found { journal, subject: Some(subject_text(&self.subject.kind, self.subject.id)), what }
+    fn found(&self, journal: Option<i64>, what: String) -> Discrepancy {
+        Discrepancy { journal, subject: Some(subject_text(&self.subject.kind, self.subject.id)), what }
     }
 }
 
@@ -66,7 +66,7 @@ pub async fn step(
     organization: OrganizationId,
     after: Option<Uuid>,
     month: Option<Span>,
-    counted: &mut Counted,
+    counted: &mut ProofCounts,
 ) -> Result<Step, ProveError> {
     let book = store::book(tx, organization).await?;
     let (mut marks, is_last) = page(tx, organization, after).await?;
@@ -96,7 +96,7 @@ pub async fn step(
 fn onward(organization: OrganizationId, until: Option<Uuid>) -> Step {
     match until {
         None => Step::Over,
-        Some(after) => Step::Went(Place { organization, part: Part::Intervals { after: Some(after) } }),
+        Some(after) => Step::Went(ProofPosition { organization, part: Part::Intervals { after: Some(after) } }),
     }
 }
 
@@ -126,7 +126,7 @@ fn skus(marks: &[MarkRow]) -> Vec<Uuid> {
 type Prices = HashMap<PriceName, Vec<Price>>;
 
 /// Puts the marks of each interval together, and checks that each was priced right.
-fn paired(marks: &mut Vec<MarkRow>, prices: &Prices) -> Result<Vec<Run>, Found> {
+fn paired(marks: &mut Vec<MarkRow>, prices: &Prices) -> Result<Vec<Run>, Discrepancy> {
     let mut runs: Vec<Run> = Vec::with_capacity(marks.len() / 2 + 1);
     let mut previous: Option<MarkRow> = None;
     for mark in marks.drain(..) {
@@ -182,8 +182,8 @@ async fn compare(
     runs: &[Run],
     windows: &[Window],
     posted_to: Option<i64>,
-    counted: &mut Counted,
-) -> sqlx::Result<Option<Found>> {
+    counted: &mut ProofCounts,
+) -> sqlx::Result<Option<Discrepancy>> {
     let mut rows = store::charged(tx, organization, subjects, numbers);
     let mut next: Option<ChargedRow> = rows.try_next().await?;
     for run in runs {
@@ -219,13 +219,13 @@ async fn refunds(
     (after, until): (Option<Uuid>, Option<Uuid>),
     numbers: (i64, i64),
     runs: &[Run],
-) -> sqlx::Result<Option<Found>> {
+) -> sqlx::Result<Option<Discrepancy>> {
     let mut seen = HashSet::new();
     for row in store::refunds(tx, organization, numbers).await? {
         let wrong = |subject: Option<Uuid>, what: String| {
             let run = runs.iter().find(|it| Some(it.subject.id) == subject);
             let subject = subject.map(|id| run.map_or(id.to_string(), |it| subject_text(&it.subject.kind, id)));
-            Ok(Some(Found { journal: Some(row.number), subject, what }))
+            Ok(Some(Discrepancy { journal: Some(row.number), subject, what }))
         };
         let Some((subject, meter, number, last_heard_us)) = refund_of(&row.reference) else {
             return wrong(None, "its reference names no interval".into());
@@ -258,10 +258,10 @@ fn refund_of(reference: &str) -> Option<(Uuid, &str, i64, i64)> {
     pieces.next().is_none().then_some(found)
 }
 
-fn unused(row: &ChargedRow) -> Found {
+fn unused(row: &ChargedRow) -> Discrepancy {
     let what =
         format!("a line of {} is for an interval {} of {} that never was", row.amount, row.of_interval, row.meter);
-    Found { journal: Some(row.number), subject: Some(row.subject_id.to_string()), what }
+    Discrepancy { journal: Some(row.number), subject: Some(row.subject_id.to_string()), what }
 }
 
 impl ChargedRow {
@@ -271,11 +271,11 @@ impl ChargedRow {
 }
 
 impl MarkRow {
-    fn found(&self, what: String) -> Found {
-        Found { journal: None, subject: Some(subject_text(&self.subject_kind, self.subject_id)), what }
+    fn found(&self, what: String) -> Discrepancy {
+        Discrepancy { journal: None, subject: Some(subject_text(&self.subject_kind, self.subject_id)), what }
     }
 
-    fn run(&self) -> Result<Run, Found> {
+    fn run(&self) -> Result<Run, Discrepancy> {
         let currency = self.currency.parse().map_err(|_| self.found("its currency is none".into()))?;
         let (kind, meter) = (self.subject_kind.clone(), self.meter.clone());
         Ok(Run {
@@ -293,7 +293,7 @@ impl MarkRow {
     }
 
     /// The price that it names, if that was in force.
-    fn price(&self, prices: &Prices) -> Result<Frozen, Found> {
+    fn price(&self, prices: &Prices) -> Result<Frozen, Discrepancy> {
         let name = (self.sku_id, self.unit.clone(), self.price_kind.clone(), self.currency.clone());
         let known = prices.get(&name).map_or(&[][..], Vec::as_slice);
         let frozen = Frozen { price: self.price_id, price_micros: self.price_micros, per_units: self.per_units };
@@ -302,7 +302,7 @@ impl MarkRow {
         Ok(frozen)
     }
 
-    fn started(&self, prices: &Prices) -> Result<Run, Found> {
+    fn started(&self, prices: &Prices) -> Result<Run, Discrepancy> {
         let price = self.price(prices)?;
         if price.price_micros.checked_mul(self.quantity) != Some(self.micros_per_hour)
             || self.of_interval != self.number

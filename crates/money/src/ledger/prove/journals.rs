@@ -11,8 +11,8 @@ use kernel::Tx;
 use crate::metering::subject_text;
 
 use super::{
-    BUDGET, Counted, Found, ProveError, Span, Step,
-    place::{Part, Place},
+    BUDGET, Discrepancy, ProofCounts, ProveError, Span, Step,
+    place::{Part, ProofPosition},
     store::{self, Book, EntryRow, JournalRow},
 };
 
@@ -52,13 +52,13 @@ pub async fn step(
     organization: OrganizationId,
     after: Option<i64>,
     month: Option<Span>,
-    counted: &mut Counted,
+    counted: &mut ProofCounts,
 ) -> Result<Step, ProveError> {
     let book = store::book(tx, organization).await?;
     let Some((first, last)) = store::numbers(tx, organization, &book, month).await? else {
         return Ok(match nothing_follows(tx, organization, &book, None, month).await? {
             Some(found) => Step::Differs(found),
-            None => Step::Went(Place { organization, part: Part::Intervals { after: None } }),
+            None => Step::Went(ProofPosition { organization, part: Part::Intervals { after: None } }),
         });
     };
     let after = after.unwrap_or(first - 1);
@@ -69,7 +69,7 @@ pub async fn step(
     }
     let reached = page.last().map_or(after, |it| it.number);
     if reached < last && !page.is_empty() {
-        return Ok(Step::Went(Place { organization, part: Part::Journals { after: Some(reached) } }));
+        return Ok(Step::Went(ProofPosition { organization, part: Part::Journals { after: Some(reached) } }));
     }
     if reached < last {
         return Ok(Step::Differs(at(reached + 1, format!("journal {} is missing", reached + 1))));
@@ -81,12 +81,12 @@ pub async fn step(
     let closed_to = page.iter().rev().find_map(|it| it.to_at).or(before.closed_to);
     Ok(match nothing_follows(tx, organization, &book, closed_to, month).await? {
         Some(found) => Step::Differs(found),
-        None => Step::Went(Place { organization, part: Part::Intervals { after: None } }),
+        None => Step::Went(ProofPosition { organization, part: Part::Intervals { after: None } }),
     })
 }
 
-fn at(number: i64, what: String) -> Found {
-    Found { journal: Some(number), subject: None, what }
+fn at(number: i64, what: String) -> Discrepancy {
+    Discrepancy { journal: Some(number), subject: None, what }
 }
 
 /// Checks what lies behind the last journal, and the balances that were kept.
@@ -96,17 +96,17 @@ async fn nothing_follows(
     book: &Book,
     closed_to: Option<jiff_sqlx::Timestamp>,
     month: Option<Span>,
-) -> sqlx::Result<Option<Found>> {
+) -> sqlx::Result<Option<Discrepancy>> {
     if month.is_some() {
         return Ok(None);
     }
     if let Some((kind, id)) = store::loose_mark(tx, organization, closed_to, book).await? {
         let what = "a mark lies in time that was posted, and no journal covers it".into();
-        return Ok(Some(Found { journal: None, subject: Some(subject_text(&kind, id)), what }));
+        return Ok(Some(Discrepancy { journal: None, subject: Some(subject_text(&kind, id)), what }));
     }
     if let Some((id, meter)) = store::wrong_open_interval(tx, organization).await? {
         let what = format!("the open intervals of {meter} are not those that started and did not end");
-        return Ok(Some(Found { journal: None, subject: Some(id.to_string()), what }));
+        return Ok(Some(Discrepancy { journal: None, subject: Some(id.to_string()), what }));
     }
     if let Some(number) = store::beyond(tx, organization, book).await? {
         return Ok(Some(at(number, format!("journal {number} is none that the books know"))));
@@ -124,8 +124,8 @@ async fn check(
     after: i64,
     before: &store::Before,
     page: &[JournalRow],
-    counted: &mut Counted,
-) -> sqlx::Result<Option<Found>> {
+    counted: &mut ProofCounts,
+) -> sqlx::Result<Option<Discrepancy>> {
     for (expected, journal) in (after + 1..).zip(page) {
         if journal.number != expected {
             return Ok(Some(at(expected, format!("journal {expected} is missing"))));

@@ -15,7 +15,7 @@ use contract::{
     ledger::{Difference, Month, Proof, ProofPlace},
 };
 use kernel::Tx;
-use place::{Part, Place};
+use place::{Part, ProofPosition};
 
 /// What is proven: everybody's books or one organization's, all or one month of them.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ impl Span {
 
 /// What is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct Discrepancy {
     pub journal: Option<i64>,
     /// The kind and the id of what was metered.
     pub subject: Option<String>,
@@ -62,7 +62,7 @@ pub struct Found {
 
 /// How much of a part was gone through.
 #[derive(Debug, Default)]
-pub struct Counted {
+pub struct ProofCounts {
     pub organizations: u64,
     pub journals: u64,
     pub entries: u64,
@@ -71,7 +71,7 @@ pub struct Counted {
     pub lines: u64,
 }
 
-impl Counted {
+impl ProofCounts {
     fn rows(&self) -> u64 {
         // Looking at an organization costs something too, however small its books.
         self.organizations * 100 + self.journals + self.entries + self.intervals + self.lines
@@ -83,19 +83,19 @@ const BUDGET: u64 = 100_000;
 
 /// How far one step of a proof got.
 enum Step {
-    Went(Place),
-    Differs(Found),
+    Went(ProofPosition),
+    Differs(Discrepancy),
     Over,
 }
 
 /// Checks the next part.
 pub async fn prove(tx: &mut Tx, range: &Range) -> Result<Proof, ProveError> {
-    let mut counted = Counted::default();
+    let mut counted = ProofCounts::default();
     let month = range.month.as_ref().map(|it| Span::of(it).ok_or(ProveError::BadMonth)).transpose()?;
     let mut place = match &range.after {
-        Some(after) => Place::parse(after).ok_or(ProveError::BadPlace)?,
+        Some(after) => ProofPosition::parse(after).ok_or(ProveError::BadPlace)?,
         None => match store::next_organization(tx, None, range.organization).await? {
-            Some(first) => Place::start(first),
+            Some(first) => ProofPosition::start(first),
             None => return Ok(proof(counted, None, None)),
         },
     };
@@ -124,7 +124,7 @@ pub async fn prove(tx: &mut Tx, range: &Range) -> Result<Proof, ProveError> {
                 let next = store::next_organization(tx, Some(organization), range.organization).await?;
                 match next {
                     None => return Ok(proof(counted, None, None)),
-                    Some(next) => place = Place::start(next),
+                    Some(next) => place = ProofPosition::start(next),
                 }
             }
         }
@@ -134,7 +134,7 @@ pub async fn prove(tx: &mut Tx, range: &Range) -> Result<Proof, ProveError> {
     }
 }
 
-fn proof(counted: Counted, difference: Option<Difference>, next_after: Option<ProofPlace>) -> Proof {
+fn proof(counted: ProofCounts, difference: Option<Difference>, next_after: Option<ProofPlace>) -> Proof {
     Proof {
         organizations: counted.organizations,
         journals: counted.journals,

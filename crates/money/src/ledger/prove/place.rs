@@ -4,7 +4,7 @@ use contract::{id::OrganizationId, ledger::ProofPlace};
 use uuid::Uuid;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ProofPosition {
     pub organization: OrganizationId,
     pub part: Part,
 }
@@ -17,7 +17,7 @@ pub enum Part {
     Intervals { after: Option<Uuid> },
 }
 
-impl Place {
+impl ProofPosition {
     pub fn start(organization: OrganizationId) -> Self {
         Self { organization, part: Part::Journals { after: None } }
     }
@@ -59,12 +59,12 @@ mod tests {
             Part::Intervals { after: None },
             Part::Intervals { after: Some(Uuid::now_v7()) },
         ] {
-            let place = Place { organization, part };
-            assert_eq!(Place::parse(&place.text()), Some(place));
+            let place = ProofPosition { organization, part };
+            assert_eq!(ProofPosition::parse(&place.text()), Some(place));
         }
         let id = organization.uuid();
         for bad in ["x".to_owned(), format!("{id}"), format!("{id}.j.-1"), format!("{id}.u.1"), format!("{id}.j.1.2")] {
-            assert_eq!(Place::parse(&bad.parse().unwrap()), None, "{bad}");
+            assert_eq!(ProofPosition::parse(&bad.parse().unwrap()), None, "{bad}");
         }
     }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use kernel::Tx;
 use uuid::Uuid;
 
-use super::super::compare::Found;
+use super::super::compare::PaymentMismatch;
 use platform::rows;
 
 /// What a payment's wallet got, or lost, because of one of the provider's objects.
@@ -82,7 +82,7 @@ pub async fn since(tx: &mut Tx, provider: &str, moment: Timestamp) -> sqlx::Resu
 
 /// Writes what differs now; what was open and does not is resolved. Says
 /// whether something of it is new.
-pub async fn record(tx: &mut Tx, provider: &str, found: &[Found]) -> sqlx::Result<bool> {
+pub async fn record(tx: &mut Tx, provider: &str, found: &[PaymentMismatch]) -> sqlx::Result<bool> {
     let objects: Vec<String> = found.iter().map(|it| it.object.clone()).collect();
     let kinds: Vec<String> = found.iter().map(|it| it.kind.as_str().to_owned()).collect();
     let are_new: Vec<bool> = sqlx::query_scalar(

@@ -51,7 +51,7 @@ const COLUMNS: &str = "p.id, p.organization_id, p.currency, p.amount, p.received
 
 /// A payment with what the provider calls its parts.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct StoredPayment {
     pub payment: Payment,
     pub state: PaymentState,
     pub amount: Money,
@@ -59,7 +59,7 @@ pub struct Held {
     pub intent: Option<String>,
 }
 
-impl Held {
+impl StoredPayment {
     pub fn versioned(&self) -> Versioned<PaymentState> {
         Versioned {
             id: self.payment.id.uuid(),
@@ -83,7 +83,7 @@ pub struct New<'a> {
     pub actor: &'a str,
 }
 
-pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<Held> {
+pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<StoredPayment> {
     let id = PaymentId::generate();
     sqlx::query(
         "INSERT INTO payments (id, organization_id, currency, amount, provider, created_by, state)
@@ -100,26 +100,26 @@ pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<Held> {
     get(tx, id.uuid()).await?.ok_or(sqlx::Error::RowNotFound)
 }
 
-pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Held>> {
+pub async fn get(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<StoredPayment>> {
     let statement = format!("SELECT {COLUMNS} FROM payments p WHERE p.id = $1");
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id).fetch_optional(tx.conn()).await?;
     row.map(held).transpose()
 }
 
 /// The payment, for whoever changes what of it is left: they take turns.
-pub async fn lock(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Held>> {
+pub async fn lock(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<StoredPayment>> {
     sqlx::query("SELECT FROM payments WHERE id = $1 FOR UPDATE").bind(id).execute(tx.conn()).await?;
     get(tx, id).await
 }
 
-pub struct Which {
+pub struct PaymentSelector {
     pub organization: Option<Uuid>,
     pub state: Option<PaymentState>,
     pub before: Option<Uuid>,
     pub limit: i64,
 }
 
-pub async fn list(tx: &mut Tx, which: Which) -> sqlx::Result<Vec<Payment>> {
+pub async fn list(tx: &mut Tx, which: PaymentSelector) -> sqlx::Result<Vec<Payment>> {
     let statement = format!(
         "SELECT {COLUMNS} FROM payments p WHERE ($1::uuid IS NULL OR p.organization_id = $1)
            AND ($2::text IS NULL OR p.state = $2) AND ($3::uuid IS NULL OR p.id < $3) ORDER BY p.id DESC LIMIT $4"
@@ -184,12 +184,12 @@ pub async fn underway(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
 
 /// What the books say that the bank took for a dispute, and how often that changed.
 #[derive(Debug, Clone, Copy, Default, sqlx::FromRow)]
-pub struct Taken {
+pub struct DisputeWithdrawals {
     pub taken: i64,
     pub moves: i32,
 }
 
-pub async fn taken(tx: &mut Tx, provider: &str, dispute: &str) -> sqlx::Result<Taken> {
+pub async fn taken(tx: &mut Tx, provider: &str, dispute: &str) -> sqlx::Result<DisputeWithdrawals> {
     let found = sqlx::query_as("SELECT taken, moves FROM disputes WHERE provider = $1 AND provider_id = $2")
         .bind(provider)
         .bind(dispute)
@@ -205,7 +205,7 @@ pub async fn dispute(
     dispute: &str,
     amount: Money,
     standing: DisputeStanding,
-    taken: Taken,
+    taken: DisputeWithdrawals,
 ) -> sqlx::Result<()> {
     sqlx::query(
         "INSERT INTO disputes (provider, provider_id, organization_id, payment_id, amount, standing, taken, moves)
@@ -235,7 +235,7 @@ pub fn word(standing: DisputeStanding) -> &'static str {
     }
 }
 
-fn held(row: Row) -> sqlx::Result<Held> {
+fn held(row: Row) -> sqlx::Result<StoredPayment> {
     let state: PaymentState = rows::known(&row.state)?;
     let currency: Currency = rows::text(&row.currency)?;
     let payment = Payment {
@@ -257,5 +257,5 @@ fn held(row: Row) -> sqlx::Result<Held> {
         created_at: row.created_at.to_jiff(),
     };
     let amount = Money::from_micros(row.amount, currency);
-    Ok(Held { payment, state, amount, checkout: row.checkout_id, intent: row.intent_id })
+    Ok(StoredPayment { payment, state, amount, checkout: row.checkout_id, intent: row.intent_id })
 }

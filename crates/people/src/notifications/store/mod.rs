@@ -34,7 +34,7 @@ const COLUMNS: &str =
     "id, organization_id, kind, cause, resource, title, body, created_at, read_at IS NOT NULL AS is_read";
 
 /// A notification, with the event that caused it.
-pub struct Found {
+pub struct StoredNotification {
     pub notification: Notification,
     pub cause: Uuid,
 }
@@ -70,7 +70,7 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>, people: &[UserId]) -> sqlx::Resu
     .await
 }
 
-pub async fn list(tx: &mut Tx, user: UserId, filter: &NotificationFilter) -> sqlx::Result<Vec<Found>> {
+pub async fn list(tx: &mut Tx, user: UserId, filter: &NotificationFilter) -> sqlx::Result<Vec<StoredNotification>> {
     let statement = format!(
         "SELECT {COLUMNS} FROM notifications WHERE user_id = $1 AND ($2::boolean IS NULL OR (read_at IS NOT NULL) = $2)
            AND ($3::text IS NULL OR kind = $3) AND ($4::uuid IS NULL OR organization_id = $4)
@@ -88,7 +88,7 @@ pub async fn list(tx: &mut Tx, user: UserId, filter: &NotificationFilter) -> sql
     rows.into_iter().map(found).collect()
 }
 
-pub async fn get(tx: &mut Tx, user: UserId, id: NotificationId) -> sqlx::Result<Option<Found>> {
+pub async fn get(tx: &mut Tx, user: UserId, id: NotificationId) -> sqlx::Result<Option<StoredNotification>> {
     let statement = format!("SELECT {COLUMNS} FROM notifications WHERE user_id = $1 AND id = $2");
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(user.uuid())
@@ -129,9 +129,9 @@ pub async fn read_all(tx: &mut Tx, user: UserId, up_to: Option<NotificationId>) 
 }
 
 /// What somebody said about being told: in the console, and by mail.
-pub type Wish = (UserId, Option<bool>, Option<bool>);
+pub type StoredPreference = (UserId, Option<bool>, Option<bool>);
 
-pub async fn preferred(tx: &mut Tx, kind: NotificationKind, people: &[UserId]) -> sqlx::Result<Vec<Wish>> {
+pub async fn preferred(tx: &mut Tx, kind: NotificationKind, people: &[UserId]) -> sqlx::Result<Vec<StoredPreference>> {
     let users: Vec<Uuid> = people.iter().map(|it| it.uuid()).collect();
     let rows: Vec<(Uuid, Option<bool>, Option<bool>)> = sqlx::query_as(
         "SELECT user_id, in_app, email FROM notification_preferences WHERE kind = $1 AND user_id = ANY($2)",
@@ -201,7 +201,7 @@ pub async fn forget_old(db: &Db, keep: Duration, bite: i64) -> sqlx::Result<u64>
     Ok(gone)
 }
 
-fn found(row: Row) -> sqlx::Result<Found> {
+fn found(row: Row) -> sqlx::Result<StoredNotification> {
     let notification = Notification {
         id: row.id.into(),
         kind: platform::rows::word(&row.kind)?,
@@ -213,5 +213,5 @@ fn found(row: Row) -> sqlx::Result<Found> {
         created_at: row.created_at.to_jiff(),
         mail: None,
     };
-    Ok(Found { notification, cause: row.cause })
+    Ok(StoredNotification { notification, cause: row.cause })
 }

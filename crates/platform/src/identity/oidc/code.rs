@@ -7,7 +7,7 @@ use reqwest::{RequestBuilder, StatusCode};
 use serde::Deserialize;
 use url::{Url, form_urlencoded};
 
-use super::{FetchError, Identity, Oidc, OidcError, Profile, fetch, issuer::Known};
+use super::{FetchError, Identity, Oidc, OidcError, Profile, fetch, issuer::IssuerMetadata};
 
 /// A sign-in that begins.
 pub struct Start {
@@ -72,7 +72,7 @@ impl Oidc {
         Ok(Identity { access_token: tokens.access_token.map(Secret::from), ..identity })
     }
 
-    async fn exchange(&self, known: &Known, redeem: &Redeem<'_>) -> Result<Tokens, OidcError> {
+    async fn exchange(&self, known: &IssuerMetadata, redeem: &Redeem<'_>) -> Result<Tokens, OidcError> {
         let (status, body) = fetch::answer(TOKEN_ENDPOINT, self.token_request(known, redeem)).await?;
         match status {
             StatusCode::OK => Ok(fetch::parse(TOKEN_ENDPOINT, &body)?),
@@ -91,7 +91,7 @@ impl Oidc {
         }
     }
 
-    fn token_request(&self, known: &Known, redeem: &Redeem<'_>) -> RequestBuilder {
+    fn token_request(&self, known: &IssuerMetadata, redeem: &Redeem<'_>) -> RequestBuilder {
         let config = &self.0.config;
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")
@@ -120,7 +120,7 @@ impl Oidc {
         Ok((answered.sub == subject).then_some(answered.profile))
     }
 
-    async fn addresses(&self) -> Result<std::sync::Arc<Known>, OidcError> {
+    async fn addresses(&self) -> Result<std::sync::Arc<IssuerMetadata>, OidcError> {
         if let Some(known) = self.known() {
             return Ok(known);
         }

@@ -24,7 +24,7 @@ pub struct Document {
     pub userinfo_endpoint: Option<String>,
 }
 
-pub struct Known {
+pub struct IssuerMetadata {
     pub document: Document,
     pub keys: Keys,
     fetched_at: Timestamp,
@@ -32,7 +32,7 @@ pub struct Known {
 
 #[derive(Default)]
 pub struct State {
-    known: Option<Arc<Known>>,
+    known: Option<Arc<IssuerMetadata>>,
     is_away: bool,
     /// When the last fetch began.
     tried: Option<Instant>,
@@ -49,7 +49,7 @@ const SLOWEST_RETRY: Duration = Duration::from_secs(5);
 
 impl Oidc {
     /// What is known, unless it is too old to be trusted.
-    pub(super) fn known(&self) -> Option<Arc<Known>> {
+    pub(super) fn known(&self) -> Option<Arc<IssuerMetadata>> {
         let known = self.read(|state| state.known.clone())?;
         let trusted = policy::seconds(self.0.policies.number(policy::OIDC_STALE_SECONDS));
         (self.0.clock.estimate() < known.fetched_at + trusted).then_some(known)
@@ -127,7 +127,7 @@ impl Oidc {
         fetched.map(drop)
     }
 
-    async fn fetch_now(&self) -> Result<Arc<Known>, FetchError> {
+    async fn fetch_now(&self) -> Result<Arc<IssuerMetadata>, FetchError> {
         const WHAT: &str = "the issuer's discovery document";
         let wrong = |why| FetchError::Malformed { what: WHAT, why };
         let issuer = &self.0.config.issuer;
@@ -148,11 +148,11 @@ impl Oidc {
             let why = "it has no RS256, ES256 or EdDSA key to verify signatures with";
             return Err(FetchError::Malformed { what: "the issuer's key set", why });
         }
-        Ok(Arc::new(Known { document, keys, fetched_at }))
+        Ok(Arc::new(IssuerMetadata { document, keys, fetched_at }))
     }
 
     /// Keeps the outcome, and says so when it differs from the one before.
-    fn settle(&self, outcome: Result<&Arc<Known>, &FetchError>) {
+    fn settle(&self, outcome: Result<&Arc<IssuerMetadata>, &FetchError>) {
         let was_away = self.write(|state| {
             if let Ok(known) = outcome {
                 state.known = Some(known.clone());

@@ -23,7 +23,7 @@ use tokio::sync::{Mutex, Notify, Semaphore};
 pub use code::{Redeem, Start};
 pub use fetch::FetchError;
 use issuer::State;
-use token::{Doubt, Expected};
+use token::{Expected, TokenRejection};
 
 use crate::{
     config,
@@ -171,8 +171,8 @@ impl Oidc {
                         let (subject, profile) = (claims.sub, claims.profile);
                         return Ok(Identity { subject, believed_until, profile, access_token: None });
                     }
-                    Err(Doubt::Refused(why)) => return Err(OidcError::Refused(why)),
-                    Err(Doubt::UnknownKey) => OidcError::Refused(UNKNOWN_KEY),
+                    Err(TokenRejection::Refused(why)) => return Err(OidcError::Refused(why)),
+                    Err(TokenRejection::UnknownKey) => OidcError::Refused(UNKNOWN_KEY),
                 },
             };
             if looked {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     keys::Keys,
-    token::{Doubt, Expected, verify},
+    token::{Expected, TokenRejection, verify},
 };
 
 const ISSUER: &str = "https://login.example.com";
@@ -47,7 +47,7 @@ fn sign(key: &Key, id: Option<&str>, claims: &Value) -> String {
     encode(&header, claims, &key.encoding).unwrap()
 }
 
-fn judge(token: &str, keys: &Keys, nonce: Option<&str>) -> Result<String, Doubt> {
+fn judge(token: &str, keys: &Keys, nonce: Option<&str>) -> Result<String, TokenRejection> {
     let now = Timestamp::from_second(NOW).unwrap();
     let oldest = Some(Duration::from_secs(600));
     verify(token, keys, &Expected { issuer: ISSUER, client_id: "gpuaas", nonce, oldest, now }).map(|it| it.sub)
@@ -90,7 +90,9 @@ fn claims_decide_to_the_second() {
         (json!({ "iat": "yesterday" }), "claims"),
     ];
     for (change, word) in bad {
-        let Err(Doubt::Refused(why)) = judge(&sign(&key, Some("a"), &claims(change.clone())), &keys, Some("n")) else {
+        let Err(TokenRejection::Refused(why)) =
+            judge(&sign(&key, Some("a"), &claims(change.clone())), &keys, Some("n"))
+        else {
             panic!("{change} was believed");
         };
         assert!(why.contains(word), "{change}: {why}");
@@ -98,7 +100,7 @@ fn claims_decide_to_the_second() {
     // What nobody here asked for was not made for a browser either.
     let unasked = |nonce: Value| judge(&sign(&key, Some("a"), &claims(json!({ "nonce": nonce }))), &keys, None);
     assert_eq!(unasked(Value::Null), Ok("s-1".into()));
-    assert!(matches!(unasked("n".into()), Err(Doubt::Refused(why)) if why.contains("another sign-in")));
+    assert!(matches!(unasked("n".into()), Err(TokenRejection::Refused(why)) if why.contains("another sign-in")));
 }
 
 #[test]
@@ -107,12 +109,16 @@ fn only_a_published_key_signs_and_only_with_its_own_algorithm() {
     let both = keys(&[&a.public, &b.public]);
     let good = claims(json!({}));
     assert_eq!(judge(&sign(&b, Some("b"), &good), &both, Some("n")), Ok("s-1".into()));
-    assert_eq!(judge(&sign(&a, Some("c"), &good), &both, Some("n")), Err(Doubt::UnknownKey));
+    assert_eq!(judge(&sign(&a, Some("c"), &good), &both, Some("n")), Err(TokenRejection::UnknownKey));
     assert!(
-        matches!(judge(&sign(&a, Some("b"), &good), &both, Some("n")), Err(Doubt::Refused(_))),
+        matches!(judge(&sign(&a, Some("b"), &good), &both, Some("n")), Err(TokenRejection::Refused(_))),
         "signed by another"
     );
-    assert_eq!(judge(&sign(&a, None, &good), &both, Some("n")), Err(Doubt::UnknownKey), "which key is not said");
+    assert_eq!(
+        judge(&sign(&a, None, &good), &both, Some("n")),
+        Err(TokenRejection::UnknownKey),
+        "which key is not said"
+    );
     assert_eq!(judge(&sign(&a, None, &good), &keys(&[&a.public]), Some("n")), Ok("s-1".into()), "there is no choice");
 
     let none = format!("{}.{}.", part(&json!({ "alg": "none", "kid": "a" })), part(&good));
@@ -124,7 +130,7 @@ fn only_a_published_key_signs_and_only_with_its_own_algorithm() {
     (header.kid, header.crit) = (Some("a".into()), Some(vec!["b64".into()]));
     let critical = encode(&header, &good, &a.encoding).unwrap();
     for token in [none.as_str(), &shared, &critical, "", "a.b", "a.b.c", "....", &"a".repeat(10_000)] {
-        assert!(matches!(judge(token, &both, Some("n")), Err(Doubt::Refused(_))), "{token}");
+        assert!(matches!(judge(token, &both, Some("n")), Err(TokenRejection::Refused(_))), "{token}");
     }
 }
 

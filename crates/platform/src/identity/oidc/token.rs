@@ -41,7 +41,7 @@ enum Audience {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum TokenRejection {
     /// Well-formed, and signed by a key that may have been published since.
     UnknownKey,
     Refused(&'static str),
@@ -51,8 +51,8 @@ const ACCEPTED: [Algorithm; 3] = [Algorithm::RS256, Algorithm::ES256, Algorithm:
 // bound: how far the issuer's clock may differ from ours
 const LEEWAY: Duration = Duration::from_secs(60);
 
-pub fn verify(token: &str, keys: &Keys, expected: &Expected) -> Result<Claims, Doubt> {
-    let refused = Doubt::Refused;
+pub fn verify(token: &str, keys: &Keys, expected: &Expected) -> Result<Claims, TokenRejection> {
+    let refused = TokenRejection::Refused;
     // `none` is no algorithm to the parser; shared secrets are refused here.
     let header = decode_header(token).ok().filter(|it| ACCEPTED.contains(&it.alg));
     let header =
@@ -60,7 +60,7 @@ pub fn verify(token: &str, keys: &Keys, expected: &Expected) -> Result<Claims, D
     if header.crit.is_some() {
         return Err(refused("the identity token has critical headers, which are not understood here"));
     }
-    let key = keys.find(header.kid.as_deref(), header.alg).ok_or(Doubt::UnknownKey)?;
+    let key = keys.find(header.kid.as_deref(), header.alg).ok_or(TokenRejection::UnknownKey)?;
     let mut rules = Validation::new(key.algorithm);
     // Judged below: the time by the one clock, the audience with `azp`.
     rules.required_spec_claims.clear();

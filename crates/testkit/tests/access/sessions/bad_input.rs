@@ -2,7 +2,7 @@
 //! sessions of others go on.
 
 use bytes::Bytes;
-use client::stream::{self, Heard, Hello};
+use client::stream::{self, Hello, StreamMessage};
 use contract::{
     Nothing, Within,
     access_tickets::{AccessTicketSpec, TicketKind},
@@ -12,7 +12,7 @@ use contract::{
 use protocol::{
     PROTOCOL,
     gateway::ChunkRequest,
-    stream::{Closing, Ended, Frame, Size},
+    stream::{Closing, Frame, Size, StreamEnded},
 };
 use testkit::{
     server::eventually,
@@ -34,7 +34,7 @@ async fn bad_frames_close_their_own_window_and_no_other() {
         ("a length that lies", Bytes::from_static(&[1, 0xff, 0xff, 0xff, 0xff])),
         ("far too much", vec![1; 300_000].into()),
         ("what only hosts say", Frame::Output(0, Bytes::from_static(b"forged")).to_bytes()),
-        ("an exit", Frame::Exit(Ended { code: 0, signal: None }).to_bytes()),
+        ("an exit", Frame::Exit(StreamEnded { code: 0, signal: None }).to_bytes()),
     ];
     for (what, bytes) in bad {
         let (_, mut shell) = stand.tenant.shell(stand.allocation).await;
@@ -61,7 +61,7 @@ async fn sizes_that_no_window_has_are_held_to_those_that_one_may_have() {
     let ticket = stand.ticket(terminal()).await;
     let hello = Hello { seen: None, size: Some(Size { columns: 0, rows: 65_535 }) };
     let (_to, mut from) = stream::terminal(&ticket.url, ticket.ticket.expose(), &hello).await.unwrap();
-    let Ok(Heard::Frame(Frame::Opened(opened))) = from.next_frame().await else { panic!("it opens") };
+    let Ok(StreamMessage::Frame(Frame::Opened(opened))) = from.next_frame().await else { panic!("it opens") };
     assert_eq!(opened.size, Size { columns: 2, rows: Size::MOST_ROWS });
 }
 
@@ -74,7 +74,7 @@ async fn what_is_typed_before_the_shell_is_there_arrives() {
     let (mut to, mut from) = stream::terminal(&ticket.url, ticket.ticket.expose(), &Hello::default()).await.unwrap();
     to.send_frame(&Frame::Input(Bytes::from_static(b"echo ear$((0))ly\r"))).await.unwrap();
     to.send_frame(&Frame::Resize(Size { columns: 77, rows: 33 })).await.unwrap();
-    let Ok(Heard::Frame(Frame::Opened(opened))) = from.next_frame().await else { panic!("it opens first") };
+    let Ok(StreamMessage::Frame(Frame::Opened(opened))) = from.next_frame().await else { panic!("it opens first") };
     let mut shell = Shell { to, from, seen: opened.offset, opened, text: String::new(), notices: Vec::new() };
     shell.shows("ear0ly").await;
     assert!(shell.runs("stty size").await.contains("33 77"));

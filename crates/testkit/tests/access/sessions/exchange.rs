@@ -17,7 +17,7 @@ use testkit::{
     world::set_policy,
 };
 
-use trust::{Asked, Trust};
+use trust::{PendingRequest, Trust};
 
 use crate::sessions::stand::{Stand, code, refused, region, terminal};
 
@@ -53,8 +53,8 @@ async fn a_gateway_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
     let made = stand.operator().call::<CreateGateway>(Nothing {}, Nothing {}, spec).await.unwrap();
     let trust = Trust::in_fingerprint(&made.ca_fingerprint).unwrap();
     let url = format!("https://{}", stand.cloud.world().server.node_address.unwrap());
-    let join = async |asked: &Asked| join(&url, made.secret.expose(), &trust, "test", asked.clone()).await;
-    let (own, other) = (Asked::new().unwrap(), Asked::new().unwrap());
+    let join = async |asked: &PendingRequest| join(&url, made.secret.expose(), &trust, "test", asked.clone()).await;
+    let (own, other) = (PendingRequest::new().unwrap(), PendingRequest::new().unwrap());
     let lost = join(&own).await.unwrap();
     let before = refused("used_join_token");
     assert!(join(&other).await.is_err(), "whoever found the token has not the key");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent::sim::{Failing, Lie};
+use agent::sim::{Failing, FalseReport};
 use contract::{
     Code,
     allocations::{AllocationSpec, AllocationState},
@@ -118,7 +118,7 @@ async fn what_could_not_be_cleaned_can_be_released_again() {
 async fn a_host_that_lies_in_its_proof_is_marked_and_gets_nothing_more() {
     let cloud = Cloud::new(1, 2).await;
     let (tenant, host) = (cloud.tenant().await, cloud.hosts.node(0));
-    host.script(|it| it.lie = Some(Lie::ForeignProof));
+    host.script(|it| it.lie = Some(FalseReport::ForeignProof));
     let id = tenant.ask(ask(1)).await;
     let failed = tenant.reaches(id, AllocationState::Failed).await;
     assert!(failed.active_at.is_none());

@@ -90,7 +90,7 @@ async fn lying_host_that_dies_is_given_up_and_stays_marked() {
     let mut tx = cloud.fleet.tx().await;
     let judged = fleet::nodes::report_inventory(&mut tx, node, &changed).await.unwrap();
     tx.commit().await.unwrap();
-    assert!(matches!(judged, fleet::nodes::Judged::Lying(_)), "{judged:?}");
+    assert!(matches!(judged, fleet::nodes::InventoryVerdict::Lying(_)), "{judged:?}");
     let (_, seen) = falls_silent(&cloud, &active).await;
     cloud.fleet.advance(Duration::from_secs(60));
     post(&cloud, tenant.organization).await;

@@ -15,7 +15,8 @@ use kernel::{
     work::{Next, Reconciler, Workers},
 };
 use platform::ports::metal::{
-    Deployment, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider, Power, Wish,
+    Deployment, MachineRequirements, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider,
+    Power,
 };
 use tokio::sync::Notify;
 
@@ -96,7 +97,7 @@ impl MetalProvider for MortalMetal {
     fn get<'a>(&'a self, system_id: &'a str) -> BoxFuture<'a, Result<Option<MetalMachine>, MetalError>> {
         Box::pin(self.around("get", self.metal.get(system_id)))
     }
-    fn allocate<'a>(&'a self, wish: &'a Wish) -> BoxFuture<'a, Result<MetalMachine, MetalError>> {
+    fn allocate<'a>(&'a self, wish: &'a MachineRequirements) -> BoxFuture<'a, Result<MetalMachine, MetalError>> {
         Box::pin(self.around("allocate", self.metal.allocate(wish)))
     }
     fn deploy<'a>(&'a self, id: &'a str, plan: &'a Deployment) -> BoxFuture<'a, Result<MetalMachine, MetalError>> {
@@ -130,21 +131,21 @@ struct Dying<R> {
 impl<R: Reconciler> Reconciler for Dying<R> {
     const KIND: &'static str = R::KIND;
     const LANE: kernel::work::Lane = R::LANE;
-    type Seen = R::Seen;
-    type Found = R::Found;
+    type Snapshot = R::Snapshot;
+    type Observation = R::Observation;
     type Verdict = R::Verdict;
     type Error = R::Error;
 
-    async fn load(&self, tx: &mut Tx, id: uuid::Uuid) -> Result<Option<R::Seen>, R::Error> {
+    async fn load(&self, tx: &mut Tx, id: uuid::Uuid) -> Result<Option<R::Snapshot>, R::Error> {
         self.inner.load(tx, id).await
     }
-    async fn act(&self, seen: &R::Seen) -> Result<R::Found, R::Error> {
+    async fn act(&self, seen: &R::Snapshot) -> Result<R::Observation, R::Error> {
         self.inner.act(seen).await
     }
-    fn decide(&self, seen: &R::Seen, found: R::Found) -> R::Verdict {
+    fn decide(&self, seen: &R::Snapshot, found: R::Observation) -> R::Verdict {
         self.inner.decide(seen, found)
     }
-    async fn apply(&self, tx: &mut Tx, seen: R::Seen, verdict: R::Verdict) -> Result<Next, R::Error> {
+    async fn apply(&self, tx: &mut Tx, seen: R::Snapshot, verdict: R::Verdict) -> Result<Next, R::Error> {
         let next = self.inner.apply(tx, seen, verdict).await?;
         self.points.pass(&format!("before the commit of a {} visit", R::KIND)).await;
         Ok(next)

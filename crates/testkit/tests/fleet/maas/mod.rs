@@ -23,13 +23,14 @@ use fleet::nodes;
 use gpuaasd::{adapters::maas::MaasConnector, roles::Role};
 use kernel::clock::Clock;
 use platform::ports::metal::{
-    Deployment, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalProvider, MetalStatus, Power, Wish,
+    Deployment, MachineRequirements, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalProvider, MetalStatus,
+    Power,
 };
 use testkit::{
     Database, Fleet, Maas, Server, Tenant,
     cloud::{add_sku, ask},
     fleet::add_pool,
-    maas::{Fault, KEY, Pace, Status, Trouble, read_instructions},
+    maas::{Fault, InjectedFault, KEY, Pace, Status, read_instructions},
     server::eventually,
 };
 
@@ -168,7 +169,12 @@ async fn the_client_speaks_as_the_api_documents() {
     assert_eq!(metal.get("nobody").await.unwrap(), None);
     assert!(matches!(metal.get("../users").await, Err(MetalError::Malformed(_))));
 
-    let wish = Wish { tags: vec!["nvme".into()], pool: Some("default".into()), holder: "us".into(), ..Wish::default() };
+    let wish = MachineRequirements {
+        tags: vec!["nvme".into()],
+        pool: Some("default".into()),
+        holder: "us".into(),
+        ..MachineRequirements::default()
+    };
     let taken = metal.allocate(&wish).await.unwrap();
     assert_eq!((taken.system_id.as_str(), taken.status), ("a1", MetalStatus::Allocated));
     assert!(matches!(metal.allocate(&wish).await, Err(MetalError::Conflict { .. })));
@@ -205,19 +211,19 @@ async fn every_refusal_is_a_situation_of_its_own_and_only_reads_are_repeated() {
     let metal = open(&maas, KEY);
     assert!(matches!(metal.release("foreign", Erase::Secure, "x").await, Err(MetalError::Forbidden { .. })));
     assert!(matches!(metal.release("nobody", Erase::Secure, "x").await, Err(MetalError::NotFound)));
-    let busy = || Trouble::Refuse { status: 503, text: "busy", retry_after: Some(7) };
+    let busy = || InjectedFault::Refuse { status: 503, text: "busy", retry_after: Some(7) };
     maas.trouble("get", busy());
     let before = maas.calls("get");
     assert!(metal.get("a1").await.unwrap().is_some());
     assert_eq!(maas.calls("get") - before, 2, "a read is repeated");
     maas.trouble("allocate", busy());
-    let wish = Wish { holder: "us".into(), ..Wish::default() };
+    let wish = MachineRequirements { holder: "us".into(), ..MachineRequirements::default() };
     let refused = metal.allocate(&wish).await;
     assert!(matches!(refused, Err(MetalError::Busy { after: Some(after) }) if after == Duration::from_secs(7)));
     assert_eq!(maas.calls("allocate"), 1, "a change is not");
-    maas.trouble("get", Trouble::Refuse { status: 500, text: "<html>\noops", retry_after: None });
+    maas.trouble("get", InjectedFault::Refuse { status: 500, text: "<html>\noops", retry_after: None });
     assert!(matches!(metal.get("a1").await, Err(MetalError::Unexpected { status: 500, .. })));
-    maas.trouble("get", Trouble::Slow(Duration::from_secs(30)));
+    maas.trouble("get", InjectedFault::Slow(Duration::from_secs(30)));
     assert!(matches!(metal.get("a1").await, Err(MetalError::TimedOut)));
     let gone = MetalAccess { url: "http://127.0.0.1:1/MAAS".into(), api_key: KEY.to_owned().into() };
     let gone = MaasConnector::new(Clock::default()).connect(&gone).unwrap();
@@ -315,11 +321,11 @@ async fn a_slow_and_failing_maas_ends_with_one_machine_in_service() {
     let site = Site::with(KEY, 1, &["a1", "a2"]).await;
     for operation in ["list", "get", "allocate", "deploy"] {
         for _ in 0..4 {
-            site.maas.trouble(operation, Trouble::Refuse { status: 503, text: "busy", retry_after: Some(1) });
+            site.maas.trouble(operation, InjectedFault::Refuse { status: 503, text: "busy", retry_after: Some(1) });
         }
-        site.maas.trouble(operation, Trouble::LoseAnswer);
-        site.maas.trouble(operation, Trouble::Slow(Duration::from_millis(100)));
-        site.maas.trouble(operation, Trouble::Refuse { status: 500, text: "oops", retry_after: None });
+        site.maas.trouble(operation, InjectedFault::LoseAnswer);
+        site.maas.trouble(operation, InjectedFault::Slow(Duration::from_millis(100)));
+        site.maas.trouble(operation, InjectedFault::Refuse { status: 500, text: "oops", retry_after: None });
     }
     site.drive_until("a machine in service", async || {
         site.machines().await.iter().any(|it| it.state == MachineState::InService)
@@ -382,7 +388,7 @@ async fn what_was_freed_without_erasing_is_taken_again_and_erased() {
     let (_, node) = site.serves().await;
     site.sanitize(node).await;
     // The order to release is refused, and then somebody frees it by hand.
-    site.maas.trouble("release", Trouble::Refuse { status: 503, text: "busy", retry_after: None });
+    site.maas.trouble("release", InjectedFault::Refuse { status: 503, text: "busy", retry_after: None });
     site.drive(MachineState::Releasing).await;
     site.fleet.world.server.settle().await;
     site.maas.set("a1", Status::Ready, None);
@@ -442,7 +448,8 @@ async fn machine_that_is_taken_away_ends_what_ran_on_it() {
 async fn a_machine_that_is_held_without_our_knowing_is_given_back() {
     let site = Site::with(KEY, 0, &["a1"]).await;
     site.drive(MachineState::Discovered).await;
-    let wish = Wish { system_id: Some("a1".into()), holder: site.holder(), ..Wish::default() };
+    let wish =
+        MachineRequirements { system_id: Some("a1".into()), holder: site.holder(), ..MachineRequirements::default() };
     open(&site.maas, KEY).allocate(&wish).await.unwrap();
     site.drive(MachineState::Releasing).await;
     site.drive_until("it is free again", async || {

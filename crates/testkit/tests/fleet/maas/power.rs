@@ -63,7 +63,7 @@ async fn a_wish_waits_while_maas_is_away_and_is_dropped_when_somebody_came_meanw
     let site = Site::new().await;
     let (machine, node) = site.serves().await;
     site.fleet.operator.call::<CordonNode>(NodePath { node_id: node }, Nothing {}, because()).await.unwrap();
-    let busy = || Trouble::Refuse { status: 503, text: "busy", retry_after: None };
+    let busy = || InjectedFault::Refuse { status: 503, text: "busy", retry_after: None };
     (0..50).for_each(|_| site.maas.trouble("power_off", busy()));
     let waits = switch(&site, machine.id, wish(MachinePowerAction::Off, false)).await.unwrap();
     assert_eq!(waits.power_wanted, Some(MachinePowerAction::Off.into()));

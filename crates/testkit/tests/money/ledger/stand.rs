@@ -7,7 +7,7 @@ use contract::id::OrganizationId;
 use gpuaasd::roles::Role;
 use kernel::{Access, Tx, money::Currency};
 use money::{
-    books::{self, Closed},
+    books::{self, PostingOutcome},
     ledger::{Balance, balance},
 };
 use testkit::{
@@ -119,7 +119,7 @@ impl Stand {
         move_all(db, "state = 'provisioning'", "active").await;
     }
 
-    pub async fn close(&self) -> Closed {
+    pub async fn close(&self) -> PostingOutcome {
         let mut tx = self.tx().await;
         let closed = books::close(&mut tx, self.organization).await.unwrap().unwrap();
         tx.commit().await.unwrap();

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use gpuaasd::roles::Role;
 use testkit::{
     Database, Server, Stripe,
-    process::{Said, binary, said},
+    process::{CommandOutput, binary, said},
     server::eventually,
 };
 use tokio::process::Command;
 
 use crate::payments::stand::{DOLLAR, Stand};
 
-async fn gpuaas(stand: &Stand, token: &str, arguments: &[&str]) -> Said {
+async fn gpuaas(stand: &Stand, token: &str, arguments: &[&str]) -> CommandOutput {
     let mut command = Command::new(binary("gpuaas"));
     command
         .args(arguments)

@@ -8,7 +8,7 @@ use contract::{
 use serde_json::json;
 use testkit::{
     Server, World,
-    stripe::{Event, Trouble},
+    stripe::{Event, InjectedFault},
 };
 
 use crate::payments::stand::{DOLLAR, Stand};
@@ -98,9 +98,10 @@ async fn money_that_is_late_refused_or_never_paid() {
 #[tokio::test(flavor = "multi_thread")]
 async fn stripe_may_be_away_slow_or_busy_and_opens_one_page() {
     let stand = Stand::new().await;
-    let busy = Trouble::Refuse { status: 429, kind: "rate_limit_error", message: "slow down", retry_after: Some(2) };
+    let busy =
+        InjectedFault::Refuse { status: 429, kind: "rate_limit_error", message: "slow down", retry_after: Some(2) };
     stand.stripe.trouble("POST sessions", busy);
-    stand.stripe.trouble("POST sessions", Trouble::LoseAnswer);
+    stand.stripe.trouble("POST sessions", InjectedFault::LoseAnswer);
     let payment = stand.ask("USD", 50 * DOLLAR).await.unwrap().id;
     stand.settle().await;
     let waits = stand.get(payment).await;
@@ -116,7 +117,7 @@ async fn stripe_may_be_away_slow_or_busy_and_opens_one_page() {
     let message = "The Checkout Session's total amount must convert to at least 50 cents.";
     stand.stripe.trouble(
         "POST sessions",
-        Trouble::Refuse { status: 400, kind: "invalid_request_error", message, retry_after: None },
+        InjectedFault::Refuse { status: 400, kind: "invalid_request_error", message, retry_after: None },
     );
     stand.settle().await;
     let failed = stand.get(small).await;

@@ -16,7 +16,7 @@ use contract::{
     },
 };
 use gpuaasd::roles::Role;
-use testkit::{Database, Receiver, Server, receiver::Manner, server::eventually};
+use testkit::{Database, Receiver, Server, receiver::ReceiverBehavior, server::eventually};
 
 use crate::webhooks::stand::{Stand, spec};
 
@@ -77,10 +77,10 @@ async fn a_receiver_that_hangs_talks_for_ever_or_sends_elsewhere_does_no_harm() 
     let (_, delivery) = stand.one().await;
     let elsewhere = Receiver::start().await;
     for (manner, state, error) in [
-        (Manner::Hang, State::Exhausted, Some("was not answered within 1 seconds")),
-        (Manner::Endless, State::Delivered, None),
+        (ReceiverBehavior::Hang, State::Exhausted, Some("was not answered within 1 seconds")),
+        (ReceiverBehavior::Endless, State::Delivered, None),
         (
-            Manner::Redirect(elsewhere.url.clone()),
+            ReceiverBehavior::Redirect(elsewhere.url.clone()),
             State::Exhausted,
             Some("was answered with status 302; redirects are not followed"),
         ),
@@ -109,7 +109,7 @@ async fn a_receiver_that_hangs_holds_up_nobody_else() {
     let database = Arc::new(Database::alone().await);
     let stand = Stand::on(database.clone(), &[Role::Api, Role::Relay]).await;
     stand.policy("webhooks.timeout_seconds", "30").await;
-    stand.receiver.behave(Manner::Hang);
+    stand.receiver.behave(ReceiverBehavior::Hang);
     let quick = Receiver::start().await;
     let hanging = stand.hook("project.created").await.webhook.id;
     for nth in 0..40 {

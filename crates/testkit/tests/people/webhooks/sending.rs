@@ -13,7 +13,7 @@ use contract::{
 };
 use gpuaasd::roles::Role;
 use sqlx::Connection;
-use testkit::{receiver::Manner, server::eventually};
+use testkit::{receiver::ReceiverBehavior, server::eventually};
 
 use crate::webhooks::stand::Stand;
 
@@ -86,7 +86,7 @@ async fn an_event_makes_one_delivery_for_each_webhook_that_wants_it() {
 async fn what_fails_is_tried_again_more_and_more_slowly_then_given_up_and_can_be_sent_again() {
     let stand = Stand::new().await;
     stand.policy("webhooks.attempts", "3").await;
-    stand.receiver.behave(Manner::Answer(500));
+    stand.receiver.behave(ReceiverBehavior::Answer(500));
     let (_, delivery) = stand.one().await;
     let attempts = async |after: u64| {
         stand.advance(after);
@@ -106,7 +106,7 @@ async fn what_fails_is_tried_again_more_and_more_slowly_then_given_up_and_can_be
     assert!(last.next_attempt_at.is_none());
     assert_eq!(attempts(3600).await.0, 3);
 
-    stand.receiver.behave(Manner::Answer(204));
+    stand.receiver.behave(ReceiverBehavior::Answer(204));
     let again = stand.resend(&delivery).await.unwrap();
     assert_eq!((again.state, again.attempts), (State::Pending.into(), 0));
     let (heard, last) = attempts(0).await;
@@ -149,7 +149,7 @@ async fn a_webhook_that_keeps_failing_is_disabled_with_notice_and_can_be_enabled
     let stand = Stand::new().await;
     stand.policy("webhooks.attempts", "1").await;
     stand.policy("webhooks.disable_after_failures", "2").await;
-    stand.receiver.behave(Manner::Answer(404));
+    stand.receiver.behave(ReceiverBehavior::Answer(404));
     let id = stand.hook("project.created").await.webhook.id;
     let others = stand.create(&stand.receiver.url, "webhook.disabled").await.unwrap().webhook.id;
     stand.project("one").await;
@@ -157,13 +157,13 @@ async fn a_webhook_that_keeps_failing_is_disabled_with_notice_and_can_be_enabled
     stand.settle().await;
     assert_eq!((stand.get(id).await.failures, stand.get(id).await.state), (1, WebhookState::Active.into()));
     // One that arrives ends the row.
-    stand.receiver.behave(Manner::Answer(200));
+    stand.receiver.behave(ReceiverBehavior::Answer(200));
     stand.project("two").await;
     stand.fanned_out(id, 2).await;
     stand.settle().await;
     assert_eq!(stand.get(id).await.failures, 0);
 
-    stand.receiver.behave(Manner::Answer(404));
+    stand.receiver.behave(ReceiverBehavior::Answer(404));
     for (count, name) in [(3, "three"), (4, "four")] {
         stand.project(name).await;
         stand.fanned_out(id, count).await;
@@ -185,7 +185,7 @@ async fn a_webhook_that_keeps_failing_is_disabled_with_notice_and_can_be_enabled
     let deliveries = stand.fanned_out(id, 4).await;
     assert!(stand.resend(&deliveries[0]).await.unwrap_err().is(Code::Conflict));
     // But it can be tried whether it works again.
-    stand.receiver.behave(Manner::Answer(200));
+    stand.receiver.behave(ReceiverBehavior::Answer(200));
     let before = stand.receiver.heard().len();
     let test = stand.owner.call::<TestWebhook>(stand.path(id), Nothing {}, Nothing {}).await.unwrap();
     stand.settle().await;
@@ -207,7 +207,7 @@ async fn a_webhook_that_keeps_failing_is_disabled_with_notice_and_can_be_enabled
 #[tokio::test(flavor = "multi_thread")]
 async fn the_events_of_a_resource_have_their_first_turn_in_order() {
     let stand = Stand::with(&Role::ALL).await;
-    stand.receiver.behave(Manner::Slowly(Duration::from_millis(30)));
+    stand.receiver.behave(ReceiverBehavior::Slowly(Duration::from_millis(30)));
     stand.hook("project.renamed").await;
     let project = stand.project("start").await;
     for nth in 0..12 {

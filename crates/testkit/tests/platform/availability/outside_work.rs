@@ -20,8 +20,8 @@ use contract::{
 use gpuaasd::roles::Role;
 use sqlx::Connection;
 use testkit::{
-    Database, Receiver, Server, Stripe, World, receiver::Manner, rounds, server::eventually, stripe::WEBHOOK_SECRET,
-    world::set_policy,
+    Database, Receiver, Server, Stripe, World, receiver::ReceiverBehavior, rounds, server::eventually,
+    stripe::WEBHOOK_SECRET, world::set_policy,
 };
 use uuid::Uuid;
 
@@ -68,7 +68,7 @@ impl Stand {
     /// than could ever be under way, and every call to them that may be under way is.
     async fn hang(&self, hooks: usize) -> Receiver {
         let receiver = Receiver::start().await;
-        receiver.behave(Manner::Hang);
+        receiver.behave(ReceiverBehavior::Hang);
         let (organization_id, owner) = self.world.organization().await;
         let owner = self.world.as_(&owner);
         let path = || OrganizationPath { organization_id };
