@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_web_socket_both_listens_and_tells() {
+    fn a_web_socket_both_receives_and_sends() {
         let document = document();
         let operations = &document["operations"];
         assert_eq!(operations["WatchEvents.listen"]["action"], "receive");

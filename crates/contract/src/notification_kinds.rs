@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_switched_off_is_sent_by_mail_too() {
+    fn mandatory_notifications_are_sent_by_mail_too() {
         for info in NotificationKind::ALL.iter().map(|it| it.info()) {
             assert!(!info.is_mandatory || info.by_mail, "{}", info.about);
         }

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gives_more_than_they_have() {
+    fn role_gives_no_more_than_it_has() {
         for (own, given) in Role::ALL.iter().flat_map(|own| Role::ALL.iter().map(move |given| (*own, *given))) {
             let has_it_all = Permission::ALL.iter().all(|it| own.grants(*it) || !given.grants(*it));
             assert!(has_it_all || !own.may_give(given), "{own} gives {given}");

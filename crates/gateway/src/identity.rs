@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_closed_to_others_and_every_start_is_counted() {
+    fn state_folder_is_closed_to_others_and_counts_every_start() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a/b");
         let folder = Folder::open(&path).unwrap();

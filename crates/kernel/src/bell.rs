@@ -102,7 +102,7 @@ mod tests {
     const POLL: Duration = Duration::from_secs(60);
 
     #[tokio::test]
-    async fn rings_without_end_are_heard_together() {
+    async fn rings_without_end_are_received_together() {
         let bell = Bell::default();
         let mut ear = bell.ear();
         let started = Instant::now();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ring_between_two_waits_is_not_lost() {
+    async fn ring_between_two_waits_is_not_lost() {
         let bell = Bell::default();
         let mut ear = bell.ear();
         ear.wait(Duration::ZERO).await;

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_snuggest_single_group_is_taken() {
+    fn the_snuggest_single_group_is_chosen() {
         assert_eq!(fewest(&[4, 3, 3, 2], 3), Some(vec![(1, 3)]));
         assert_eq!(fewest(&[4, 3, 2], 2), Some(vec![(2, 2)]));
         assert_eq!(fewest(&[4, 4], 4), Some(vec![(0, 4)]));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_told_apart_by_model_and_memory() {
+    fn classes_differ_by_model_and_memory() {
         let mut node = node(&[None, None, None]);
         node.slots[1].model = "B".into();
         node.slots[2].memory_bytes = 5;

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_its_only_form_is_refused() {
+    fn task_that_is_not_in_canonical_form_is_refused() {
         let text = canonical_text();
         let keys = [key(1).public()];
         assert!(signed_text(&text).verify(&keys).is_ok());

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_is_unknown_until_told_and_runs_from_there() {
+    fn time_is_unknown_until_set_and_runs_from_there() {
         let clock = ControlClock::default();
         let told: Timestamp = "2001-01-01T00:00:00Z".parse().unwrap();
         assert_eq!((clock.now(), clock.until(told)), (None, None));

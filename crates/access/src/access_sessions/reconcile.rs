@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_led_to_ends_it() {
+    fn access_session_ends_with_its_allocation_its_credential_or_its_time_limit() {
         let gone = Visit { allocation: AllocationState::Releasing, ..visit(0) };
         assert_eq!(decide(&gone), Verdict::End("allocation_ended"));
         let revoked = Visit { is_revoked: true, ..visit(0) };

@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_names_a_wrong_rank_hears_which_there_are() {
+    fn wrong_rank_is_answered_with_the_ranks_there_are() {
         assert_eq!(no_rank("7", 2), "the allocation has no rank 7: its ranks are 0 to 1");
         assert_eq!(no_rank("x", 1), "the allocation has no rank x: its only one is 0");
         assert!(no_rank(&"9".repeat(500), 3).len() < 100);

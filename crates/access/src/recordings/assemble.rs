@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_segments_hold_is_shown_once() {
+    fn output_in_two_segments_is_shown_once() {
         let pieces = [
             piece(0, (0, 4), &format!("{HEADER}\n[0.5,\"o\",\"abcd\"]\n")),
             // Handed in late, after the next segment had begun at 4.
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_refused() {
+    fn malformed_chunk_is_refused() {
         let broken = Piece { segment: 0, bytes: Bytes::from_static(b"nonsense"), from: 0, to: 1 };
         assert_eq!(assemble(&[broken], &|_| 0.0), Err(AssembleError::Unreadable { segment: 0 }));
         let endless = piece(0, (0, 1), &"x".repeat(MAX_LINE_BYTES as usize + 1));

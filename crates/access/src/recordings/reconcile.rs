@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_sealed_when_complete_or_when_patience_ends() {
+    fn recording_is_sealed_when_complete_or_when_patience_ends() {
         let open = Visit { session: AccessSessionState::Detached, ..visit(RecordingState::Recording) };
         assert_eq!(decide(&open, &[], PATIENCE), Verdict::Nothing);
         assert_eq!(decide(&visit(RecordingState::Recording), &[], PATIENCE), Verdict::Seal);

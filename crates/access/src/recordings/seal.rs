@@ -82,7 +82,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_output_of_a_recording_is_named() {
         let chunks = [chunk(0, 0, 0, 5), chunk(0, 1, 5, 9), chunk(1, 0, 9, 12), chunk(2, 0, 20, 25)];
         assert_eq!(gaps(&chunks), [RecordingGap { after_segment: 1, from: 12, to: 20 }]);
         assert!(gaps(&chunks[..3]).is_empty() && gaps(&[]).is_empty());

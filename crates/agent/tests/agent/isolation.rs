@@ -338,7 +338,7 @@ async fn processes_that_changed_their_user_are_killed_with_the_group() {
 
 #[tokio::test]
 #[ignore = "needs root; run by cargo xtask root-test"]
-async fn nothing_in_a_home_makes_a_start_hang_or_fail() {
+async fn home_contents_never_make_a_start_hang_or_fail() {
     let host = Host::new("fbfb");
     host.allocate(&[KEY]).await.unwrap();
     let traps = "for name in .gpuaas_environment.new .gpuaas.new .profile.new; do mkfifo $name; done; \

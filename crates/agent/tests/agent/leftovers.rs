@@ -158,7 +158,7 @@ impl Sshd {
 
 #[tokio::test]
 #[ignore = "needs root; run by cargo xtask root-test"]
-async fn connections_to_sshd_end_when_a_key_is_taken_away_and_jobs_go_on() {
+async fn connections_to_sshd_end_when_a_key_is_removed_and_jobs_go_on() {
     let host = Host::new("d3d3");
     let sshd = Sshd::start(&host).await;
     let (first, second) = (sshd.key("first"), sshd.key("second"));

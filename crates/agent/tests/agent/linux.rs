@@ -100,7 +100,7 @@ async fn login_is_not_handed_over_while_sshd_honors_other_keys() {
 
 #[tokio::test]
 #[ignore = "needs root; run by cargo xtask root-test"]
-async fn what_a_user_links_to_is_not_written_or_removed_by_root() {
+async fn link_target_in_a_home_is_neither_written_nor_removed_by_root() {
     let host = Host::new("cccc");
     host.allocate(&[KEY]).await.unwrap();
     let outside = tempfile::tempdir().unwrap();

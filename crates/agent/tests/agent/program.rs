@@ -58,7 +58,7 @@ async fn a_wrong_fingerprint_and_a_spent_token_are_refused_with_advice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_killed_at_any_point_is_done_and_reported_and_never_again_once_kept() {
+async fn a_task_killed_at_any_point_is_done_and_reported_and_never_again_once_stored() {
     for (point, runs) in [("accepted", 1), ("wipe_script", 1), ("executed", 2), ("persisted", 1)] {
         let plane = Plane::start().await;
         let scripts = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ async fn reports_survive_an_outage_and_a_kill_and_the_task_is_not_done_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_certificate_is_renewed_when_told_when_due_and_when_it_has_ended() {
+async fn the_certificate_is_renewed_when_ordered_when_due_and_when_it_has_ended() {
     let plane = Plane::start().await;
     let mut node = Node::enrolled(&plane, "").await;
     node.start(&[]);
@@ -146,7 +146,7 @@ async fn a_revoked_node_keeps_asking_slowly_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_task_keys_and_epochs_are_kept_across_a_restart() {
+async fn new_task_keys_and_epochs_survive_a_restart() {
     let plane = Plane::start().await;
     let mut node = Node::enrolled(&plane, "").await;
     node.start(&[]);
@@ -165,7 +165,7 @@ async fn new_task_keys_and_epochs_are_kept_across_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn task_keys_that_no_known_key_signed_are_not_taken_over() {
+async fn task_keys_that_no_known_key_signed_are_not_accepted() {
     let plane = Plane::start().await;
     let mut node = Node::enrolled(&plane, "").await;
     node.start(&[]);
@@ -197,7 +197,7 @@ async fn task_keys_that_no_known_key_signed_are_not_taken_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn earlier_task_keys_that_a_known_key_signed_are_not_taken_over() {
+async fn earlier_task_keys_that_a_known_key_signed_are_not_accepted() {
     let plane = Plane::start().await;
     let mut node = Node::enrolled(&plane, "").await;
     node.start(&[]);

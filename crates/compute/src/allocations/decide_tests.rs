@@ -107,7 +107,7 @@ fn every_node_is_asked_once_and_then_waited_for() {
 }
 
 #[test]
-fn it_is_active_only_when_every_host_showed_exactly_its_gpus_and_they_work() {
+fn allocation_is_active_only_when_every_host_showed_exactly_its_gpus_and_they_work() {
     let mut visit = visit(AllocationState::Provisioning);
     visit.orders = vec![order(1, 5, done(proof(&["b", "a"], true))), order(2, 5, done(proof(&["c"], true)))];
     assert!(matches!(decide(&visit, &LIMITS), Step::Prove(it) if it.len() == 2));
@@ -203,7 +203,7 @@ fn release_that_leaves_the_user_or_its_files_is_not_believed() {
 }
 
 #[test]
-fn it_is_stopped_on_evidence_that_nothing_runs_and_else_a_person_is_asked_for() {
+fn allocation_is_stopped_on_evidence_that_nothing_runs_and_else_needs_attention() {
     let mut visit = visit(AllocationState::Stopping);
     visit.orders = vec![order(1, 5, done(evidence(0))), order(2, 5, done(evidence(0)))];
     visit.lease_ends_at = Some(visit.now + Duration::from_secs(30));
@@ -217,7 +217,7 @@ fn it_is_stopped_on_evidence_that_nothing_runs_and_else_a_person_is_asked_for() 
 }
 
 #[test]
-fn a_failed_start_keeps_what_it_holds_and_a_stopped_one_waits_for_its_lease() {
+fn a_failed_start_keeps_its_slots_and_a_stopped_one_waits_for_its_lease() {
     let mut visit = visit(AllocationState::Starting);
     visit.orders = vec![order(1, 5, failed(false)), order(2, 5, None)];
     assert!(matches!(decide(&visit, &LIMITS), Step::FailStart { liars, .. } if liars.is_empty()));
@@ -232,7 +232,7 @@ fn a_failed_start_keeps_what_it_holds_and_a_stopped_one_waits_for_its_lease() {
 }
 
 #[test]
-fn a_lease_ends_it_and_changed_keys_are_told_to_hosts() {
+fn a_lease_ends_it_and_changed_keys_are_sent_to_hosts() {
     let mut visit = visit(AllocationState::Active);
     visit.orders = vec![order(1, 4, done(proof(&["a", "b"], true))), order(2, 4, done(proof(&["c"], true)))];
     assert_eq!(decide(&visit, &LIMITS), Step::Nothing);
@@ -265,7 +265,7 @@ fn keys_that_hosts_do_not_write_are_tried_again_then_a_person_is_asked() {
 }
 
 #[test]
-fn the_end_of_a_lease_is_told_once_in_time_and_of_a_short_one_late() {
+fn the_end_of_a_lease_is_announced_once_in_time_and_of_a_short_one_late() {
     let hours = |count: u64| Duration::from_secs(count * 3600);
     let mut visit = visit(AllocationState::Active);
     visit.orders = vec![order(1, 4, done(proof(&["a", "b"], true))), order(2, 4, done(proof(&["c"], true)))];

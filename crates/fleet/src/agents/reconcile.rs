@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_told_when_nothing_speaks_against_it() {
+    fn a_node_is_ordered_to_update_when_nothing_speaks_against_it() {
         let waiting = || update(AgentUpdateState::Waiting);
         assert_eq!(begin(&waiting(), Some(binary())), Verdict::Order(binary()));
         let silent = Update { node_health: NodeHealth::Silent, ..waiting() };
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_reports_ends_it_and_so_does_silence() {
+    fn update_ends_with_the_report_of_its_host_or_with_silence() {
         let done = |version: &str| Some(Outcome::Done { result: Done::Updated { version: version.into() } });
         assert_eq!(after(1, done("0.2.0")), Verdict::End(Event::Updated, String::new()));
         assert!(matches!(after(1, done("0.1.0")), Verdict::End(Event::Failed, _)), "it says another version");

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_asks_to_become_an_authority() {
+    fn request_for_an_authority_certificate_is_refused() {
         let greedy = csr(|it| it.is_ca = IsCa::Ca(BasicConstraints::Unconstrained));
         assert_eq!(read_request(&greedy, None).unwrap_err(), CsrError::ForeignName);
     }

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn apps_are_where_their_gateway_is() {
+    fn web_services_are_where_their_gateway_is() {
         let door = |url: &str| Door { public_url: url.into(), app_domain: "apps.example.net".into() };
         assert_eq!(door("wss://gw.example.com").app_origin("*"), "https://*.apps.example.net");
         assert_eq!(door("wss://gw.example.com:8443").app_origin("80--a"), "https://80--a.apps.example.net:8443");

@@ -83,7 +83,7 @@ fn the_good_way_asks_for_each_thing_once() {
 }
 
 #[test]
-fn what_somebody_else_has_is_never_changed() {
+fn machine_of_another_owner_is_never_changed() {
     for state in MachineState::ALL {
         for status in STATUSES {
             assert_eq!(call(&facts(*state), &foreign(*status)), None, "{state} {status:?}");
@@ -94,7 +94,7 @@ fn what_somebody_else_has_is_never_changed() {
 }
 
 #[test]
-fn a_free_machine_is_taken_only_to_be_acquired_or_to_be_erased() {
+fn a_free_machine_is_acquired_only_to_serve_or_to_be_erased() {
     for state in MachineState::ALL {
         let takes = call(&facts(*state), &ProviderView::Free) == Some(Call::Allocate);
         assert_eq!(takes, matches!(state, Acquiring | Releasing), "{state}");
@@ -115,7 +115,7 @@ fn a_failed_erasing_does_not_count_as_one() {
 }
 
 #[test]
-fn nothing_waits_for_ever() {
+fn machine_never_waits_forever() {
     for state in [Deploying, Enrolling, Releasing] {
         for status in STATUSES.iter().filter(|it| **it != MetalStatus::Ready) {
             let late = Facts { is_late: true, release_attempts: 3, ..facts(state) };

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_held_or_is_under_way_is_left_alone_and_may_be_asked_about() {
+    fn power_of_a_free_or_moving_machine_may_be_queried_and_not_changed() {
         use MachineState::{Acquiring, Deploying, Discovered, Enrolling, Erased, Releasing, Retired};
         for state in [Discovered, Erased, Acquiring, Deploying, Releasing] {
             assert!(refusal(state, ON, None).is_some() && refusal(state, OFF, None).is_some(), "{state}");

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_samples_stay_and_are_taken_once() {
+    fn the_newest_samples_stay_and_are_collected_once() {
         let samples = Samples::default();
         let node = NodeId::generate();
         let now = Timestamp::from_second(1_000).unwrap();

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agrees_with_what_is_known_is_believed() {
+    fn inventory_that_matches_the_record_is_believed() {
         let report = inventory(vec![gpu(0), gpu(1)]);
         assert_eq!(judge(&known(&[0, 1]), NodeState::Ready, &report), Ok(()));
         assert_eq!(judge(&known(&[0, 1, 2]), NodeState::Ready, &report), Ok(()), "fewer is a defect, not a lie");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_there_twice_in_any_state() {
+    fn duplicate_gpu_is_refused_in_any_state() {
         for change in [
             |it: &mut Gpu| it.uuid = "GPU-0".into(),
             |it: &mut Gpu| it.pci = "0000:00:00.0".into(),

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_of_a_provider_is_installed_anew_even_if_it_could_wipe_itself() {
+    fn a_machine_of_a_provider_is_installed_again_even_if_it_could_wipe_itself() {
         let machine = MachineId::generate();
         let mut it = seen(NodeState::Sanitizing, 0);
         it.machine = Some(machine);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_cannot_wipe_itself_waits_for_a_person_and_a_held_one_for_its_tenant() {
+    fn a_host_that_cannot_wipe_itself_waits_for_a_person_and_an_occupied_one_for_its_tenant() {
         let mut it = seen(NodeState::Sanitizing, 0);
         it.known.wipes_itself = false;
         assert_eq!(sanitize(&it, 2), Verdict::AwaitPerson);

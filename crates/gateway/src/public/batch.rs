@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_client_has_seen_is_recorded_and_not_shown_again() {
+    fn output_that_the_client_has_seen_is_recorded_and_not_shown_again() {
         let mut batch = Batch::default();
         assert!(matches!(batch.hide(10, Bytes::from_static(b"abc"), 13), Hidden::All));
         let rest = batch.hide(13, Bytes::from_static(b"def"), 15);

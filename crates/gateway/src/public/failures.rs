@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_guesses_waits_and_nobody_else() {
+    fn guessing_network_waits_and_no_other() {
         let failures = Failures::default();
         let guesser: IpAddr = "2001:db8::1".parse().unwrap();
         for _ in 0..MOST_FAILURES {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn addresses_of_failures_are_bounded() {
         let failures = Failures::default();
         for number in 0..u32::try_from(MOST_ADDRESSES).unwrap() + 10 {
             failures.count(std::net::Ipv4Addr::from_bits(number).into());

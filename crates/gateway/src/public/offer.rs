@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_read_whatever_its_order() {
+    fn offer_is_read_in_any_order() {
         let offer = read("gpuaas.ticket.Ab-_9, gpuaas.v1,gpuaas.seen.77, gpuaas.size.120x40");
         let key = Some(Key::Ticket("Ab-_9".into()));
         let size = Some(Size { columns: 120, rows: 40 });
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_is_passed_over() {
+    fn malformed_parts_of_an_offer_are_ignored() {
         assert_eq!(read("chat, gpuaas.seen.-1, gpuaas.size.1, gpuaas.ticket."), Offer::default());
         assert_eq!(read("gpuaas.ticket.a/../b").key, None);
         assert_eq!(read(&format!("gpuaas.ticket.{}", "a".repeat(300))).key, None);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_replaced_and_never_lost_sight_of() {
+    fn invalid_utf8_is_replaced_and_never_dropped() {
         assert_eq!(said(&[b"a\xffb"]), "a\u{fffd}b");
         assert_eq!(said(&[b"a\xe2\x82"]), "a\u{fffd}", "a character without its end");
         assert_eq!(said(&[b"\xe2", b"x"]), "\u{fffd}x", "a beginning without its rest");

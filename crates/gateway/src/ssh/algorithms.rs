@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_old_is_offered() {
+    fn obsolete_algorithms_are_not_offered() {
         let names =
             |all: &[&str]| all.iter().any(|it| it.contains("sha1") || it.contains("cbc") || it.contains("none"));
         assert!(!names(&KEX.iter().map(AsRef::as_ref).collect::<Vec<&str>>()));

@@ -131,7 +131,7 @@ mod tests {
     use std::task::Waker;
 
     #[tokio::test]
-    async fn what_waits_closes_the_gate_until_it_was_handed_on() {
+    async fn waiting_data_closes_the_gate_until_it_was_handed_on() {
         let gate = Arc::new(Gate::default());
         let (mut feeder, mut feed) = feed(&gate);
         let context = Context::from_waker(Waker::noop());

@@ -55,7 +55,7 @@ async fn a_newer_connection_replaces_an_older() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_who_comes_before_the_host_is_let_in_when_it_arrives() {
+async fn client_ahead_of_its_host_is_connected_when_the_host_arrives() {
     let stage = Stage::new().await;
     stage.plane.terminal("t", "echo");
     let mut client = stage.terminal("t").await;

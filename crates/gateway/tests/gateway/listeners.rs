@@ -23,7 +23,7 @@ fn value(page: &str, name: &str, label: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_says_whether_it_is_ready_and_what_it_counted() {
+async fn gateway_reports_whether_it_is_ready_and_what_it_counted() {
     page();
     let stage = Stage::with(|it| it.metrics = Some(page)).await;
     let _host = stage.host("node_1").await;
@@ -73,7 +73,7 @@ async fn the_public_listener_speaks_tls_where_it_has_a_certificate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_websocket_of_ours_is_told_what_is() {
+async fn request_that_is_no_known_web_socket_is_refused() {
     let stage = Stage::new().await;
     let ask = async |path: &str| get(TcpStream::connect(stage.public).await.unwrap(), path).await;
     assert_eq!(ask("/v1/terminal").await.0, 426);

@@ -54,7 +54,7 @@ async fn a_session_is_recorded_from_its_first_byte_to_its_last() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_typed_is_not_kept_unless_policy_says_so() {
+async fn typed_input_is_recorded_only_where_policy_says_so() {
     let (stage, _host) = Stage::with_host().await;
     let order = order();
     let session = stage.plane.ticket("t", shell("silent"), Some(order.clone()));
@@ -87,7 +87,7 @@ async fn a_later_part_begins_where_the_earlier_ended_or_says_what_is_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_earlier_gateway_did_not_record_is_recorded_and_not_shown_again() {
+async fn output_that_an_earlier_gateway_did_not_record_is_recorded_and_not_shown_again() {
     let (stage, host) = Stage::with_host().await;
     let order = RecordingOrder { segment: 1, from: 100, ..order() };
     let session = stage.plane.ticket("t", shell("from 100-104 abcdef"), Some(order.clone()));

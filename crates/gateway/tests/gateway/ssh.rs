@@ -261,7 +261,7 @@ async fn connect(port: u16) -> tokio::net::TcpStream {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_no_key_is_told_the_same_whatever_is_wrong() {
+async fn caller_without_a_key_gets_the_same_answer_whatever_is_wrong() {
     let (stage, _host, laptop) = inside(ALL).await;
     laptop.make_key("other").await;
     let mut said = Vec::new();
@@ -279,7 +279,7 @@ async fn who_has_no_key_is_told_the_same_whatever_is_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_recorded_is_refused_with_the_reason() {
+async fn channel_that_cannot_be_recorded_is_refused_with_the_reason() {
     let (stage, _host, laptop) = inside(&["terminal", "exec"]).await;
     assert_eq!(text(&laptop.ssh(&["echo works"]).await.stdout), "works\n");
     let mut sftp = laptop.program("sftp", "key");

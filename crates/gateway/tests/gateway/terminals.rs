@@ -80,7 +80,7 @@ async fn every_bad_ticket_gets_the_same_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_comes_back_takes_the_session_with_them() {
+async fn client_that_comes_back_takes_over_its_session() {
     let (stage, _host) = Stage::with_host().await;
     let session = stage.plane.terminal("first", "echo");
     let mut first = stage.terminal("first").await;
@@ -95,7 +95,7 @@ async fn who_comes_back_takes_the_session_with_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_guesses_tickets_is_told_to_wait() {
+async fn caller_that_guesses_tickets_has_to_wait() {
     let (stage, _host) = Stage::with_host().await;
     for number in 0..20 {
         assert_eq!(stage.terminal(&format!("guess{number}")).await.closed().await, 4401);
@@ -105,7 +105,7 @@ async fn who_guesses_tickets_is_told_to_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_a_hundred_uses_of_a_ticket_wins() {
+async fn ticket_used_a_hundred_times_at_once_opens_once() {
     let (stage, _host) = Stage::with_host().await;
     stage.plane.terminal("once", "echo");
     let tries: Vec<_> = (0..100)
@@ -129,7 +129,7 @@ async fn one_of_a_hundred_uses_of_a_ticket_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_host_refuses_is_told() {
+async fn refusal_of_the_host_reaches_the_client() {
     let (stage, host) = Stage::with_host().await;
     for (code, close) in [
         (refusals::FORGED, 4403),
@@ -193,7 +193,7 @@ async fn bad_frames_end_their_own_session_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_typed_before_the_shell_is_there_arrives() {
+async fn input_before_the_shell_is_open_arrives() {
     let (stage, _host) = Stage::with_host().await;
     stage.plane.terminal("early", "echo");
     let mut client = stage.terminal("early").await;

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_piece_is_kept_read_and_deleted() {
+    async fn a_piece_is_stored_read_and_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let store = RecordingFolder::open(folder.path().join("kept"));
         let key = "recording-1/0/7";

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_does_not_name_the_address() {
+    fn stored_mail_error_does_not_name_the_address() {
         let error = PostError::Address { code: 550, text: "5.1.1 <Ann@Example.com> unknown".into() };
         let kept = without(error, "ann@example.com").to_string();
         assert_eq!(kept, "the mail server refused the address: 5.1.1 <(address)> unknown");

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_encoding_is_taken_where_it_is_named() {
+    fn an_encoding_is_used_where_it_is_named() {
         assert!(takes("gzip, deflate, br", "br"));
         assert!(takes("br;q=0.5", "br"));
         assert!(!takes("br;q=0, gzip", "br"));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_allows_gateways_exactly_and_forms_to_their_apps() {
+    fn content_policy_allows_gateways_exactly_and_forms_to_their_web_services() {
         let door = |url: &str, apps: &str| Door { public_url: url.into(), app_domain: apps.into() };
         let policy = policy(&[
             door("ws://127.0.0.1:9443", "apps.localhost"),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_amount_is_refused() {
+    fn malformed_amounts_are_refused() {
         for bad in [
             "",
             "USD",

@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_sealed_opens_again(context: String, plaintext: Vec<u8>) {
+        fn sealed_secret_opens_again(context: String, plaintext: Vec<u8>) {
             let keys = keyring(&[&entry()]);
             let sealed = keys.seal(&context, &plaintext);
             let read = Sealed::from_bytes(&sealed.to_bytes()).unwrap();

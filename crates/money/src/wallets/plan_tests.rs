@@ -75,7 +75,7 @@ fn a_hold_is_renewed_once_it_is_past_half_and_not_past_its_lease() {
 }
 
 #[test]
-fn low_is_foreseen_told_once_and_forgotten_when_there_is_enough() {
+fn low_balance_is_foreseen_announced_once_and_forgotten_when_there_is_enough() {
     let one = runs(Some(60), None);
     // Five hours are left; low is at two.
     let plan = planned(0, is(WalletState::Funded), &has(5 * DOLLAR, 4 * DOLLAR, 1), &[runs(Some(6000), None)]);
@@ -94,7 +94,7 @@ fn low_is_foreseen_told_once_and_forgotten_when_there_is_enough() {
 }
 
 #[test]
-fn what_cannot_be_renewed_has_a_grace_and_then_the_newest_ends() {
+fn hold_that_cannot_be_renewed_has_a_grace_and_then_the_newest_ends() {
     let (old, new) = (runs(Some(60), None), runs(Some(60), None));
     let both = [old.clone(), new.clone()];
     // At half, each needs another dollar and one is left.

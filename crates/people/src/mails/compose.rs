@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_looks_like_it_and_stays_escaped() {
+    fn code_in_a_mail_looks_like_code_and_stays_escaped() {
         let html = paragraph("type `a <b>`,\nor not `");
         assert_eq!(html, "<p style=\"margin:0 0 16px\">type <code>a &lt;b&gt;</code>,<br>\nor not </p>\n");
     }

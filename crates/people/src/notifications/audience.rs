@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_nobody_to_tell() {
+    fn programs_are_never_notified() {
         let user = UserId::generate();
         let actors = [format!("user:{user}"), "service_account:sa-x".into(), "system:relay".into()];
         assert_eq!(requesters(&actors), [user]);

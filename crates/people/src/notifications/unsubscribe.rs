@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mandatory_is_not_stopped() {
+    fn mandatory_notification_cannot_be_unsubscribed() {
         let ours = Keyring::parse(Keyring::generate_entry().expose_text().unwrap()).unwrap();
         let link = link(&ours, "https://x", UserId::generate(), NotificationKind::WalletDepleted);
         assert_eq!(opened(&ours, link.rsplit('/').next().unwrap()), None);

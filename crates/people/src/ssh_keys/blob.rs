@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_key_is_named_for_what_it_is() {
+    fn malformed_key_is_refused_with_its_defect() {
         let (line, _) = made("ed25519", "256");
         let mut words = line.split(' ');
         let (kind, text) = (words.next().unwrap(), words.next().unwrap());

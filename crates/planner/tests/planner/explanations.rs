@@ -116,7 +116,7 @@ fn only_counts_that_are_sold_are_advised() {
 }
 
 #[test]
-fn a_gang_hears_what_it_lacks() {
+fn explanation_of_a_gang_names_what_it_lacks() {
     let gang = |nodes, same_fabric| Ask { nodes, same_fabric, ..slice(8) };
     let two = [node(1, 8), node(2, 8)];
     assert_eq!(smallest(two.clone(), &gang(3, SameFabric::Any)), "ask for 2 nodes instead of 3");
@@ -140,7 +140,7 @@ fn waiting_is_advised_when_cleaning_or_release_would_do() {
 }
 
 #[test]
-fn what_operators_can_do_is_named_and_marked_as_theirs() {
+fn changes_that_operators_can_make_are_named_and_marked_as_theirs() {
     let mut cordoned = node(1, 8);
     cordoned.state = State::Unavailable(Unavailable::Cordoned);
     let mut ill = node(1, 8);
@@ -168,7 +168,7 @@ fn what_operators_can_do_is_named_and_marked_as_theirs() {
 }
 
 #[test]
-fn who_waits_for_an_attestation_is_told_that_a_person_must_give_it() {
+fn explanation_names_an_attestation_that_a_person_must_give() {
     let unattested = |key| {
         let mut node = node(key, 8);
         node.state = State::Unavailable(Unavailable::Unattested);
@@ -202,7 +202,7 @@ fn the_list_is_bounded_and_the_rest_is_counted() {
 }
 
 #[test]
-fn what_fits_by_now_is_placed_and_an_empty_fleet_says_so() {
+fn request_that_fits_by_now_is_placed_and_an_empty_fleet_is_named() {
     assert!(explain(&fleet([node(1, 8)]), &slice(1)).is_ok());
     let explanation = explained(&fleet([]), &slice(1));
     assert_eq!(explanation.rule.to_string(), "there are no nodes");

@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_reserved_and_released_leaves_the_fleet_as_it_was((seed, nodes) in world()) {
+    fn reservation_and_release_leave_the_fleet_as_it_was((seed, nodes) in world()) {
         let mut random = Random(seed);
         let mut fleet = any_fleet(&mut random, nodes);
         let before = fleet.clone();
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn a_fleet_that_changed_equals_one_that_is_built_anew((seed, nodes) in world()) {
+    fn a_fleet_that_changed_equals_one_that_is_built_again((seed, nodes) in world()) {
         let mut random = Random(seed);
         let mut fleet = any_fleet(&mut random, nodes);
         for turn in 0..60u128 {

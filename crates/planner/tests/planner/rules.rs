@@ -41,7 +41,7 @@ fn gang(count: u32, gpus: u32, same_fabric: SameFabric) -> Ask {
 }
 
 #[test]
-fn only_clean_and_free_slots_are_taken() {
+fn only_clean_and_free_slots_are_chosen() {
     for condition in [Condition::Dirty, Condition::Quarantined, Condition::Missing] {
         let mut node = hold(node(1, 4), &[0]);
         node.slots[1].condition = condition;
@@ -60,7 +60,7 @@ fn a_node_that_is_not_ready_or_not_healthy_takes_nothing() {
 }
 
 #[test]
-fn region_pool_tags_and_anti_affinity_are_kept() {
+fn region_pool_tags_and_anti_affinity_are_obeyed() {
     let mut south = node(2, 8);
     south.region = "south".into();
     let mut spare = node(3, 8);
@@ -166,7 +166,7 @@ fn an_unbound_request_prefers_one_numa_node() {
 }
 
 #[test]
-fn the_group_and_the_node_with_the_fewest_leftovers_are_taken() {
+fn the_group_and_the_node_with_the_fewest_leftovers_are_chosen() {
     let loose = hold(shared(node(1, 8)), &[0]);
     let tight = hold(shared(node(2, 8)), &[0, 1, 4]);
     assert_eq!(place(&fleet([loose.clone(), tight]), &slice(2)), Ok((vec![2], vec![2, 3])));
@@ -186,7 +186,7 @@ fn nodes_that_serve_the_organization_come_first_and_whole_ones_last() {
 }
 
 #[test]
-fn fabric_devices_are_taken_whole_and_asked_for() {
+fn fabric_devices_are_reserved_whole_and_only_on_request() {
     let ask = Ask { colocate_fabric: true, ..slice(2) };
     assert_eq!(place(&fleet([hold(node(1, 4), &[0])]), &ask), Ok((vec![1], vec![2, 3])));
     let one = Ask { needs: 1.into(), ..ask.clone() };
@@ -216,7 +216,7 @@ fn a_gang_stays_in_one_region() {
 }
 
 #[test]
-fn a_gang_lies_in_the_smallest_domain_that_holds_it() {
+fn a_gang_lies_in_the_smallest_domain_that_fits_it() {
     let large = (1..=3).map(|key| in_domain(node(key, 8), "a"));
     let small = (4..=5).map(|key| in_domain(node(key, 8), "b"));
     let fleet = fleet(large.chain(small).chain([node(6, 8)]));

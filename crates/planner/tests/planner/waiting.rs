@@ -49,7 +49,7 @@ fn a_request_could_run_when_the_nodes_in_service_would_hold_it_empty() {
 }
 
 #[test]
-fn what_runs_now_could_run_on_an_empty_fleet() {
+fn request_that_fits_now_could_run_on_an_empty_fleet() {
     let mut random = crate::support::Random(11);
     let mut fitting = 0;
     for _ in 0..20_000 {
@@ -66,7 +66,7 @@ fn what_runs_now_could_run_on_an_empty_fleet() {
 }
 
 #[test]
-fn room_is_kept_where_leases_end_first_and_else_where_least_is_in_the_way() {
+fn room_is_reserved_where_leases_end_first_and_else_where_least_is_in_the_way() {
     let leased = held_by(node(1, 4), &[1, 500, 600, 700]);
     let sooner = held_by(node(2, 4), &[1, 300, 400, 900]);
     let unknown = held_by(node(3, 4), &[1, 2]);
@@ -85,7 +85,7 @@ fn room_is_kept_where_leases_end_first_and_else_where_least_is_in_the_way() {
 }
 
 #[test]
-fn a_gang_is_kept_room_in_one_region_and_in_one_domain_where_it_must() {
+fn a_gang_is_reserved_room_in_one_region_and_in_one_domain_where_it_must() {
     let of = |key, region: &str, domain: &str, holders: &[u128]| Node {
         region: region.into(),
         fabric_domain: Some(domain.into()),
@@ -104,7 +104,7 @@ fn a_gang_is_kept_room_in_one_region_and_in_one_domain_where_it_must() {
 }
 
 #[test]
-fn a_kept_node_takes_nothing_else_and_says_so() {
+fn a_reserved_node_accepts_nothing_else_and_says_so() {
     let mut fleet = fleet([held_by(node(1, 4), &[1, 2])]);
     fleet.keep(&[NodeKey(1)], Some(OWN));
     assert!(plan(&fleet, &slice(1)).is_err());
@@ -119,7 +119,7 @@ fn a_kept_node_takes_nothing_else_and_says_so() {
 }
 
 #[test]
-fn a_place_that_was_chosen_before_is_kept_unless_another_is_better() {
+fn a_place_that_was_chosen_before_is_chosen_again_unless_another_is_better() {
     let mut fleet = fleet([held_by(node(1, 4), &[1, 2]), held_by(node(2, 4), &[1, 2])]);
     fleet.keep(&[NodeKey(2)], Some(OWN));
     assert_eq!(first(&fleet, &slice(4)), Some(vec![2]));

@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sane_correlation_id_is_kept_and_another_replaced() {
+    fn a_sane_correlation_id_is_passed_on_and_another_replaced() {
         assert_eq!(&*correlation_id(&headers(HEADER, "abcd-1234")), "abcd-1234");
         for bad in ["short", "with space 1234", "quote'12345678", &"x".repeat(65)] {
             assert_ne!(&*correlation_id(&headers(HEADER, bad)), bad);

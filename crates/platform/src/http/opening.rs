@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_lost_of_what_opens_a_connection() {
+    async fn first_bytes_of_a_connection_are_never_lost() {
         for text in
             [&b"GET / HTTP/1.1\r\n\r\n"[..], b"P", b"POST / HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nmore"]
         {

@@ -308,7 +308,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rubbish_is_refused_or_read_and_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn malformed_frames_are_refused_or_read_and_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut buffer = BytesMut::from(&bytes[..]);
             while let Ok(Some(_)) = Frame::take(&mut buffer) {}
             let _ = Frame::parse(&Bytes::from(bytes));

@@ -206,7 +206,7 @@ async fn member_removed_during_a_visit_is_not_written_to_hosts() {
 
 /// Whoever is about to place it learns that its keys changed, or the hosts are asked again.
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_allocation_hears_that_its_keys_changed() {
+async fn waiting_allocation_learns_that_its_keys_changed() {
     let (cloud, tenant, colleague, id) = undriven(&[Role::Api, Role::Nodes, Role::Relay]).await;
     let before: i64 = cloud.asked("SELECT version FROM allocations WHERE id = $1", id).await;
     remove(&tenant, &colleague).await;

@@ -45,7 +45,7 @@ impl Seed {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_three_who_end_an_allocation_exactly_one_wins() {
+async fn race_of_three_to_end_an_allocation_has_exactly_one_winner() {
     let plant = Plant::new(NODES, &[]).await;
     let (one, two) = (plant.plane().await, plant.plane().await);
     let mut config = SimConfig::new(one.url(), plant.roots.clone(), Tokens::List(plant.tokens.clone()));

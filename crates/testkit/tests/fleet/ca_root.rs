@@ -37,7 +37,7 @@ async fn waits_only_for(fleet: &Fleet, behind: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_root_is_told_then_signs_then_is_the_only_one_and_no_host_enrolls_again() {
+async fn a_new_root_is_announced_then_signs_then_is_the_only_one_and_no_host_enrolls_again() {
     let fleet = Fleet::new().await;
     let mut host = Host::enrolled(&fleet, &[]).await;
     // A node that is away for a while.

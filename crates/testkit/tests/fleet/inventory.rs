@@ -126,7 +126,7 @@ fn refused_at<T: std::fmt::Debug>(answer: Result<T, ClientError>, code: Code, fi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_on_offer_is_added_listed_changed_and_retired() {
+async fn offer_is_added_listed_changed_and_retired() {
     let world = World::new().await;
     let operator = world.as_(&world.operator().await);
     let anyone = world.as_(&world.person().await);

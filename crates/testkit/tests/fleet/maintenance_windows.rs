@@ -152,7 +152,7 @@ async fn a_pool_is_emptied_at_the_start_and_given_back_at_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_told_of_a_window_is_told_that_it_was_called_off() {
+async fn cancellation_of_a_window_notifies_everyone_it_was_announced_to() {
     let fleet = fleet().await;
     let agent = fleet.host("a", 1).await;
     let (organization, owner) = fleet.world.organization().await;
@@ -168,7 +168,7 @@ async fn who_was_told_of_a_window_is_told_that_it_was_called_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_on_a_node_is_told_that_it_is_emptied_until_when_and_that_it_is_not() {
+async fn drain_notifies_tenants_of_its_deadline_and_of_its_cancellation() {
     let fleet = fleet().await;
     let agent = fleet.host("a", 1).await;
     let (organization, owner) = fleet.world.organization().await;

@@ -99,7 +99,7 @@ async fn refused_enrollments_of_one_address_leave_a_bounded_number_of_audit_entr
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_hosts_with_one_token_one_gets_in() {
+async fn enrollment_token_admits_one_of_two_hosts() {
     let fleet = Fleet::new().await;
     let (token, server) = (fleet.token().await, &fleet.world.server);
     let enroll = |name: &'static str| Agent::enroll(server, &token, agent::inventory(name, 1));
@@ -302,7 +302,7 @@ async fn a_changed_inventory_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_reaches_a_poll_that_waits_and_its_report_is_kept_once() {
+async fn a_task_reaches_a_poll_that_waits_and_its_report_is_stored_once() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("a", 1).await;
     let node = agent.node;
@@ -319,7 +319,7 @@ async fn a_task_reaches_a_poll_that_waits_and_its_report_is_kept_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_ordered_while_a_host_was_away_is_found_at_once() {
+async fn task_ordered_while_a_host_was_offline_is_found_at_once() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("a", 1).await;
     agent.hang_up();
@@ -356,7 +356,7 @@ async fn a_silent_host_is_marked_and_its_next_word_clears_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_gpu_is_taken_off_offer_until_a_person_attests_it() {
+async fn a_broken_gpu_is_withdrawn_until_a_person_attests_it() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("a", 2).await;
     let event = |kind, fatal| HealthEvent {
@@ -383,7 +383,7 @@ async fn a_broken_gpu_is_taken_off_offer_until_a_person_attests_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_agents_refuse_is_added_up() {
+async fn refused_tasks_of_agents_are_added_up() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("a", 1).await;
     let name = "gpuaas_agent_refused_tasks_total{reason=\"bad_signature\"}";
@@ -397,7 +397,7 @@ async fn what_agents_refuse_is_added_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_is_refused() {
+async fn malformed_poll_is_refused() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("a", 1).await;
     let mut line = agent.connect().await.unwrap();

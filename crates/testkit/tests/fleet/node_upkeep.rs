@@ -144,7 +144,7 @@ async fn a_host_that_cannot_wipe_itself_is_shut_out_until_a_person_attests_it() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_for_a_host_that_a_person_must_attest_is_told_so_and_of_no_cleaning() {
+async fn request_that_waits_for_an_attestation_says_so_and_names_no_cleaning() {
     let fleet = Fleet::new().await;
     let pool = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
     add_sku(&fleet.operator).await;

@@ -251,7 +251,7 @@ impl Tenant {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tenant_sees_its_gpu_for_the_time_that_it_held_it_and_no_longer() {
+async fn a_tenant_sees_its_gpu_for_the_time_that_it_had_it_and_no_longer() {
     let fleet = fleet().await;
     let mut agent = fleet.host("a", 2).await;
     let earlier = this_minute(&fleet) - 3 * MINUTE;

@@ -94,7 +94,7 @@ async fn a_refresh_token_works_once_and_its_reuse_ends_the_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ended_session_is_kept_for_a_while_and_then_forgotten() {
+async fn an_ended_session_is_retained_for_a_while_and_then_forgotten() {
     // Without the role that forgets by itself.
     let database = Arc::new(testkit::Database::new().await);
     let server = testkit::Server::with(database, &[gpuaasd::roles::Role::Api], |_| ()).await;

@@ -275,7 +275,7 @@ async fn at_first_sight_a_confirmed_address_finds_its_account() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_signed_up_with_an_address_first_loses_it_to_its_owner() {
+async fn squatter_of_an_address_loses_it_to_its_owner() {
     let site = Site::new().await.with_self_service().await;
     let squatter = site.squatter().await;
     site.open_shell(&squatter).await;

@@ -326,7 +326,7 @@ async fn a_policy_is_explained_and_a_guardrail_holds() {
 
 /// The secret of a key is in its answer, and nowhere in the database.
 #[tokio::test(flavor = "multi_thread")]
-async fn shown_secrets_are_replayed_but_not_kept_in_clear() {
+async fn shown_secrets_are_replayed_but_not_stored_in_clear() {
     let world = World::new().await;
     let (organization, owner) = world.organization().await;
     let spec = || InvitationSpec { email: "secret@example.test".parse().unwrap(), role: Role::Viewer };
@@ -346,7 +346,7 @@ async fn shown_secrets_are_replayed_but_not_kept_in_clear() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watch_tells_of_events_as_they_are_committed() {
+async fn a_watch_shows_events_as_they_are_committed() {
     let world = World::new().await;
     let (organization, owner) = world.organization().await;
     let (_, stranger) = world.organization().await;

@@ -141,7 +141,7 @@ async fn a_second_database_of_the_same_cluster_starts_a_new_epoch_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_overwritten_and_rubbish_is_refused() {
+async fn backup_overwrites_no_file_and_a_malformed_one_is_refused() {
     let database = Database::new().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gpuaas.backup");

@@ -121,7 +121,7 @@ async fn bad_addresses_and_queries_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_truncated_body_and_rubbish_on_the_wire_do_no_harm() {
+async fn a_truncated_body_and_malformed_bytes_on_the_wire_do_no_harm() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let probe = probe().await;
     let address = probe.base.trim_start_matches("http://").to_owned();
@@ -145,7 +145,7 @@ async fn a_truncated_body_and_rubbish_on_the_wire_do_no_harm() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_in_a_hurry_is_told_when_to_come_back() {
+async fn a_caller_in_a_hurry_learns_when_to_come_back() {
     let probe = probe().await;
     let operator = probe.world.operator().await;
     testkit::world::set_policy(&probe.world.as_(&operator), "rate_limit.default_per_minute", "10").await;

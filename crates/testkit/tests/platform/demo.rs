@@ -212,7 +212,7 @@ async fn at_a_terminal_it_waits_for_enter_and_ctrl_c_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_step_that_fails_gives_back_what_was_taken_and_its_code_is_kept() {
+async fn a_step_that_fails_releases_the_allocation_and_its_code_is_returned() {
     let stand = Stand::new().await;
     let scopes = "organization:read,projects:read,policies:read,ledger:read,allocations:read,allocations:write";
     let key = stand.key(scopes).await;
@@ -233,7 +233,7 @@ async fn a_step_that_fails_gives_back_what_was_taken_and_its_code_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_launch_that_hangs_is_given_back_and_a_server_that_went_away_is_told_of() {
+async fn a_launch_that_hangs_is_released_and_a_server_that_went_away_is_reported() {
     let stand = Stand::new().await;
     stand.signal_hosts(Signal::SIGSTOP);
     let mut child = stand.gpuaas(&["demo", "--yes"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -266,7 +266,7 @@ async fn a_launch_that_hangs_is_given_back_and_a_server_that_went_away_is_told_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_toured_is_refused_before_anything_happens() {
+async fn tour_that_cannot_run_is_refused_before_anything_happens() {
     let stand = Stand::new().await;
     stand.run(&["demo", "-o", "json"]).await.has(2, &["without -o and --quiet"]);
     stand.run(&["demo", "--sku", "b300-node"]).await.has(5, &["gpuaas skus list"]);

@@ -119,7 +119,7 @@ async fn ctrl_c_leaves_nothing_running_and_a_kill_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_has_one_user_and_a_taken_port_leaves_nothing_behind() {
+async fn a_folder_has_one_user_and_a_port_in_use_leaves_nothing_behind() {
     let folder = folder();
     let data = folder.path().join("data");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -27,7 +27,7 @@ async fn drain(stand: &Stand, db: &Db, recorder: &Recorder) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wanted_is_found_among_what_is_not_and_the_position_moves_past_both() {
+async fn wanted_events_are_found_among_others_and_the_position_moves_past_both() {
     let stand = Stand::embedded().await;
     let db = &stand.app().db;
     let recorder = Recorder::new("test.all", "thing.");

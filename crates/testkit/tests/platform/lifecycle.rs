@@ -30,7 +30,7 @@ async fn an_illegal_event_and_a_stale_version_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_movers_at_once_one_wins() {
+async fn race_of_two_movers_has_one_winner() {
     let world = World::new().await;
     let (organization, _) = world.organization().await;
     let project = world.project(organization).await;

@@ -26,7 +26,7 @@ async fn next(watch: &mut Watch, subject: &str) -> serde_json::Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn staff_hear_of_everybody_and_members_of_nobody_else() {
+async fn staff_get_events_of_everybody_and_members_of_nobody_else() {
     let world = World::new().await;
     let operator = world.operator().await;
     let (first, owner) = world.organization().await;
@@ -45,7 +45,7 @@ async fn staff_hear_of_everybody_and_members_of_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watch_goes_on_after_the_event_that_was_heard_last() {
+async fn a_watch_goes_on_after_the_event_that_was_received_last() {
     let world = World::new().await;
     let operator = world.operator().await;
     let (organization, owner) = world.organization().await;
@@ -78,7 +78,7 @@ async fn a_watch_goes_on_after_the_event_that_was_heard_last() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn support_hears_nothing_that_it_may_not_read() {
+async fn support_receives_nothing_that_it_may_not_read() {
     let world = World::new().await;
     let support = world.person_with(Some(PlatformRole::Support)).await;
     let auditor = world.person_with(Some(PlatformRole::Auditor)).await;
@@ -107,7 +107,7 @@ async fn support_hears_nothing_that_it_may_not_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changed_nodes_are_told_since_a_mark_and_others_are_not() {
+async fn changed_nodes_are_listed_since_a_mark_and_others_are_not() {
     let fleet = Fleet::new().await;
     let (first, second) = (fleet.host("a", 2).await, fleet.host("b", 1).await);
     let ask = async |after: Option<ChangeMark>| -> NodeChanges {

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_without_an_api_still_tells_its_health() {
+async fn a_process_without_an_api_still_reports_its_health() {
     let database = Database::new().await;
     let ops = format!("127.0.0.1:{}", free_port());
     let mut command = command(&["serve", "--roles", "reconcile"], &database.url());

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn it_knows_when_a_sequence_has_ended() {
+    fn lexer_knows_when_a_sequence_has_ended() {
         let ended: [&[u8]; 8] = [
             b"",
             b"a\r\n",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn it_knows_what_only_paints() {
+    fn lexer_knows_sequences_that_only_paint() {
         let paints = |length, is_reset| Some(Style::Paints { length, is_reset });
         assert_eq!(style_at(b"\x1b[mx"), paints(3, true));
         assert_eq!(style_at(b"\x1b[0m"), paints(4, true));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_scrolls_alone_is_remembered_until_it_is_taken_back() {
+    fn a_part_that_scrolls_alone_is_remembered_until_it_is_reset() {
         assert!(!after(b"\x1b[2;5r"));
         assert!(after(b"\x1b[2;5r\x1b[r"));
         assert!(after(b"\x1b[2;5r\x1bc"));

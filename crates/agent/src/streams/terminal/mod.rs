@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_and_signals_are_told_as_shells_do() {
+    fn exit_codes_and_signals_are_reported_as_shells_do() {
         use std::os::unix::process::ExitStatusExt;
         let status = std::process::ExitStatus::from_raw;
         assert_eq!(ended(status(7 << 8)), StreamEnded { code: 7, signal: None });

@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_after_a_silence_is_told_at_once_and_a_flood_in_large_pieces() {
+    fn output_after_a_silence_is_sent_at_once_and_a_flood_in_large_pieces() {
         let mut held = OutputBuffer::default();
         assert!(held.add(1) && held.left().is_some());
         held.told();

@@ -65,7 +65,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_gives_back_what_was_pushed_by_offset(
+        fn ring_returns_pushed_bytes_by_offset(
             pieces in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..300), 0_u64..200), 1..30),
             most in 1_usize..500,
         ) {

@@ -216,7 +216,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
         #[test]
-        fn what_is_left_out_changes_nothing(
+        fn screen_without_unseen_attributes_equals_the_full_one(
             pieces in prop::collection::vec(piece(), 0..12),
             cut in 1_usize..2000,
             rows in 1_u16..12,
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_keeps_its_colors_also_when_they_are_taken_back_below_it() {
+    fn visible_text_keeps_its_colors_when_they_are_reset_below_it() {
         let size = Size { columns: 20, rows: 5 };
         let output = [&b"\x1b[0;1m\r\n"[..], &b"a\r\n".repeat(19), &b"\x1b[m\r\n".repeat(3)].concat();
         let mut screen = Screen::new(size);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_flood_in_colors_only_the_colors_are_parsed() {
+    fn flood_in_colors_has_only_its_colors_parsed() {
         let mut screen = Screen::new(Size::DEFAULT);
         let line = b"\x1b[1m\x1b[32mCompiling\x1b[0m one \x1b[K\r\n";
         let flood = [&b"\x1b[7m"[..], &line.repeat(10_000)].concat();

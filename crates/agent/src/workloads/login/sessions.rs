@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_told_from_jobs_gateways_and_other_logins() {
+    fn connections_are_distinguished_from_jobs_gateways_and_other_logins() {
         let all = [
             process(2, 1, true, "sshd", "sshd: /usr/sbin/sshd -D [listener] 0 of 10-100 startups"),
             process(3, 2, true, "sshd", "sshd: ga [priv]"),

@@ -50,7 +50,7 @@ async fn the_shell_of_a_simulated_node_is_unprivileged_and_sees_nothing_of_the_m
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_in_the_home_is_there_in_the_next_session_and_logins_do_not_see_each_other() {
+async fn home_stays_for_the_next_session_and_logins_do_not_see_each_other() {
     let world = World::new().await;
     world.says("echo mine > ~/file; setsid -f sleep 800; sleep 0.3").await;
     assert_eq!(world.says("cat ~/file; pgrep -c -x sleep").await, "mine\n1\n");

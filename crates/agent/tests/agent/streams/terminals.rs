@@ -57,7 +57,7 @@ async fn a_command_of_the_shell_ends_with_its_code_or_signal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_who_comes_back_gets_exactly_the_bytes_that_were_missed() {
+async fn client_that_comes_back_gets_exactly_the_bytes_that_it_missed() {
     let world = World::new().await;
     let (grant, mut stream) = world.open(run("echo one; read line; echo two; read line; echo three")).await;
     stream.until("one").await;
@@ -85,7 +85,7 @@ async fn next(stream: &mut Stream) -> Frame {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_recording_lacks_comes_first_and_is_told_apart() {
+async fn output_that_the_recording_lacks_comes_first_and_is_marked() {
     let world = World::new().await;
     let (grant, mut stream) = world.open(run("echo one; read line; echo two; read line; echo three")).await;
     stream.until("one\r\n").await;
@@ -119,7 +119,7 @@ async fn what_the_recording_lacks_comes_first_and_is_told_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_shell_that_ended_while_nobody_looked_tells_its_last_words_to_who_comes_back() {
+async fn a_shell_that_ended_unwatched_shows_its_last_output_to_a_client_that_comes_back() {
     let world = World::new().await;
     let (grant, mut stream) = world.open(run("echo one; sleep 0.2; echo last words; exit 9")).await;
     stream.until("one").await;
@@ -158,7 +158,7 @@ async fn a_full_screen_program_is_restored_to_who_missed_too_much() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_window_takes_over_and_both_are_told() {
+async fn a_new_window_takes_over_and_both_are_notified() {
     let world = World::new().await;
     let (grant, mut first) = world.open(shell()).await;
     first.typed("echo $((40+2))\n");
@@ -176,7 +176,7 @@ async fn a_new_window_takes_over_and_both_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_looks_on_and_neither_types_nor_takes_over() {
+async fn watcher_neither_types_nor_takes_over() {
     let world = World::new().await;
     let (grant, mut typist) = world.open(shell()).await;
     typist.typed("echo $((40+2))\n");
@@ -214,7 +214,7 @@ async fn an_orphaned_shell_ends_after_its_grace_and_with_it_what_it_ran() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_ends_at_its_time_limit_when_it_is_idle_and_when_told() {
+async fn a_session_ends_at_its_time_limit_when_it_is_idle_and_when_ordered() {
     let world = World::new().await;
     let mut grant = world.grant(run("while sleep 0.1; do echo; done"));
     grant.limits.until = grant.issued_at + SignedDuration::from_mins(10);
@@ -237,7 +237,7 @@ async fn a_session_ends_at_its_time_limit_when_it_is_idle_and_when_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rubbish_ends_its_own_stream_and_no_shell() {
+async fn malformed_frames_end_their_own_stream_and_no_shell() {
     let world = World::new().await;
     let (_, mut other) = world.open(shell()).await;
     for rubbish in
@@ -281,7 +281,7 @@ async fn streams_end_before_an_allocation_is_stopped_and_its_home_stays_until_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopping_agent_tells_its_streams_and_leaves_nothing() {
+async fn a_stopping_agent_notifies_its_streams_and_leaves_nothing() {
     let world = World::new().await;
     let (_, mut stream) = world.open(shell()).await;
     stream.until("$").await;

@@ -129,7 +129,7 @@ fn an_operation_stays_under_its_address_and_name() {
 }
 
 #[test]
-fn nobody_loses_access() {
+fn access_of_clients_never_narrows() {
     let policy = format!("{OPERATION}/x-policy");
     assert_breaks(
         after(&policy, "/permission", json!("things:admin")),

@@ -14,7 +14,7 @@ const LIST: &str = "/paths/~1v1~1organizations~1{organization_id}~1projects/get"
 const SCHEMAS: &str = "/components/schemas";
 
 #[test]
-fn it_does_not_break_itself() {
+fn document_does_not_break_itself() {
     assert_harmless(breaks(&document(), &document()));
 }
 

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_exactly_is_refused() {
+    fn amount_that_cannot_be_expressed_exactly_is_refused() {
         for (code, micros, error) in [
             ("USD", 10_001, AmountError::Fraction),
             ("USD", 0, AmountError::Fraction),

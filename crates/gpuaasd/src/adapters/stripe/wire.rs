@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_refused() {
+    fn body_that_is_no_event_is_refused() {
         let long = format!(r#"{{"id":"{}","type":"x","data":{{"object":{{}}}}}}"#, "e".repeat(300));
         for body in ["", "{}", "[]", r#"{"id":"","type":"x","data":{"object":{}}}"#, long.as_str()] {
             assert_eq!(event(body.as_bytes()), Err(EventError::Body), "{body}");

@@ -86,7 +86,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_metered_is_proven_and_what_was_changed_is_not(
+    fn metered_usage_is_proven_and_changed_usage_is_not(
         (interval, windows) in history(),
         at in any::<prop::sample::Index>(),
         fault in 0..6,
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(start_us: i64, end_us: Option<i64>, micros_per_hour: i64, from_us: i64, to_us: i64, amount: i64) {
+    fn check_of_any_interval_never_panics(start_us: i64, end_us: Option<i64>, micros_per_hour: i64, from_us: i64, to_us: i64, amount: i64) {
         let interval = Interval { start_us, end_us, micros_per_hour, currency: Currency::USD };
         let _ = check_interval(&interval, &[Window { number: 1, from_us, to_us }], &[Charged { number: 1, amount }], Some(to_us));
     }
@@ -193,7 +193,7 @@ fn a_price_is_the_one_that_was_in_force() {
 }
 
 #[test]
-fn refund_is_what_an_interval_came_to_after_its_host_was_last_heard() {
+fn refund_is_what_an_interval_came_to_after_its_host_was_last_seen() {
     let run = Interval { start_us: HOUR, end_us: Some(3 * HOUR), micros_per_hour: 1_000_001, currency: Currency::USD };
     assert_eq!(check_refund(&run, 2 * HOUR, 1_000_001), Ok(()));
     assert_eq!(check_refund(&run, 0, 2_000_002), Ok(()), "all of one whose host was silent when it began");

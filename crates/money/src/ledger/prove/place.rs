@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_round_trip_and_rubbish_is_refused() {
+    fn places_round_trip_and_malformed_ones_are_refused() {
         let organization = OrganizationId::generate();
         for part in [
             Part::Journals { after: None },

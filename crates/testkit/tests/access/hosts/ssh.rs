@@ -259,7 +259,7 @@ async fn stalls(site: &Site, laptop: &Laptop, host: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs root; run by cargo xtask root-test"]
-async fn where_everything_is_recorded_shells_are_and_the_rest_is_refused() {
+async fn required_recording_permits_shells_and_refuses_the_rest() {
     let site = Site::new(&[("access.recording", "required")], "").await;
     let laptop = Laptop::new(&site);
     let id = &laptop.allocation;

@@ -54,7 +54,7 @@ async fn certify(laptop: &Laptop, by: &Tenant, allocation_id: AllocationId, name
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs root; run by cargo xtask root-test"]
-async fn whoever_may_not_be_inside_any_more_is_cut_off() {
+async fn caller_whose_access_ended_is_disconnected() {
     let site = Site::new(&[("access.sessions_per_allocation", "50")], "").await;
     let id = site.allocation().id;
     let laptop = Laptop::of(&site, &site.tenant.owner);

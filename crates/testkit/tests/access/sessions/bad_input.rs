@@ -47,7 +47,7 @@ async fn bad_frames_close_their_own_window_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sizes_that_no_window_has_are_held_to_those_that_one_may_have() {
+async fn sizes_that_no_window_has_are_limited_to_those_that_one_may_have() {
     let stand = Stand::new().await;
     let (_, mut shell) = stand.tenant.shell(stand.allocation).await;
     for ((columns, rows), expected) in [((0, 0), "1 2"), ((65_535, 65_535), "500 1000"), ((120, 40), "40 120")] {
@@ -66,7 +66,7 @@ async fn sizes_that_no_window_has_are_held_to_those_that_one_may_have() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_typed_before_the_shell_is_there_arrives() {
+async fn input_before_the_shell_is_open_arrives() {
     let stand = Stand::new().await;
     let (_, mut first) = stand.tenant.shell(stand.allocation).await;
     first.runs("true").await;
@@ -81,7 +81,7 @@ async fn what_is_typed_before_the_shell_is_there_arrives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_text_is_typed_shown_and_recorded() {
+async fn bytes_that_are_no_text_are_typed_shown_and_recorded() {
     let stand = Stand::new().await;
     set_policy(stand.operator(), "access.recording", "on").await;
     set_policy(stand.operator(), "access.record_input", "true").await;

@@ -96,7 +96,7 @@ async fn a_bucket_keeps_what_was_recorded_until_retention_deletes_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_bucket_refuses_waits_and_comes_through_when_its_keys_are_right() {
+async fn recording_that_a_bucket_refuses_waits_and_arrives_when_its_keys_are_right() {
     let mut bucket = Bucket::not_yet().await;
     bucket.come_back("another key").await;
     let stand = Stand::in_a_bucket(&bucket, UNBOUNDED).await;

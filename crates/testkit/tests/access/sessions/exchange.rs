@@ -65,7 +65,7 @@ async fn a_gateway_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_hundred_uses_of_one_ticket_one_wins() {
+async fn ticket_used_a_hundred_times_on_two_control_planes_opens_once() {
     let stand = Stand::new().await;
     // Two control planes on one database: only the database can tell who was first.
     let database = stand.cloud.world().server.database.clone();

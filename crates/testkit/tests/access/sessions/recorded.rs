@@ -83,7 +83,7 @@ async fn a_recorded_session_is_sealed_verified_and_downloaded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_recording_is_required_nothing_goes_around_it() {
+async fn required_recording_cannot_be_bypassed() {
     let stand = Stand::new().await;
     set_policy(stand.operator(), "access.recording", "required").await;
     for kind in [TicketKind::Tcp, TicketKind::Http] {

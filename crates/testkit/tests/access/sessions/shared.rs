@@ -93,7 +93,7 @@ async fn a_takeover_is_announced_in_both_windows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn others_look_on_and_take_over_only_what_was_shared() {
+async fn colleague_watches_and_takes_over_only_shared_sessions() {
     let stand = Stand::new().await;
     let colleague = stand.colleague().await;
     let (private, mut own) = stand.tenant.shell(stand.allocation).await;
@@ -137,7 +137,7 @@ async fn others_look_on_and_take_over_only_what_was_shared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_took_over_stays_no_longer_than_their_role_and_what_they_showed() {
+async fn takeover_lasts_no_longer_than_the_role_and_the_credential_behind_it() {
     let stand = Stand::new().await;
     let world = stand.cloud.world();
 

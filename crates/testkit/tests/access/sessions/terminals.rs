@@ -42,7 +42,7 @@ async fn a_shell_answers_and_its_exit_code_comes_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_comes_back_finds_the_same_shell_and_others_do_not() {
+async fn person_who_comes_back_finds_the_same_shell_and_others_do_not() {
     let stand = Stand::new().await;
     let ticket = stand.ticket(terminal()).await;
     let mut shell = Terminal::open(stand.gateway.public, ticket.ticket.expose()).await;
@@ -119,7 +119,7 @@ async fn a_removed_gateway_is_refused_and_left_by_hosts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn breaking_the_glass_opens_a_terminal_and_tells_the_owners() {
+async fn breaking_the_glass_opens_a_terminal_and_notifies_the_owners() {
     let stand = Stand::new().await;
     let spec = BreakGlassSpec { reason: "the tenant asked for help".parse().unwrap(), node_id: None };
     let path = AnyAllocationPath { allocation_id: stand.allocation };

@@ -95,7 +95,7 @@ async fn a_failure_at_any_step_of_cleaning_quarantines_until_a_person_attests() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_could_not_be_cleaned_can_be_released_again() {
+async fn allocation_that_could_not_be_cleaned_can_be_released_again() {
     let cloud = Cloud::new(1, 1).await;
     let (tenant, host) = (cloud.tenant().await, cloud.hosts.node(0));
     let active = tenant.get_one(ask(1)).await;
@@ -132,7 +132,7 @@ async fn a_host_that_lies_in_its_proof_is_marked_and_gets_nothing_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_on_a_node_that_stays_silent_is_given_up() {
+async fn allocation_on_a_node_that_stays_silent_is_released() {
     let cloud = Cloud::new(1, 1).await;
     let (tenant, host) = (cloud.tenant().await, cloud.hosts.node(0));
     let active = tenant.get_one(ask(1)).await;

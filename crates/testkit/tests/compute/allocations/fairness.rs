@@ -57,7 +57,7 @@ async fn is_told(tenant: &Tenant, id: AllocationId, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_waited_longest_is_kept_room_and_small_ones_no_longer_overtake_it() {
+async fn request_that_waited_longest_is_reserved_room_and_small_ones_no_longer_overtake_it() {
     let (cloud, _hosts) = shared().await;
     let (many, big) = (cloud.tenant().await, cloud.tenant().await);
     let (mut small, large) = crowded(&many, &big).await;
@@ -88,7 +88,7 @@ async fn one_that_waited_longest_is_kept_room_and_small_ones_no_longer_overtake_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gang_that_waited_longest_is_kept_all_its_nodes_and_no_others() {
+async fn a_gang_that_waited_longest_is_reserved_all_its_nodes_and_no_others() {
     let (cloud, hosts) = shared_nodes(3, 2).await;
     let (many, big) = (cloud.tenant().await, cloud.tenant().await);
     let mut small = Vec::new();
@@ -134,7 +134,7 @@ async fn a_gang_that_waited_longest_is_kept_all_its_nodes_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_kept_for_a_canceled_one_goes_to_others_at_once() {
+async fn room_reserved_for_a_canceled_request_goes_to_others_at_once() {
     let (cloud, _hosts) = shared().await;
     let (many, big) = (cloud.tenant().await, cloud.tenant().await);
     let (mut small, large) = crowded(&many, &big).await;
@@ -148,7 +148,7 @@ async fn what_was_kept_for_a_canceled_one_goes_to_others_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_an_empty_fleet_could_not_hold_holds_nobody_up() {
+async fn request_too_large_for_an_empty_fleet_delays_no_other() {
     let cloud = Cloud::new(1, 2).await;
     let tenant = cloud.tenant().await;
     let never = tenant.ask(ask(4)).await;

@@ -148,7 +148,7 @@ async fn the_keys_of_an_active_one_can_be_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_that_must_be_apart_are_on_different_nodes() {
+async fn allocations_of_a_spread_group_are_on_different_nodes() {
     let cloud = Cloud::new(2, 4).await;
     let tenant = cloud.tenant().await;
     let apart = || AllocationSpec { apart: Some("replica".parse().unwrap()), ..ask(1) };

@@ -37,7 +37,7 @@ fn refused<T: std::fmt::Debug>(answer: Result<T, ClientError>, code: Code, says:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_is_refused_clearly_and_leaves_nothing_behind() {
+async fn impossible_request_is_refused_clearly_and_leaves_nothing_behind() {
     let cloud = Cloud::new(1, 8).await;
     let (tenant, other) = (cloud.tenant().await, cloud.tenant().await);
     let foreign = cloud.add_key(&other, "theirs").await;
@@ -122,7 +122,7 @@ async fn limits_hold_and_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_over_cannot_be_released_again() {
+async fn released_allocation_cannot_be_released_again() {
     let cloud = Cloud::new(1, 1).await;
     let (tenant, other) = (cloud.tenant().await, cloud.tenant().await);
     let active = tenant.get_one(ask(1)).await;

@@ -36,8 +36,8 @@ async fn is_turned_away(tenant: &Tenant, nth: usize) -> AllocationId {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_control_planes_neither_gives_a_kept_node_to_a_younger_request() {
-    let plant = Plant::new(1, &[("placement.reserve_after_seconds", "1")]).await;
+async fn reserved_node_goes_to_no_younger_request_on_either_control_plane() {
+    let plant = Plant::new(1, &[("placement.starvation_guard_seconds", "1")]).await;
     let (one, two) = (plant.plane().await, plant.plane().await);
     add_others(&plant.operator_at(&one)).await;
     let mut config = SimConfig::new(one.url(), plant.roots.clone(), Tokens::List(plant.tokens.clone()));

@@ -99,7 +99,7 @@ async fn a_start_that_fails_ends_stopped_and_keeps_everything() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_hosts_cannot_stop_asks_for_a_person_and_can_be_stopped_again_or_released() {
+async fn failed_stop_needs_attention_and_can_be_stopped_again_or_released() {
     let cloud = Cloud::new(1, 1).await;
     let (tenant, host) = (cloud.tenant().await, cloud.hosts.node(0));
     let active = tenant.get_one(ask(1)).await;
@@ -127,7 +127,7 @@ async fn what_hosts_cannot_stop_asks_for_a_person_and_can_be_stopped_again_or_re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_stopped_or_started_now_is_refused_clearly() {
+async fn stop_and_start_are_refused_clearly_in_a_wrong_state() {
     let cloud = Cloud::new(1, 1).await;
     let (tenant, stranger) = (cloud.tenant().await, cloud.tenant().await);
     let active = tenant.get_one(ask(1)).await;
@@ -146,7 +146,7 @@ async fn what_cannot_be_stopped_or_started_now_is_refused_clearly() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_stop_and_a_release_at_once_the_release_always_works() {
+async fn release_always_works_against_a_stop_at_the_same_time() {
     let cloud = Cloud::new(1, 1).await;
     let tenant = cloud.tenant().await;
     let races = rounds(40);

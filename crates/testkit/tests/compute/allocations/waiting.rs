@@ -15,7 +15,7 @@ use testkit::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_servers_that_race_for_the_last_slot_one_gets_it_and_one_waits() {
+async fn race_of_two_servers_for_the_last_slot_has_one_winner_and_one_waits() {
     let cloud = Cloud::new(1, 1).await;
     let tenant = cloud.tenant().await;
     let second = Server::with(cloud.world().server.database.clone(), &Role::ALL, |_| ()).await;
@@ -71,7 +71,7 @@ async fn requests_of_one_organization_are_served_in_the_order_in_which_they_came
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waited_behind_one_that_is_cancelled_is_looked_at_at_once() {
+async fn request_behind_a_canceled_one_is_visited_at_once() {
     let cloud = Cloud::new(1, 2).await;
     let tenant = cloud.tenant().await;
     tenant.get_one(ask(1)).await;
@@ -84,7 +84,7 @@ async fn who_waited_behind_one_that_is_cancelled_is_looked_at_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_organizations_the_one_that_holds_least_comes_first() {
+async fn organization_that_has_least_comes_first() {
     let cloud = Cloud::new(1, 1).await;
     let (pool, url) = (shared_pool(&cloud).await, format!("https://{}", cloud.world().server.node_address.unwrap()));
     let shared = hosts(&cloud.fleet, pool, url, 1, 4).await;
@@ -130,7 +130,7 @@ pub async fn shared_pool(cloud: &Cloud) -> contract::id::PoolId {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_serves_one_organization_at_a_time_and_the_others_are_told() {
+async fn a_node_serves_one_organization_at_a_time_and_the_others_get_the_reason() {
     let cloud = Cloud::new(1, 4).await;
     let (one, other) = (cloud.tenant().await, cloud.tenant().await);
     let first = one.get_one(ask(1)).await;
@@ -170,7 +170,7 @@ async fn hosts_are_shared_only_where_they_isolate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn why_is_answered_from_the_fleet_as_it_is_also_where_nothing_is_placed() {
+async fn explanation_shows_the_fleet_as_it_is_also_where_nothing_is_placed() {
     let cloud = Cloud::new(1, 2).await;
     let tenant = cloud.tenant().await;
     let api = Server::with(cloud.world().server.database.clone(), &[Role::Api], |_| ()).await;
@@ -191,7 +191,7 @@ async fn why_is_answered_from_the_fleet_as_it_is_also_where_nothing_is_placed() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn why_names_the_rule_and_the_smallest_change() {
+async fn explanation_names_the_rule_and_the_smallest_change() {
     let cloud = Cloud::new(2, 2).await;
     let tenant = cloud.tenant().await;
     let four = tenant.ask(ask(4)).await;

@@ -107,7 +107,7 @@ async fn lying_host_that_dies_is_given_up_and_stays_marked() {
 
 /// Whichever of them comes first by its id: usage ended when the first of them was last heard.
 #[tokio::test(flavor = "multi_thread")]
-async fn gang_that_loses_two_hosts_at_once_is_charged_until_the_first_of_them_was_last_heard() {
+async fn gang_that_loses_two_hosts_at_once_is_charged_until_the_first_of_them_was_last_seen() {
     const FIRST_SEEN: &str = "SELECT coalesce(min(epoch_us(h.last_seen_at)), 0)
         * (count(h.last_seen_at) = 2)::int FROM allocation_parts p LEFT JOIN node_heartbeats h ON h.node_id = p.node_id
         WHERE p.allocation_id = $1";

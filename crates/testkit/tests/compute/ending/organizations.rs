@@ -35,7 +35,7 @@ pub async fn resume(cloud: &Cloud, tenant: &Tenant) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closed_organization_holds_nothing_and_costs_nothing() {
+async fn closed_organization_has_nothing_and_costs_nothing() {
     let cloud = cloud(1, 2).await;
     let tenant = cloud.tenant().await;
     busy(&cloud, &tenant).await;

@@ -82,7 +82,7 @@ async fn a_control_plane_killed_at_any_step_of_a_release_goes_on_afterwards() {
 
 /// The host goes on while nobody listens, and says so when somebody does.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_control_plane_killed_while_the_host_works_hears_of_it_afterwards() {
+async fn a_control_plane_killed_while_the_host_works_gets_the_report_afterwards() {
     let mut stand = Stand::new().await;
     let _agent = stand.start_agent_slow();
     stand.has_free(i64::from(GPUS)).await;

@@ -352,7 +352,7 @@ async fn a_machine_that_cannot_be_installed_is_given_back_shown_and_can_be_retri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_machine_whose_agent_never_enrolls_is_taken_back_and_its_token_is_worthless() {
+async fn a_machine_whose_agent_never_enrolls_is_returned_and_its_token_is_worthless() {
     let site = Site::new().await;
     site.maas.fault("a1", Fault::NeverEnrolls);
     site.drive(MachineState::Enrolling).await;
@@ -366,7 +366,7 @@ async fn a_machine_whose_agent_never_enrolls_is_taken_back_and_its_token_is_wort
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_machine_that_cannot_be_erased_stays_held_and_shown_and_its_node_with_it() {
+async fn a_machine_that_cannot_be_erased_stays_allocated_and_shown_and_its_node_with_it() {
     let site = Site::new().await;
     let (_, node) = site.serves().await;
     for _ in 0..3 {
@@ -383,7 +383,7 @@ async fn a_machine_that_cannot_be_erased_stays_held_and_shown_and_its_node_with_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_freed_without_erasing_is_taken_again_and_erased() {
+async fn machine_freed_without_erasing_is_acquired_again_and_erased() {
     let site = Site::new().await;
     let (_, node) = site.serves().await;
     site.sanitize(node).await;

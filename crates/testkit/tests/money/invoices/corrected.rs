@@ -20,7 +20,7 @@ async fn reverse(shop: &Shop, journal_id: uuid::Uuid) -> Result<(), client::Clie
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn usage_taken_back_after_its_invoice_is_credited() {
+async fn usage_reversed_after_its_invoice_is_credited() {
     let shop = Shop::open(1_234_577, json!({ "name": "VAT", "basis_points": 1900 })).await;
     let id = shop.stand.started(2).await;
     shop.stand.advance(3 * 3600 + 11);
@@ -64,7 +64,7 @@ async fn usage_taken_back_after_its_invoice_is_credited() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn usage_taken_back_before_its_invoice_is_not_on_it() {
+async fn usage_reversed_before_its_invoice_is_not_on_it() {
     let shop = Shop::open(1_234_577, json!(null)).await;
     let id = shop.stand.started(2).await;
     shop.stand.advance(3 * 3600 + 11);

@@ -60,7 +60,7 @@ async fn a_month_is_invoiced_to_the_millionth_and_rounded_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_runs_over_midnight_of_the_first_is_split_exactly() {
+async fn usage_over_midnight_of_the_first_is_split_exactly() {
     let shop = Shop::open(7_777_777, json!(null)).await;
     let id = shop.stand.started(4).await;
     shop.to_month_end(90);
@@ -104,7 +104,7 @@ async fn months_without_usage_and_free_ones_give_no_invoice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_issued_before_somebody_sells() {
+async fn invoices_are_issued_only_once_there_is_a_seller() {
     let stand = crate::ledger::stand::Stand::new(1_000_000).await;
     let shop = Shop { stand };
     shop.stand.started(1).await;

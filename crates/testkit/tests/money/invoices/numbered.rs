@@ -59,7 +59,7 @@ async fn without_gaps(shop: &Shop, months: i64) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_who_issue_at_once_take_turns() {
+async fn invoices_issued_at_once_take_turns() {
     let shop = Shop::open(1_234_577, json!(null)).await;
     let customers = customers(&shop).await;
     shop.to_month_end(-60);

@@ -29,7 +29,7 @@ async fn refused(stand: &Stand, statement: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_written_stays_as_it_is_even_for_a_superuser() {
+async fn ledger_rows_stay_as_they_are_even_for_a_superuser() {
     let stand = Stand::new(2_500_000).await;
     stand.started(1).await;
     stand.advance(3600);

@@ -120,7 +120,7 @@ impl Purse {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_16_at_once_exactly_those_are_admitted_that_a_hard_budget_allows() {
+async fn hard_budget_admits_exactly_what_it_allows_of_16_requests_at_once() {
     let purse = Arc::new(purse().await);
     let budget = purse.set(purse.spec(4 * DOLLAR + DOLLAR / 2, BudgetPeriod::Total, BudgetMode::Hard)).await.unwrap();
     let all: Vec<_> = (0..16)
@@ -151,7 +151,7 @@ async fn of_16_at_once_exactly_those_are_admitted_that_a_hard_budget_allows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_used_and_what_may_be_used_until_the_period_ends_counts() {
+async fn budget_counts_usage_and_what_may_be_used_until_the_period_ends() {
     let purse = purse().await;
     let budget = purse.set(purse.spec(3 * DOLLAR, BudgetPeriod::Total, BudgetMode::Hard)).await.unwrap();
     // A lease says how much it may use; what is given back may use no more than it did.
@@ -199,7 +199,7 @@ async fn what_was_used_and_what_may_be_used_until_the_period_ends_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_threshold_is_told_of_once_at_the_moment_that_was_predicted() {
+async fn each_threshold_is_notified_once_at_the_moment_that_was_predicted() {
     let purse = purse().await;
     let budget = purse.set(purse.spec(10 * DOLLAR, BudgetPeriod::Total, BudgetMode::Notify)).await.unwrap();
     let near = |found: f64, expected: u64| {

@@ -99,7 +99,7 @@ async fn approve(client: &Client, it: &Correction) -> Result<Correction, ClientE
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_proposes_another_posts() {
+async fn correction_of_one_person_is_posted_by_another() {
     let staff = staff().await;
     let proposed = staff.credit(5_000_000).await;
     assert_eq!((proposed.state.clone(), &proposed.journal), (CorrectionState::Proposed.into(), &None));
@@ -139,7 +139,7 @@ async fn two_who_approve_at_once_post_it_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_turned_down_or_forgotten_posts_nothing() {
+async fn rejected_or_expired_correction_posts_nothing() {
     let staff = staff().await;
     let spec = spec(-3_000_000);
     let refused = staff.one.call::<AdjustBalance>(staff.path(), Nothing {}, spec).await.unwrap();

@@ -32,7 +32,7 @@ impl Stand {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_posted_and_what_accrued_sum_to_what_was_used() {
+async fn posted_and_accrued_cost_sum_to_the_usage() {
     // A rate that leaves a remainder in nearly every window.
     let stand = Stand::new(1_234_577).await;
     let client = stand.world.as_(&stand.world.member_of(stand.organization, Role::Viewer).await);
@@ -75,7 +75,7 @@ async fn what_is_posted_and_what_accrued_sum_to_what_was_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_held_is_used_up_by_what_it_costs() {
+async fn hold_is_used_up_by_the_cost() {
     let stand = Stand::new(3_600_007).await;
     let client = stand.world.as_(&stand.world.member_of(stand.organization, Role::Viewer).await);
     let id = stand.allocation(2).await;
@@ -104,7 +104,7 @@ async fn what_is_held_is_used_up_by_what_it_costs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_taken_back_is_no_cost() {
+async fn reversed_usage_is_no_cost() {
     let stand = Stand::new(3_600_000_000).await;
     let owner = stand.world.member_of(stand.organization, Role::Owner).await;
     let client = stand.world.as_(&owner);
@@ -124,7 +124,7 @@ async fn what_is_taken_back_is_no_cost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn others_learn_nothing_of_it() {
+async fn cost_is_hidden_from_other_organizations() {
     let stand = Stand::new(1_000_000).await;
     let id = stand.started(1).await;
     let (_, stranger) = stand.world.organization().await;

@@ -73,7 +73,7 @@ const ASSERTION: &str = "
       FOR EACH ROW EXECUTE FUNCTION nothing_below_zero()";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_64_at_once_exactly_those_are_admitted_that_fit() {
+async fn funds_admit_exactly_what_fits_of_64_requests_at_once() {
     let funds = std::sync::Arc::new(funds().await);
     let mut above = funds.stand.world.server.database.superuser().await;
     sqlx::raw_sql(ASSERTION).execute(&mut above).await.unwrap();

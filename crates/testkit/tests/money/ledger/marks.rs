@@ -42,7 +42,7 @@ async fn each_way_out_of_active_ends_the_interval() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_price_at_the_start_is_kept_for_the_whole_interval() {
+async fn the_price_at_the_start_applies_to_the_whole_interval() {
     let stand = Stand::new(1_000_000).await;
     let early = stand.started(1).await;
     stand.price(9_000_000).await;

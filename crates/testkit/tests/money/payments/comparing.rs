@@ -34,7 +34,7 @@ async fn a_lost_event_is_found_and_made_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_made_good_is_shown_and_nothing_is_edited() {
+async fn drift_that_cannot_be_repaired_is_shown_and_nothing_is_edited() {
     let stand = Stand::new().await;
     stand.stripe.other_sale(999);
     assert!(stand.compare().await.is_empty(), "the account is used for other things too");

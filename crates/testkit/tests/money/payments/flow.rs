@@ -59,7 +59,7 @@ async fn order_repetition_and_company_of_events_change_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_of_something_unknown_is_kept_and_harmless() {
+async fn an_event_of_something_unknown_is_stored_and_harmless() {
     let stand = Stand::new().await;
     let other = stand.stripe.other_sale(700);
     stand.hear("payment_intent.succeeded", &other).await;
@@ -154,7 +154,7 @@ async fn amounts_that_cannot_be_paid_exactly_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_who_pay_may_and_without_keys_nobody_can() {
+async fn payments_need_a_role_that_pays_and_configured_keys() {
     let stand = Stand::new().await;
     for (role, may) in
         [(Role::Owner, true), (Role::Admin, true), (Role::Billing, true), (Role::Member, false), (Role::Viewer, false)]

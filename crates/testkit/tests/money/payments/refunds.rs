@@ -130,7 +130,7 @@ async fn copies_of_a_refund_that_waits_get_one_answer_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_refunds_at_once_only_what_was_paid_goes_back() {
+async fn refunds_at_once_return_no_more_than_was_paid() {
     let stand = Stand::new().await;
     let (payment, _) = stand.paid(50).await;
     let all = futures_util::future::join_all((0..8).map(|_| stand.refund(payment.id, Some(20 * DOLLAR)))).await;
@@ -171,7 +171,7 @@ async fn a_refund_whose_answer_was_lost_is_made_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_given_back_at_the_dashboard_is_taken_in() {
+async fn refund_made_at_the_dashboard_is_recorded() {
     let stand = Stand::new().await;
     let (payment, intent) = stand.paid(50).await;
     let name = stand.stripe.give_back(&intent, 1500);

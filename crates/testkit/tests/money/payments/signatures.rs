@@ -66,7 +66,7 @@ async fn signatures_of_stripes_own_library_are_believed_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_signed_and_no_event_or_too_large_is_refused() {
+async fn signed_body_that_is_no_event_or_too_large_is_refused() {
     let stand = Stand::new().await;
     assert_eq!(stand.send(&Event { body: "{}".into() }).await, 400);
     assert_eq!(stand.send(&Event { body: "x".repeat(600 * 1024) }).await, 413);

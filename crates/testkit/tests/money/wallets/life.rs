@@ -11,7 +11,7 @@ use testkit::cloud::ask;
 use crate::wallets::stand::{DOLLAR, Stand};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_crossing_is_told_once_and_foreseen() {
+async fn each_crossing_is_notified_once_and_foreseen() {
     let stand = Stand::new().await;
     stand.credit(10 * DOLLAR).await;
     // Two dollars an hour: five hours, low after three.
@@ -99,7 +99,7 @@ async fn a_lease_is_paid_for_whole_and_never_past_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_allocations_need_no_money_nothing_is_short() {
+async fn wallet_is_never_short_where_allocations_need_no_money() {
     let stand = Stand::new().await;
     stand.credit(2 * DOLLAR).await;
     let id = stand.start(ask(2)).await;
@@ -119,7 +119,7 @@ async fn where_allocations_need_no_money_nothing_is_short() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_ran_before_money_was_needed_is_held_for() {
+async fn allocation_from_before_money_was_required_gets_a_hold() {
     let stand = Stand::new().await;
     stand.policy("billing.required", "false").await;
     stand.credit(100 * DOLLAR).await;
@@ -134,7 +134,7 @@ async fn what_ran_before_money_was_needed_is_held_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn money_that_is_taken_back_from_what_is_held_starts_the_grace() {
+async fn adjustment_below_the_holds_starts_the_grace() {
     let stand = Stand::new().await;
     stand.credit(50 * DOLLAR).await;
     stand.start(ask(1)).await;

@@ -6,7 +6,7 @@ use testkit::{MailServer, cloud::ask, server::eventually};
 use crate::wallets::stand::{DOLLAR, Stand};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_signed_out_gets_a_mail_when_the_money_runs_out() {
+async fn owner_who_is_signed_out_gets_a_mail_when_the_money_runs_out() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
     stand.credit(4 * DOLLAR).await;

@@ -37,7 +37,7 @@ async fn a_price_that_rose_before_the_start_is_held_for_or_has_a_grace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_stopped_needs_money_to_start_again() {
+async fn stopped_allocation_needs_money_to_start_again() {
     let stand = Stand::new().await;
     stand.credit(5 * DOLLAR).await;
     let id = stand.start(ask(1)).await;
@@ -54,7 +54,7 @@ async fn what_is_stopped_needs_money_to_start_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_costs_something_in_another_currency_alone_is_not_free() {
+async fn sku_priced_in_another_currency_alone_is_not_free() {
     let stand = Stand::new().await;
     stand.credit(5 * DOLLAR).await;
     for required in ["true", "false"] {
@@ -99,7 +99,7 @@ async fn sku_without_a_price_in_force_is_not_sold() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_stopped_does_not_start_without_a_price() {
+async fn stopped_allocation_does_not_start_without_a_price() {
     let stand = Stand::new().await;
     stand.credit(5 * DOLLAR).await;
     let id = stand.start(ask(1)).await;
@@ -118,7 +118,7 @@ async fn start(stand: &Stand, id: AllocationId) -> Result<Allocation, ClientErro
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_for_is_charged_in_the_currency_of_the_platform() {
+async fn request_is_charged_in_the_currency_of_the_platform() {
     let stand = Stand::new().await;
     stand.credit(5 * DOLLAR).await;
     stand.price(2 * DOLLAR, "EUR").await;

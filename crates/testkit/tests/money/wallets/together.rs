@@ -84,7 +84,7 @@ async fn start_one(stand: &Stand) -> Tx {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_starts_does_not_wait_for_others_who_woke_the_wallet() {
+async fn start_does_not_wait_for_other_starts_that_woke_the_wallet() {
     let stand = Stand::new().await;
     stand.credit(100 * DOLLAR).await;
     stand.settle().await;
@@ -120,7 +120,7 @@ async fn a_visit_sees_those_who_relied_on_the_wake_that_it_took() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_starts_while_the_wallet_is_visited_is_seen_by_the_next_visit() {
+async fn start_during_a_visit_of_the_wallet_is_seen_by_the_next_visit() {
     let stand = Stand::new().await;
     stand.credit(100 * DOLLAR).await;
     stand.settle().await;

@@ -28,7 +28,7 @@ use super::stand::{FROM, about};
 const AT_ONCE: usize = 32;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_server_tells_everybody_once() {
+async fn a_killed_server_notifies_everybody_once() {
     let server = MailServer::start().await;
     let database = Arc::new(Database::new().await);
     let world = World::on(Server::with(database.clone(), &[roles::Role::Api], |_| ()).await).await;

@@ -13,7 +13,7 @@ use contract::{
 use testkit::{Cloud, cloud::ask, server::eventually};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_of_a_lease_is_told_once_before_it_ends() {
+async fn the_owner_of_a_lease_is_notified_once_before_it_ends() {
     let cloud = Cloud::new(1, 2).await;
     let tenant = cloud.tenant().await;
     let short = tenant.get_one(AllocationSpec { lease_minutes: contract::Within::new(5), ..ask(1) }).await;

@@ -15,7 +15,7 @@ use testkit::MailServer;
 use super::stand::{FROM, Stand, about};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_who_is_signed_out_gets_a_mail_that_can_be_read() {
+async fn person_who_is_signed_out_gets_a_mail_that_can_be_read() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
     let session = stand.world.signed_in(stand.owner.id).await;
@@ -47,7 +47,7 @@ async fn somebody_who_is_signed_out_gets_a_mail_that_can_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_people_named_is_escaped_and_encoded() {
+async fn names_in_a_mail_are_escaped_and_encoded() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
     let project = stand.world.project(stand.organization).await;
@@ -196,7 +196,7 @@ async fn a_mail_that_waits_is_withdrawn_when_it_is_switched_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_invited_is_told_with_an_account_or_without() {
+async fn invited_person_is_notified_with_an_account_or_without() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
     let known = stand.world.person().await;

@@ -32,7 +32,7 @@ async fn paid(stand: &Stand) -> (PaymentId, RefundId) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_pays_is_told_what_was_paid_and_what_was_taken_back() {
+async fn payers_are_notified_of_payments_and_of_refunds() {
     let stand = Stand::new().await;
     let (billing, member) = (stand.member(Role::Billing).await, stand.member(Role::Member).await);
     let (payment, refund) = paid(&stand).await;
@@ -65,7 +65,7 @@ async fn who_pays_is_told_what_was_paid_and_what_was_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_invoice_is_told_by_mail_as_text_and_as_a_page() {
+async fn an_invoice_is_sent_by_mail_as_text_and_as_a_page() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
     let data = json!({ "id": "invoice-1", "kind": "invoice", "number": "2026-000001", "month": "2026-11",

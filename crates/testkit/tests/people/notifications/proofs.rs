@@ -169,7 +169,7 @@ async fn account_exists_once_its_address_is_proven() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_asks_for_an_account_chooses_nothing_of_it() {
+async fn request_for_an_account_chooses_nothing_of_it() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
     stand.policy(keys::SELF_SERVICE.0.name, "true").await;

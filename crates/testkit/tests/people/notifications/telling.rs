@@ -16,7 +16,7 @@ use sqlx::Connection;
 use super::stand::{Stand, about};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_tells_those_whom_it_concerns_once() {
+async fn an_event_notifies_those_whom_it_concerns_once() {
     let stand = Stand::new().await;
     let (admin, billing) = (stand.member(Role::Admin).await, stand.member(Role::Billing).await);
     let (member, viewer) = (stand.member(Role::Member).await, stand.member(Role::Viewer).await);
@@ -36,7 +36,7 @@ async fn an_event_tells_those_whom_it_concerns_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asked_for_an_allocation_is_told_and_the_stewards_when_nobody_did() {
+async fn requester_of_an_allocation_is_notified_and_the_stewards_where_there_is_none() {
     let stand = Stand::new().await;
     let (member, other) = (stand.member(Role::Member).await, stand.member(Role::Member).await);
     let project = stand.world.project(stand.organization).await;
@@ -69,7 +69,7 @@ async fn who_asked_for_an_allocation_is_told_and_the_stewards_when_nobody_did() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_needs_a_person_is_told_to_operators_too() {
+async fn operators_are_notified_of_allocations_that_need_attention() {
     let stand = Stand::new().await;
     let operator = stand.world.operator().await;
     let project = stand.world.project(stand.organization).await;
@@ -125,7 +125,7 @@ async fn a_notification_arrives_over_the_socket_and_so_does_its_being_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watch_of_the_organization_tells_a_person_of_their_own_notifications_only() {
+async fn a_watch_of_the_organization_shows_a_person_their_own_notifications_only() {
     let stand = Stand::new().await;
     let member = stand.member(Role::Member).await;
     let mut owners = stand.world.watch(stand.organization, &stand.owner.token, "notification.").await;
@@ -152,7 +152,7 @@ async fn a_watch_of_the_organization_tells_a_person_of_their_own_notifications_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn people_choose_what_they_are_told_but_not_what_ends_their_work() {
+async fn people_choose_their_notifications_but_not_those_that_end_their_work() {
     let stand = Stand::new().await;
     stand.prefer(&stand.owner, NotificationKind::WalletLow, Some(false), None).await;
     stand.is_told("wallet.balance_low", about("wallet-1")).await;
@@ -173,7 +173,7 @@ async fn people_choose_what_they_are_told_but_not_what_ends_their_work() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_happened_long_ago_is_no_news() {
+async fn old_event_notifies_nobody() {
     let stand = Stand::new().await;
     let mut connection = stand.world.server.database.superuser().await;
     sqlx::raw_sql("ALTER TABLE outbox ALTER COLUMN at SET DEFAULT now() - interval '73 hours'")
@@ -186,7 +186,7 @@ async fn what_happened_long_ago_is_no_news() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn notifications_are_kept_as_long_as_policy_says() {
+async fn notifications_are_retained_as_long_as_policy_says() {
     let stand = Stand::new().await;
     stand.is_told("wallet.depleted", about("wallet-1")).await;
     let (db, day) = (&stand.world.server.app.db, std::time::Duration::from_secs(86_400));
@@ -196,7 +196,7 @@ async fn notifications_are_kept_as_long_as_policy_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_erased_person_is_told_nothing_and_leaves_nothing() {
+async fn an_erased_person_is_notified_of_nothing_and_leaves_nothing() {
     let stand = Stand::new().await;
     let admin = stand.member(Role::Admin).await;
     stand.prefer(&admin, NotificationKind::WalletLow, Some(true), Some(false)).await;
@@ -218,7 +218,7 @@ async fn an_erased_person_is_told_nothing_and_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_disabled_webhook_is_told_to_the_stewards_without_its_address() {
+async fn stewards_are_notified_of_a_disabled_webhook_without_its_address() {
     let stand = Stand::new().await;
     let (admin, member) = (stand.member(Role::Admin).await, stand.member(Role::Member).await);
     let id = contract::id::WebhookId::generate();

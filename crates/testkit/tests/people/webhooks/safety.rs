@@ -21,7 +21,7 @@ use testkit::{Database, Receiver, Server, receiver::ReceiverBehavior, server::ev
 use crate::webhooks::stand::{Stand, spec};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_public_is_not_sent_to() {
+async fn address_that_is_not_public_gets_no_delivery() {
     let stand = Stand::new().await;
     let refuse = async |url: &str| {
         let error = stand.create(url, "*").await.unwrap_err();
@@ -135,7 +135,7 @@ async fn a_receiver_that_hangs_holds_up_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_sees_and_hears_nothing() {
+async fn a_stranger_sees_and_receives_nothing() {
     let stand = Stand::new().await;
     let (hook, delivery) = stand.one().await;
     let (other, stranger) = stand.world.organization().await;

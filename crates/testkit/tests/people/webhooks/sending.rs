@@ -83,7 +83,7 @@ async fn an_event_makes_one_delivery_for_each_webhook_that_wants_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_fails_is_tried_again_more_and_more_slowly_then_given_up_and_can_be_sent_again() {
+async fn failed_delivery_is_tried_again_ever_more_slowly_then_exhausted_and_can_be_sent_again() {
     let stand = Stand::new().await;
     stand.policy("webhooks.attempts", "3").await;
     stand.receiver.behave(ReceiverBehavior::Answer(500));

@@ -17,7 +17,7 @@ use testkit::server::eventually;
 use crate::webhooks::stand::{Stand, spec};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_somebody_disabled_is_sent_nothing_until_it_is_enabled() {
+async fn disabled_webhook_is_sent_nothing_until_it_is_enabled() {
     let stand = Stand::new().await;
     let id = stand.hook("project.created").await.webhook.id;
     let disabled = stand.owner.call::<DisableWebhook>(stand.path(id), Nothing {}, Nothing {}).await.unwrap();
@@ -36,7 +36,7 @@ async fn one_that_somebody_disabled_is_sent_nothing_until_it_is_enabled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_when_a_webhook_goes_is_given_up() {
+async fn pending_deliveries_of_a_deleted_webhook_are_exhausted() {
     let stand = Stand::new().await;
     let (hook, delivery) = stand.one().await;
     let path = || stand.path(hook.webhook.id);

@@ -103,7 +103,7 @@ const RAISE: &str = "CREATE FUNCTION raise_code() RETURNS trigger LANGUAGE plpgs
     EXECUTE FUNCTION raise_code()";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn request_that_meets_others_at_the_same_rows_is_told_when_to_come_back() {
+async fn request_that_meets_others_at_the_same_rows_learns_when_to_come_back() {
     let database = Arc::new(Database::new().await);
     let server = Server::with(database.clone(), &[Role::Api], |config| config.database.lock_timeout_ms = 200).await;
     let world = World::on(server).await;

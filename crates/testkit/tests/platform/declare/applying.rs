@@ -27,7 +27,7 @@ async fn a_stack_is_made_once_and_then_is_as_it_should_be() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changes_is_shown_by_field_and_what_cannot_is_refused() {
+async fn changes_are_shown_by_field_and_impossible_ones_are_refused() {
     let stand = Stand::new().await;
     stand.run("apply", TEAM, &["--yes"]).await.has(0, &[]);
     let changed = TEAM
@@ -83,7 +83,7 @@ async fn only_allocations_of_the_stack_are_pruned() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_deleted_can_be_made_again() {
+async fn deleted_resources_can_be_made_again() {
     let stand = Stand::new().await;
     for _ in 0..3 {
         stand.run("apply", TEAM, &["--yes"]).await.has(0, &["7 to create"]);

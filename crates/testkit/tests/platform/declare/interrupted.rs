@@ -18,7 +18,7 @@ async fn two_at_once_make_one_of_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_killed_goes_on_where_it_was() {
+async fn apply_that_is_killed_goes_on_where_it_was() {
     let stand = Stand::new().await;
     for (end, left) in [("/webhooks", "1 to create"), ("/allocations", "no changes")] {
         let between = Between::start(&stand.world.server.base, Manner::Swallow(end)).await;

@@ -45,7 +45,7 @@ async fn wrong_files_are_refused_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_document_names_must_be_there() {
+async fn name_in_a_document_must_exist() {
     let stand = Stand::new().await;
     let budget = format!("{NAME}kind: budget\nproject: nowhere\namount: 1\ncurrency: USD\nperiod: month\n");
     stand.run("diff", &budget, &[]).await.has(5, &["line 4 (budget nowhere/USD/month): project `nowhere` not found"]);

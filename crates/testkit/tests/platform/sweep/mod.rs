@@ -190,7 +190,7 @@ fn for_mixture(routes: &Routes, route: &Route, victims: &[&str]) -> impl Fn(u16)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_passes_who_may_not() {
+async fn caller_without_permission_passes_nowhere() {
     let world = quiet_world().await;
     let routes = Routes::new();
     let fleet = victim::fleet(&world).await;
@@ -267,7 +267,7 @@ const STORED: [&str; 4] = ["DownloadRecording", "VerifyRecording", "DownloadAnyR
 /// The rows that the sweep names are found by whoever may see them: a stranger
 /// is not refused because a row is broken.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_may_see_a_row_that_the_sweep_names_does_see_it() {
+async fn row_that_the_sweep_names_is_visible_to_permitted_callers() {
     let world = quiet_world().await;
     let routes = Routes::new();
     let victim = Victim::new(&world, "zyxvictim", &victim::fleet(&world).await).await;
