@@ -8,7 +8,7 @@ use trust::Pair;
 
 /// Said where an answer tells to trust what this host does not believe.
 pub const UNBELIEVED: &str =
-    "new keys came that no known key signed, or that are older than the known ones; keeping those";
+    "received keys that no known key signed, or that are older than the known ones; continuing with the known ones";
 
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Identity {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 endpoint! {
-    /// Get a ticket for a terminal, a port or an app of an allocation.
+    /// Get a ticket for a terminal, a port or a web service of an allocation.
     ///
     /// The ticket is shown once, in this response, and works once. Send it to the gateway in
     /// `Sec-WebSocket-Protocol`, never in a URL.
@@ -105,7 +105,7 @@ pub struct NewAccessTicket {
     pub session_id: AccessSessionId,
     /// The gateway's base URL for `/v1/terminal` and `/v1/forward`.
     pub url: String,
-    /// For apps: the app's URL. Post the ticket to `/.gpuaas/enter` there.
+    /// For web services: the web service's URL. Post the ticket to `/.gpuaas/enter` there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_url: Option<String>,
     pub expires_at: Timestamp,

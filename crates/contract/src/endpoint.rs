@@ -56,7 +56,7 @@ pub enum Verb {
 }
 
 /// Every cross-cutting rule of an endpoint. Leaving one out does not compile,
-/// but for `standing`, which is the strict one unless something else is said.
+/// but for `organization_states`, which is the strict one unless something else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     pub auth: Auth,

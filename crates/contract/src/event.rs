@@ -29,7 +29,23 @@ pub struct Moved {
     pub version: i64,
 }
 
-/// Declares an [`Event`]: `event! { /// doc  ProjectCreated = "project.created" { field: Type, … } }`.
+/// Declares an [`Event`]: its subject, the permission that staff need to read it, and its fields.
+///
+/// ```
+/// contract::event! {
+///     /// Somebody said hello.
+///     HelloSaid = "hello.said", staff: PlatformOrganizationsRead { to: String }
+/// }
+/// ```
+///
+/// An event that does not say who of the staff may read it does not compile:
+///
+/// ```compile_fail
+/// contract::event! {
+///     /// Somebody said hello.
+///     HelloSaid = "hello.said" { to: String }
+/// }
+/// ```
 #[macro_export]
 macro_rules! event {
     (
@@ -49,7 +65,8 @@ macro_rules! event {
     };
 }
 
-/// Declares an event that a lifecycle emits when a row moves.
+/// Declares an event that a lifecycle emits when a row moves:
+/// `moved_event! { /// doc  NoteDeleted = "note.deleted", staff: PlatformOrganizationsRead }`.
 #[macro_export]
 macro_rules! moved_event {
     ($(#[doc = $doc:literal])+ $name:ident = $subject:literal) => {

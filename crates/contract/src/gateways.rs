@@ -82,7 +82,7 @@ pub struct GatewaySpec {
     /// The address for SSH clients, if it serves them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_address: Option<HostAndPort>,
-    /// The domain of apps, each with its own host name; must not serve any other site.
+    /// The domain of web services, each with its own host name; must not serve any other site.
     pub app_domain: Domain,
 }
 
@@ -236,7 +236,7 @@ mod tests {
         assert!(
             "wss://gw/path".parse::<GatewayPublicUrl>().is_err() && "https://gw".parse::<GatewayPublicUrl>().is_err()
         );
-        assert!("apps.localhost".parse::<Domain>().is_ok() && "Apps".parse::<Domain>().is_err());
+        assert!("web.localhost".parse::<Domain>().is_ok() && "Web".parse::<Domain>().is_err());
         assert!("a..b".parse::<Domain>().is_err() && "-a".parse::<Domain>().is_err());
     }
 }

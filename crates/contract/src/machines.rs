@@ -154,9 +154,9 @@ pub struct Machine {
     /// The last power error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_trouble: Option<String>,
-    /// How many deployments were started since it last served.
+    /// How many installs were started since it last served.
     pub attempts: i32,
-    /// Why the last deployment was aborted.
+    /// Why the last install was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The node that its agent enrolled as.
@@ -253,7 +253,7 @@ moved_event! {
     MachineErased = "machine.erased"
 }
 moved_event! {
-    /// A machine was erased and released after its deployment failed too often.
+    /// A machine was erased and released after its install failed too often.
     MachineCompensated = "machine.compensated"
 }
 moved_event! {

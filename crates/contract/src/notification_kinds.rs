@@ -98,7 +98,7 @@ impl NotificationKind {
                 optional("The lease of an allocation ends soon.", &["allocation.lease_ending"], Requester)
             }
             Self::AllocationNeedsAttention => optional(
-                "An allocation could not be cleaned, and somebody has to look.",
+                "An allocation could not be sanitized and needs attention.",
                 &["allocation.cleaning_failed"],
                 RequesterAndOperators,
             ),
@@ -123,7 +123,7 @@ impl NotificationKind {
                 optional("A project used a share of its budget.", &["budget.threshold_reached"], Payers)
             }
             Self::InvitationReceived => {
-                optional("Somebody is invited to an organization.", &["invitation.created"], Invited)
+                optional("A person is invited to an organization.", &["invitation.created"], Invited)
             }
             Self::InvoiceIssued => optional("An invoice or a credit note was issued.", &["invoice.issued"], Payers),
             Self::MaintenancePlanned => optional(
@@ -153,7 +153,7 @@ impl NotificationKind {
                 Stewards,
             ),
             Self::PaymentDisputed => mandatory(
-                "A bank takes a payment back, or decided about it.",
+                "A payment was disputed, or its dispute was decided.",
                 &["payment.dispute_opened", "payment.dispute_won", "payment.dispute_lost"],
                 Payers,
             ),
@@ -163,20 +163,20 @@ impl NotificationKind {
                 optional("A refund was paid, or could not be.", &["refund.succeeded", "refund.failed"], Payers)
             }
             Self::SignUpConfirmation => security(
-                "Somebody signed up with this address, which is proven with a token.",
+                "An account was created with this address, which needs to be verified.",
                 &["user.sign_up_requested"],
                 Address,
             ),
             Self::WalletDepleted => mandatory("The money ran out, and allocations end.", &["wallet.depleted"], Payers),
             Self::WalletFunded => {
-                KindInfo { by_mail: false, ..optional("There is enough money again.", &["wallet.funded"], Payers) }
+                KindInfo { by_mail: false, ..optional("The balance is sufficient again.", &["wallet.funded"], Payers) }
             }
             Self::WalletGrace => mandatory(
-                "The money is used up; allocations end when the grace is over.",
+                "The balance is used up; allocations end after the grace period.",
                 &["wallet.grace_started"],
                 Payers,
             ),
-            Self::WalletLow => optional("The money will not last long.", &["wallet.balance_low"], Payers),
+            Self::WalletLow => optional("The balance will run out soon.", &["wallet.balance_low"], Payers),
             Self::WebhookDisabled => {
                 optional("A webhook was disabled because nothing arrived.", &["webhook.disabled"], Stewards)
             }
@@ -208,7 +208,7 @@ impl Audience {
         match self {
             Audience::Requester => "who asked for it; owners and administrators, if that was a program or they left",
             Audience::RequesterAndOperators => "as above, and platform operators",
-            Audience::Project => "who has allocations in the project, owners and administrators",
+            Audience::Project => "people who have allocations in the project, owners and administrators",
             Audience::Stewards => "owners and administrators",
             Audience::Payers => "owners, administrators and billing",
             Audience::AccountOwner => "the person whose account it is",

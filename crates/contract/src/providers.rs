@@ -1,4 +1,4 @@
-//! Providers: the MAAS servers that supply bare machines to pools.
+//! Providers: what supplies bare machines to pools, such as a MAAS server.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::{
 };
 
 endpoint! {
-    /// Register a MAAS server that supplies the machines of a pool.
+    /// Register a provider that supplies the machines of a pool, such as a MAAS server.
     ///
     /// Its API key is sealed and never shown again.
     CreateProvider = POST "/v1/platform/providers" {
@@ -25,7 +25,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// List the MAAS servers.
+    /// List the providers of machines.
     ListProviders = GET "/v1/platform/providers" {
         query: ProviderFilter,
         returns: 200 Page<MetalProvider>,
@@ -38,7 +38,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Read one MAAS server and its status.
+    /// Read one provider and its status.
     GetProvider = GET "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
         returns: 200 MetalProvider,
@@ -51,9 +51,9 @@ endpoint! {
 }
 
 endpoint! {
-    /// Change a MAAS server. Omitted fields stay unchanged.
+    /// Change a provider. Omitted fields stay unchanged.
     ///
-    /// A new series or agent is used from the next deployment on. A new address requires the API key again,
+    /// A new series or agent is used from the next install on. A new address requires the API key again,
     /// so that the stored key cannot be sent elsewhere.
     ChangeProvider = PATCH "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
@@ -68,7 +68,7 @@ endpoint! {
 }
 
 endpoint! {
-    /// Remove a MAAS server: its machines are erased and returned first.
+    /// Remove a provider: its machines are erased and returned first.
     RemoveProvider = DELETE "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
         returns: 202 MetalProvider,
@@ -255,18 +255,18 @@ words! {
 }
 
 event! {
-    /// A MAAS server was registered.
+    /// A provider was registered.
     ProviderCreated = "provider.created" { id: ProviderId, pool_id: PoolId, name: Label }
 }
 event! {
-    /// A MAAS server was changed.
+    /// A provider was changed.
     ProviderChanged = "provider.changed" { id: ProviderId }
 }
 moved_event! {
-    /// A MAAS server is being removed; its machines are returned first.
+    /// A provider is being removed; its machines are returned first.
     ProviderRemoveRequested = "provider.remove_requested"
 }
 moved_event! {
-    /// A MAAS server and its key were removed.
+    /// A provider and its key were removed.
     ProviderRemoved = "provider.removed"
 }

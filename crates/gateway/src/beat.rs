@@ -37,7 +37,7 @@ pub async fn run(gateway: Arc<Gateway>) {
             Err(error) => {
                 up.set(0.0);
                 gateway.is_heard.store(false, Relaxed);
-                tracing::warn!(%error, "the control plane did not hear this gateway; sessions go on");
+                tracing::warn!(%error, "the heartbeat to the control plane failed; sessions continue");
                 rest.clear();
                 pause = (pause * 2).min(LONGEST_PAUSE);
                 pause
@@ -72,16 +72,16 @@ async fn beat(gateway: &Gateway, sessions: Vec<SessionBeat>) -> Result<BeatAnswe
     }
     if let Some(renewed) = renewed(gateway.identity(), &answer, wanted.map(|it| it.key)) {
         match gateway.become_renewed(renewed) {
-            Ok(()) => tracing::info!("the certificate or the roots were renewed"),
+            Ok(()) => tracing::info!("the certificate or the root certificates were renewed"),
             Err(error) => {
-                tracing::error!(%error, "what the control plane sent cannot be used; the old certificate stays")
+                tracing::error!(%error, "the certificate from the control plane cannot be used; the old one stays in use")
             }
         }
     }
     if let Some(certificate) = &answer.ssh_host_certificate
         && let Err(error) = gateway.ssh_host_key.certified(&gateway.folder, certificate)
     {
-        tracing::error!(%error, "the certificate of the SSH host key cannot be used; the old one stays");
+        tracing::error!(%error, "the certificate of the SSH host key cannot be used; the old one stays in use");
     }
     Ok(answer)
 }

@@ -33,15 +33,15 @@ const IDLE_LIMIT: Duration = Duration::from_secs(30); // bound: well below the l
 
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    #[error("{0} is not an https address with a host name")]
+    #[error("{0} is not an https URL with a host name")]
     Address(String),
     #[error("the control plane cannot be reached: {0}")]
     Unreachable(String),
-    #[error("the control plane did not answer within {} s", .0.as_secs())]
+    #[error("the control plane did not respond within {} s", .0.as_secs())]
     Silent(Duration),
-    #[error("the control plane refuses ({status} {}): {}", problem.code, problem.detail)]
+    #[error("the control plane refused the request ({status} {}): {}", problem.code, problem.detail)]
     Refused { status: StatusCode, problem: Box<Problem> },
-    #[error("the control plane answered something that is not understood: {0}")]
+    #[error("the response of the control plane is malformed: {0}")]
     Garbled(String),
 }
 
@@ -187,7 +187,7 @@ impl Control {
             self.keep(line, age);
             return Ok((head.status, bytes));
         }
-        Err(ControlError::Unreachable("every connection broke".into()))
+        Err(ControlError::Unreachable("every connection was lost".into()))
     }
 
     fn request(&self, path: &str, body: Bytes) -> Result<Request<Full<Bytes>>, ControlError> {

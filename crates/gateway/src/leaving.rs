@@ -26,7 +26,7 @@ impl Departures {
     pub async fn finish(&self) {
         self.tasks.close();
         if tokio::time::timeout(AT_STOP, self.tasks.wait()).await.is_err() {
-            tracing::warn!("the control plane was not told of every session that ended here; it will notice");
+            tracing::warn!("not every ended session was reported to the control plane; it will detect them itself");
         }
     }
 }
@@ -36,7 +36,7 @@ pub fn tell(gateway: &Arc<Gateway>, left: LeftRequest, recordings: Vec<watch::Re
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
     if gateway.leavings.waiting.fetch_add(1, Relaxed) >= MOST {
         gateway.leavings.waiting.fetch_sub(1, Relaxed);
-        return tracing::warn!(session = %left.session, "too many sessions wait to be reported; this one is not");
+        return tracing::warn!(session = %left.session, "too many ended sessions wait to be reported; this one is dropped");
     }
     let told = gateway.clone();
     gateway.leavings.tasks.spawn_on(
@@ -60,7 +60,7 @@ async fn report(gateway: &Gateway, left: &LeftRequest) {
         match gateway.control.left(left).await {
             Ok(_) => return,
             Err(error) if error.is_refusal() => {
-                return tracing::warn!(session = %left.session, %error, "the control plane does not want to know");
+                return tracing::warn!(session = %left.session, %error, "the control plane rejected the report of an ended session");
             }
             Err(error) => tracing::debug!(session = %left.session, %error, "the end of a session waits to be told"),
         }

@@ -133,7 +133,7 @@ pub async fn run(settings: Settings, listeners: Listeners, stop: CancellationTok
     let gateway = Gateway::new(settings, stop)?;
     let public_tls = public::tls(&gateway.settings)?;
     let ssh = listeners.ssh.map(|listener| (listener, gateway.ssh_host_key.config()));
-    tracing::info!(gateway = %gateway.id, generation = gateway.generation, "the gateway starts");
+    tracing::info!(gateway = %gateway.id, generation = gateway.generation, "the gateway is starting");
     let mut tasks = JoinSet::new();
     tasks.spawn(agents::serve(gateway.clone(), listeners.agents));
     tasks.spawn(beat::run(gateway.clone()));

@@ -55,12 +55,12 @@ fn answer(gateway: &Gateway, request: &Request<Incoming>) -> Response<Body> {
         "/healthz" => plain(StatusCode::OK, "ok\n"),
         "/readyz" if gateway.stop.is_cancelled() => plain(StatusCode::SERVICE_UNAVAILABLE, "this gateway stops\n"),
         "/readyz" if !gateway.is_heard.load(Relaxed) => {
-            plain(StatusCode::SERVICE_UNAVAILABLE, "the control plane does not answer this gateway\n")
+            plain(StatusCode::SERVICE_UNAVAILABLE, "the control plane does not respond to this gateway\n")
         }
         "/readyz" => plain(StatusCode::OK, "ok\n"),
         "/metrics" => match gateway.settings.metrics {
             Some(page) => plain(StatusCode::OK, page()),
-            None => plain(StatusCode::NOT_FOUND, "nothing is counted here\n"),
+            None => plain(StatusCode::NOT_FOUND, "this process has no metrics\n"),
         },
         _ => plain(StatusCode::NOT_FOUND, "/healthz, /readyz and /metrics are here\n"),
     }

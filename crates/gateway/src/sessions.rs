@@ -1,6 +1,6 @@
 //! The sessions that go through this gateway: what each has carried, how it is
 //! told to end, and that the control plane hears when it does. SSH, terminals,
-//! forwards and apps all hold one of these.
+//! forwards and web services all hold one of these.
 
 use crate::Gateway;
 use crate::agents::Stream;
@@ -99,9 +99,9 @@ pub struct Session {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("the control plane gave no grant: {0}")]
+    #[error("the control plane did not issue a grant: {0}")]
     Control(#[from] ControlError),
-    #[error("the host refuses ({}): {}", .0.code, .0.detail)]
+    #[error("the host refused the stream ({}): {}", .0.code, .0.detail)]
     Host(Box<Problem>),
 }
 

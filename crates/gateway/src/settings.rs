@@ -19,9 +19,9 @@ pub struct Settings {
     pub tls: Option<TlsFiles>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
-    /// The domain below which every app has a name of its own; without it there are no apps.
+    /// The domain below which every web service has a name of its own; without it there are no web services.
     pub app_domain: Option<String>,
-    /// Whether browsers reach apps over https, so that cookies say `Secure`.
+    /// Whether browsers reach web services over https, so that cookies say `Secure`.
     pub is_app_secure: bool,
     /// How many connections the public listener bears.
     pub max_connections: usize,
@@ -76,7 +76,7 @@ pub struct TlsFiles {
 pub struct Listeners {
     /// For hosts.
     pub agents: TcpListener,
-    /// For people: WebSockets and apps.
+    /// For people: WebSockets and web services.
     pub public: TcpListener,
     /// For SSH clients, where they are served.
     pub ssh: Option<TcpListener>,

@@ -1,5 +1,5 @@
 //! The areas of the control plane: what each registers, and the hooks between them.
-//! A new area is added here and in `app.rs`, and nowhere else.
+//! A new area is added here and in `control_plane.rs`, and nowhere else.
 
 use std::sync::Arc;
 

@@ -17,8 +17,8 @@ pub fn generated() -> Vec<(&'static str, String)> {
 
 fn policies() -> String {
     let mut out = String::from(
-        "# Policies\n\nWritten from `crates/platform/src/policies/keys.rs`; do not edit.\n\n\
-         | key | unit | default | accepts | lowest level | guardrail | what it sets |\n|---|---|---|---|---|---|---|\n",
+        "# Policies\n\nWritten from `crates/platform/src/policies/settings.rs`; do not edit.\n\n\
+         | key | unit | default | values | lowest level | guardrail | description |\n|---|---|---|---|---|---|---|\n",
     );
     for key in ALL {
         let guardrail = match key.guardrail {
@@ -59,9 +59,9 @@ fn lifecycles() -> String {
 
 fn meters() -> String {
     let mut out = String::from(
-        "# Meters\n\nWritten from what the resources register; do not edit.\n\n\
-         What is metered is charged for where its SKU has a price of the meter's unit and of one of its kinds.\n\n\
-         | meter | subject | unit | measured or counted | kinds of price | what it measures |\n|---|---|---|---|---|---|\n",
+        "# Meters\n\nWritten from the meters that resources register; do not edit.\n\n\
+         Metered usage is charged if its SKU has a price with the unit and one of the kinds of the meter.\n\n\
+         | meter | subject | unit | measured or counted | kinds of price | description |\n|---|---|---|---|---|---|\n",
     );
     for meter in areas::declared().meters {
         let kinds: Vec<&str> = meter.kinds.iter().map(|it| it.as_str()).collect();

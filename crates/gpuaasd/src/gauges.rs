@@ -12,7 +12,7 @@ pub async fn run(db: Db, gauges: Vec<Gauge>, every: Duration, stop: Cancellation
     while !stop.is_cancelled() {
         match measure(&db, &gauges).await {
             Ok(measured) => measured.into_iter().for_each(|(name, value)| metrics::gauge!(name).set(value as f64)),
-            Err(error) => tracing::warn!(%error, "measuring what needs a person failed; trying again later"),
+            Err(error) => tracing::warn!(%error, "counting the items that need attention failed; trying again later"),
         }
         tokio::select! {
             () = stop.cancelled() => return,

@@ -12,11 +12,11 @@ pub static STEPS: Migrator = sqlx::migrate!("../../migrations");
 pub enum MigrateError {
     #[error("the database cannot be reached: check `database.url`")]
     Unreachable(#[from] sqlx::Error),
-    #[error("a migration failed; what it did was taken back")]
+    #[error("a migration failed and was rolled back")]
     Failed(#[source] sqlx::migrate::MigrateError),
     #[error("there is no migration {0}; `gpuaasd migrate status` lists them")]
     Unknown(i64),
-    #[error("the schema has step {0}, which this gpuaasd does not know: use the release that brought it")]
+    #[error("the schema has step {0}, which this gpuaasd does not know: use the release that added it")]
     FromLater(i64),
     #[error(transparent)]
     PreRelease(#[from] PreRelease),
@@ -42,7 +42,7 @@ pub enum SchemaError {
     #[error("the schema is at step {found} of {wanted}: run `gpuaasd migrate up`, then start again")]
     Older { found: i64, wanted: i64 },
     #[error(
-        "the schema needs a gpuaasd that knows step {needed}, this one knows {known}: install the release that migrated it"
+        "the schema requires a gpuaasd that knows step {needed}, this one knows {known}: install the release that migrated it"
     )]
     Newer { needed: i64, known: i64 },
     #[error(transparent)]
@@ -80,7 +80,7 @@ impl DatabaseServer {
         }
         if self.is_superuser {
             concerns.push(format!(
-                "`{}` is a superuser, and needs not be: connect as a role made with LOGIN CREATEROLE NOINHERIT",
+                "`{}` is a superuser, which is not needed: connect as a role created with LOGIN CREATEROLE NOINHERIT",
                 self.role
             ));
         } else if !self.may_create_roles && !is_migrated {

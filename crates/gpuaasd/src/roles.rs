@@ -208,7 +208,7 @@ async fn carry_events(app: &Arc<App>, stop: CancellationToken) {
     if app.nats.is_none()
         && let Err(error) = readers::forget(&app.db, &[nats::READER]).await
     {
-        tracing::warn!(%error, "the position of a former NATS relay stays; it keeps events from expiring until the next start");
+        tracing::warn!(%error, "the position of a former NATS relay remains; it prevents events from expiring until the next start");
     }
     bus(app).run(consumers(app), stop).await;
 }

@@ -19,7 +19,7 @@ use platform::{
 pub enum UpkeepError {
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
-    #[error("a secret cannot be opened")]
+    #[error("a secret cannot be decrypted")]
     Vault(#[from] vault::VaultError),
     #[error(transparent)]
     Password(#[from] PasswordError),

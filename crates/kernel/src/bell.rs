@@ -49,7 +49,7 @@ impl Bell {
             tokio::select! {
                 () = stop.cancelled() => return,
                 outcome = both => if let Err(error) = outcome {
-                    tracing::warn!(%error, "the bell lost its connection; polling until it is back");
+                    tracing::warn!(%error, "the bell lost its connection; polling until it reconnects");
                 },
             }
             tokio::select! {

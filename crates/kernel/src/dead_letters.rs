@@ -1,4 +1,4 @@
-//! Messages that a consumer kept failing on. Kept here; the resource of the
+//! Messages that a consumer kept failing on. Stored here; the resource of the
 //! same name in the control plane delivers them again and shows them.
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub const KIND: &str = "dead_letter";
 /// that fails on everything would make letters about its letters.
 pub const KEPT: &str = "dead_letter.kept";
 
-/// Keeps a message, to be delivered again after a while.
+/// Stores a message, to be delivered again after a while.
 pub(crate) async fn keep(
     tx: &mut Tx,
     consumer: &str,

@@ -73,7 +73,7 @@ pub async fn claim(tx: &mut Tx, claim: &Claim, keep: Duration) -> sqlx::Result<C
     let status = status.and_then(|it| u16::try_from(it).ok());
     match (status, body) {
         (Some(status), Some(body)) => Ok(Claimed::Answered(Stored { status, body, sealed })),
-        _ => Err(sqlx::Error::Protocol("an idempotency row was committed without its answer".into())),
+        _ => Err(sqlx::Error::Protocol("an idempotency row was committed without its response".into())),
     }
 }
 

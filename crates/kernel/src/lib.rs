@@ -1,5 +1,5 @@
 //! The mechanisms that every resource shares and that know no GPU:
-//! transactions that know who acts, state machines, the work queue, the outbox
+//! transactions that know who acts, lifecycles, the work queue, the outbox
 //! and its consumers, the sealed audit log, secrets, money and the one clock.
 
 pub mod audit;

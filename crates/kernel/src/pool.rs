@@ -227,12 +227,12 @@ impl Drop for Waiting<'_> {
 impl Deref for PooledConnection {
     type Target = PgConnection;
     fn deref(&self) -> &PgConnection {
-        self.connection.as_ref().expect("nobody uses a loan that was given back or is paused")
+        self.connection.as_ref().expect("a returned or paused connection is not used")
     }
 }
 
 impl DerefMut for PooledConnection {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        self.connection.as_mut().expect("nobody uses a loan that was given back or is paused")
+        self.connection.as_mut().expect("a returned or paused connection is not used")
     }
 }

@@ -81,12 +81,12 @@ pub struct Tx {
     clock: Clock,
     hooks: Hooks,
     pub(crate) pending: Pending,
-    /// Whether the commit has somebody to ring for.
+    /// What the commit rings about.
     rings: bool,
 }
 
 /// A place in a transaction, with what was pending there.
-#[must_use = "go back to it, or keep what was done since"]
+#[must_use = "roll back to it, or release it"]
 pub(crate) struct Mark {
     pending: Pending,
     scope: Scope,

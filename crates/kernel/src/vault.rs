@@ -14,7 +14,7 @@ use crate::{
 pub enum VaultError {
     #[error("reading the vault failed")]
     Database(#[from] sqlx::Error),
-    #[error("a secret named `{name}` cannot be opened: give the key that sealed it, see `secrets.keys`")]
+    #[error("a secret named `{name}` cannot be decrypted: configure the key that sealed it, see `secrets.keys`")]
     Sealed {
         name: String,
         #[source]

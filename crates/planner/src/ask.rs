@@ -175,10 +175,10 @@ impl fmt::Display for Invalid {
         match self {
             Self::NothingNeeded => write!(f, "request at least one GPU, CPU, port, or some memory or disk"),
             Self::MixedSlots => write!(f, "request whole GPUs, or MIG slices of one profile"),
-            Self::TooManyGpus => write!(f, "ask for at most {MAX_GPUS_PER_NODE} GPUs per node"),
-            Self::NoNodes => write!(f, "ask for at least one node"),
-            Self::TooManyNodes => write!(f, "ask for at most {MAX_NODES} nodes"),
-            Self::ListTooLong => write!(f, "name at most {MAX_LIST} pools, tags, counts or nodes to avoid"),
+            Self::TooManyGpus => write!(f, "request at most {MAX_GPUS_PER_NODE} GPUs per node"),
+            Self::NoNodes => write!(f, "request at least one node"),
+            Self::TooManyNodes => write!(f, "request at most {MAX_NODES} nodes"),
+            Self::ListTooLong => write!(f, "give at most {MAX_LIST} pools, tags, counts or nodes to avoid"),
         }
     }
 }

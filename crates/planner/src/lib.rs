@@ -3,8 +3,8 @@
 //! The planner is a pure function over a snapshot. It performs no I/O, reads no
 //! clock and draws no random numbers: the same [`Fleet`] and the same [`Ask`] give
 //! the same [`Placement`], on every replica and in every test. It reserves nothing.
-//! The caller commits the choice together with the reservation of its slots, and
-//! asks again when another replica was faster.
+//! The caller commits the choice together with its slots, and asks again when
+//! another replica was faster.
 //!
 //! ```
 //! use planner::{Ask, Fleet, Node, NodeKey, OrganizationKey, Shape, SkuShape, Slot, SlotKey, plan};
@@ -58,7 +58,7 @@
 //!
 //! [`could_run`] says whether a request would fit if nothing else were there, and
 //! [`soonest`] on which nodes it would fit first if nothing new came there. The caller
-//! decides whose turn that is and sets `reserved_for` of those nodes, which then take
+//! decides whose turn that is and sets `kept_for` of those nodes, which then take
 //! nothing else; [`Fleet::keep`] lifts it for the one that they are kept for.
 //!
 //! # Why it is fast

@@ -187,7 +187,7 @@ impl fmt::Display for Unavailable {
             Self::Draining => "draining",
             Self::Maintenance => "in maintenance",
             Self::Sanitizing => "being sanitized",
-            Self::Unattested => "waiting for a person to attest that it was wiped",
+            Self::Unattested => "waiting for an operator to attest that it was sanitized",
             Self::Failed => "failed",
             Self::Retired => "retired",
         })

@@ -87,7 +87,7 @@ pub enum Reason {
     Shared {
         allocations: u32,
     },
-    /// It has room, which is kept for a request that waited longer.
+    /// It has room, which is reserved for a request that has waited longer.
     Reserved,
     /// It would do, but too few others would.
     GangShort {
@@ -196,39 +196,39 @@ impl fmt::Display for Reason {
         match self {
             Self::OtherRegion { region } => write!(f, "is in region {region}"),
             Self::OtherPool { pool } => write!(f, "is in pool {pool}"),
-            Self::MissingTag { tag } => write!(f, "lacks the tag {tag}"),
-            Self::Avoided => write!(f, "is one of the nodes to avoid"),
+            Self::MissingTag { tag } => write!(f, "does not have the tag {tag}"),
+            Self::Avoided => write!(f, "is excluded by anti-affinity"),
             Self::Unavailable(state) => write!(f, "is {state}"),
             Self::Unhealthy { detail } => write!(f, "is unhealthy: {detail}"),
             Self::OtherModel => write!(f, "has other GPUs"),
             Self::ServesAnother => write!(f, "serves another organization until it is sanitized"),
-            Self::OtherSize { has, wanted } => write!(f, "has {has} GPUs; a whole node of {wanted} is wanted"),
+            Self::OtherSize { has, wanted } => write!(f, "has {has} GPUs; a whole node with {wanted} is requested"),
             Self::TooSmall { resource: resource @ Resource::Host(_), has, wanted } => {
-                write!(f, "has only {}; {} wanted", resource.amount(*has), resource.amount(*wanted))
+                write!(f, "has only {}; {} requested", resource.amount(*has), resource.amount(*wanted))
             }
             Self::TooSmall { resource, has, wanted } => {
-                write!(f, "has only {has} such {resource}; {wanted} are wanted")
+                write!(f, "has only {has} such {resource}; {wanted} requested")
             }
             Self::NotFree { resource, wanted, occupancy } => {
-                write!(f, "{} of {wanted} wanted {resource} free ({occupancy})", occupancy.free)
+                write!(f, "{} of {wanted} requested {resource} free ({occupancy})", occupancy.free)
             }
             Self::InUse { resource, free, has, wanted } => {
                 let [free, has, wanted] = [free, has, wanted].map(|amount| Resource::Host(*resource).amount(*amount));
-                write!(f, "has {free} free out of {has}; {wanted} wanted")
+                write!(f, "has {free} free of {has}; {wanted} requested")
             }
             Self::Shared { allocations } => write!(f, "is shared by {allocations} allocations without GPUs"),
             Self::NumaSplit { largest, wanted } => {
-                write!(f, "has at most {largest} free GPUs on one NUMA node; {wanted} are wanted")
+                write!(f, "has at most {largest} free GPUs on one NUMA node; {wanted} requested")
             }
             Self::NoFabricDevice { beside, wanted } => {
-                write!(f, "has {beside} free GPUs beside a fabric device; {wanted} are wanted")
+                write!(f, "has {beside} free GPUs near a fabric device; {wanted} requested")
             }
             Self::Reserved => write!(f, "is kept free for a request that waited longer"),
             Self::GangShort { fitting, wanted } => {
-                write!(f, "has room, but only {fitting} of {wanted} nodes like it do")
+                write!(f, "has enough free capacity, but only {fitting} of {wanted} such nodes do")
             }
             Self::DomainShort { domain: Some(domain), fitting, wanted } => {
-                write!(f, "has room, but in fabric domain {domain} only {fitting} of {wanted} nodes do")
+                write!(f, "has enough free capacity, but only {fitting} of {wanted} nodes of fabric domain {domain} do")
             }
             Self::DomainShort { domain: None, .. } => write!(f, "has room, but is in no fabric domain"),
         }
@@ -238,8 +238,8 @@ impl fmt::Display for Reason {
 impl fmt::Display for Occupancy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = [
-            (self.held, "held"),
-            (self.dirty, "waiting to be cleaned"),
+            (self.held, "in use"),
+            (self.dirty, "waiting to be sanitized"),
             (self.quarantined, "quarantined"),
             (self.missing, "missing"),
         ];
@@ -257,23 +257,23 @@ impl fmt::Display for Rule {
             Self::Region => "no node is in the region",
             Self::Pool => "no node of the region is in the pool",
             Self::Tags => "no node has the tags",
-            Self::AntiAffinity => "every node that would do is one to avoid",
-            Self::State => "no node that would do is ready",
-            Self::Health => "no node that would do is healthy",
+            Self::AntiAffinity => "every suitable node is excluded by anti-affinity",
+            Self::State => "no suitable node is ready",
+            Self::Health => "no suitable node is healthy",
             Self::Model => "no node has such GPUs",
-            Self::Attestation => "a person has to attest first that the node that would do was wiped",
-            Self::Tenancy => "every node that would do serves another organization",
-            Self::Size => "no node is of that size",
+            Self::Attestation => "an operator must first attest that the suitable node was sanitized",
+            Self::Tenancy => "every suitable node serves another organization",
+            Self::Size => "no node has that size",
             Self::Free => "too few GPUs are free on one node",
             Self::Numa => "too few GPUs are free on one NUMA node",
-            Self::FabricDevice => "too few free GPUs have a fabric device beside them",
+            Self::FabricDevice => "too few free GPUs are near a fabric device",
             Self::Host(HostResource::Cpus) => "too few CPUs are free on one node",
             Self::Host(HostResource::Memory) => "too little memory is free on one node",
             Self::Host(HostResource::Disk) => "too little disk is free on one node",
             Self::Host(HostResource::Ports) => "too few ports are free on one node",
             Self::Reserved => "what is free is kept for a request that waited longer",
-            Self::Gang => "too few nodes have room at the same time",
-            Self::SameFabric => "too few nodes of one fabric domain have room",
+            Self::Gang => "too few nodes have enough free capacity at the same time",
+            Self::SameFabric => "too few nodes of one fabric domain have enough free capacity",
         };
         f.write_str(text)
     }

@@ -59,7 +59,7 @@ impl Stale {
         if self.policies
             && let Err(error) = policies.refresh(db).await
         {
-            tracing::warn!(%error, "reading policies failed; the last known values apply for a moment longer");
+            tracing::warn!(%error, "reading policies failed; the last known values are still used");
         }
         self.forget();
     }

@@ -19,6 +19,6 @@ pub fn known<W: Word>(text: &str) -> sqlx::Result<W> {
 
 fn unfit(text: &str) -> sqlx::Error {
     sqlx::Error::Decode(
-        format!("a column holds a value of {} characters that the contract does not know", text.len()).into(),
+        format!("a column contains a value of {} characters that the contract does not know", text.len()).into(),
     )
 }

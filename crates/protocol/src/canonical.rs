@@ -9,11 +9,11 @@ const MAX_DEPTH: usize = 32; // bound: our messages nest six deep
 /// Why a value has no canonical form.
 #[derive(Debug, thiserror::Error)]
 pub enum EncodeError {
-    #[error("the value cannot be written as JSON")]
+    #[error("the value cannot be encoded as JSON")]
     NotJson(#[source] serde_json::Error),
     #[error("a number with a fraction has no canonical form; use an integer in a smaller unit")]
     Float,
-    #[error("the value nests deeper than {MAX_DEPTH}")]
+    #[error("the value is nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
 }
 

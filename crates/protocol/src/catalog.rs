@@ -9,20 +9,18 @@ pub fn catalog() -> String {
         String::from("# Tasks\n\nWritten from `crates/protocol/src/verb.rs` and `workload.rs`; do not edit.\n\n");
     let _ = writeln!(
         page,
-        "What the control plane can ask of a host. The list is closed: an agent refuses everything else. \
-         Each is a state to ensure, so doing one twice is as good as doing it once. \
-         Protocol {PROTOCOL}; versions {} to {} are understood.\n",
+        "The tasks that the control plane can order from a host. The list is closed: an agent refuses everything else. Each task describes a state to ensure, so repeating it is harmless. Protocol {PROTOCOL}; versions {} to {} are supported.\n",
         SUPPORTED.start(),
         SUPPORTED.end()
     );
     for entry in Verb::CATALOG {
         verb(&mut page, entry);
     }
-    page.push_str("## Workloads\n\nWhat a host can run for an allocation. An agent refuses a kind or shape that is not registered on its host.\n\n");
+    page.push_str("## Workloads\n\nThe workloads that a host can run for an allocation. An agent refuses a kind or shape that is not registered on its host.\n\n");
     for entry in WorkloadKind::CATALOG {
         workload(&mut page, entry);
     }
-    page.push_str("## Refusals\n\nEvery task can be refused before anything is done. Each reason is counted.\n\n");
+    page.push_str("## Refusals\n\nA host can refuse every task before it starts. Each reason is counted.\n\n");
     page.push_str("| Reason | Meaning |\n|---|---|\n");
     for reason in Refusal::ALL {
         let _ = writeln!(page, "| `{}` | {} |", reason.name(), reason.doc().trim());

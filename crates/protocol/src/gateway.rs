@@ -132,7 +132,7 @@ pub struct ExchangeRequest {
     /// The window's size, if the client knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<crate::stream::Size>,
-    /// For apps: the SHA-256 in hexadecimal of the cookie by which the browser is
+    /// For web services: the SHA-256 in hexadecimal of the cookie by which the browser is
     /// known from now on, at any gateway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cookie_sha256: Option<String>,
@@ -158,7 +158,7 @@ pub struct SshRequest {
     pub address: String,
 }
 
-/// A browser shows an app's cookie: whose is it?
+/// A browser shows a web service's cookie: whose is it?
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppRequest {
     pub protocol: u16,
@@ -176,7 +176,7 @@ pub struct SessionAnswer {
     pub session: Uuid,
     /// The node that the grant is for.
     pub node: String,
-    /// Absent when streams are asked for one by one (ssh, forwards, apps).
+    /// Absent when streams are asked for one by one (ssh, forwards, web services).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<SignedGrant>,
     /// What the session may open: names of kinds.

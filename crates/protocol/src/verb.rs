@@ -72,15 +72,15 @@ verbs! {
         /// What runs for the allocation.
         workload: WorkloadSpec,
     } within 120 seconds gives "proof" fails {
-        "unsupported_workload" => "no workload of that kind and shape is registered on the host; the detail names those that are",
-        "bad_login" => "the user name or a key has a form that is not accepted",
-        "foreign_user" => "a user of that name exists that the agent did not make",
-        "missing_gpu" => "a GPU is not there, or sits at another PCI address",
-        "gpu_busy" => "processes that are not the login's own run on a GPU",
-        "self_test" => "a GPU is there and does not pass the test of its driver",
-        "sshd" => "the host's own sshd would let the login in by other keys than the agent's",
-        "user" => "the user could not be made",
-        "uids_used_up" => "every user id was used since the host was last sanitized; sanitize it",
+        "unsupported_workload" => "no workload of that kind and shape is registered on the host; the detail lists the registered ones",
+        "bad_login" => "the user name or a key is not valid",
+        "foreign_user" => "a user with that name exists and was not created by the agent",
+        "missing_gpu" => "a GPU is missing, or is at another PCI address",
+        "gpu_busy" => "processes of other users run on a GPU",
+        "self_test" => "a GPU failed the self-test of its driver",
+        "sshd" => "the host's own sshd would accept other keys for the login than the agent's",
+        "user" => "the user could not be created",
+        "uids_used_up" => "all user ids were used since the host was last sanitized; sanitize it",
         "control_group" => "the limits of the login could not be set",
         "keys" => "the keys could not be written; the login is locked",
         "gpu_access" => "the GPUs could not be assigned to the user",
@@ -95,9 +95,9 @@ verbs! {
         keys: Vec<String>,
     } within 120 seconds gives "keys" fails {
         "unsupported_workload" => "no workload of that kind and shape is registered on the host",
-        "bad_login" => "the user name or a key has a form that is not accepted",
+        "bad_login" => "the user name or a key is not valid",
         "no_user" => "the user does not exist on this host",
-        "foreign_user" => "the user is not one that the agent made",
+        "foreign_user" => "the user was not created by the agent",
         "keys" => "the keys could not be written; the login is locked",
     }
 
@@ -110,11 +110,11 @@ verbs! {
         gpus: Vec<GpuRef>,
     } within 120 seconds gives "evidence" fails {
         "unsupported_workload" => "no workload of that kind and shape is registered on the host",
-        "bad_login" => "the user name has a form that is not accepted",
-        "foreign_user" => "the user is not one that the agent made",
+        "bad_login" => "the user name is not valid",
+        "foreign_user" => "the user was not created by the agent",
         "keys" => "the keys could not be removed",
-        "processes_left" => "processes of the user survived being killed",
-        "gpu_access" => "the GPUs could not be closed",
+        "processes_left" => "processes of the user are still running after SIGKILL",
+        "gpu_access" => "access to the GPUs could not be revoked",
     }
 
     /// The workload, its processes, its files and what it left elsewhere are gone. The
@@ -129,22 +129,22 @@ verbs! {
         isolation: Isolation,
     } within 120 seconds gives "evidence" fails {
         "unsupported_workload" => "no workload of that kind and shape is registered on the host",
-        "bad_login" => "the user name has a form that is not accepted",
-        "foreign_user" => "the user is not one that the agent made",
-        "processes_left" => "processes of the user survived being killed",
+        "bad_login" => "the user name is not valid",
+        "foreign_user" => "the user was not created by the agent",
+        "processes_left" => "processes of the user are still running after SIGKILL",
         "user" => "the user could not be removed",
         "home" => "the home or files elsewhere could not be removed",
         "control_group" => "the login's control group could not be removed",
-        "gpu_access" => "the GPUs could not be closed",
+        "gpu_access" => "access to the GPUs could not be revoked",
     }
 
     /// The wipe script that the operator set for this host has run to its end, and
     /// nothing of any workload was seen afterwards.
     EnsureSanitized as "ensure_sanitized" {
     } within 3600 seconds gives "evidence" fails {
-        "no_wipe_script" => "no script is set in agent.toml; set one, or attest the wipe by hand",
+        "no_wipe_script" => "no script is set in agent.toml; set one, or attest the wipe manually",
         "wipe_script" => "the script ended with an error or did not end in time",
-        "not_clean" => "logins, their homes or processes, or processes on the GPUs were seen after the script; the detail names them",
+        "not_clean" => "logins, their homes or processes, or processes on the GPUs were found after the script; the detail lists them",
     }
 
     /// The agent of that version runs. A new agent that does not reach the control
@@ -160,10 +160,10 @@ verbs! {
         signature: String,
     } within 600 seconds gives "updated" fails {
         "wrong_target" => "the binary is for another platform than this host",
-        "bad_checksum" => "what was downloaded is not what was announced",
-        "bad_agent_signature" => "no task key signed that binary",
-        "download" => "the binary could not be fetched",
-        "install" => "the binary could not be put in place",
+        "bad_checksum" => "the download does not match the announced checksum",
+        "bad_agent_signature" => "the binary is not signed by a task key",
+        "download" => "the binary could not be downloaded",
+        "install" => "the binary could not be installed",
         "rolled_back" => "the new agent did not reach the control plane and was replaced",
         "unsupported" => "this agent cannot replace itself",
     }

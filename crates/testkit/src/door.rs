@@ -24,7 +24,7 @@ pub struct Door {
     pub id: GatewayId,
     /// Where people's programs find it.
     pub url: String,
-    /// The domain below which its apps have names.
+    /// The domain below which its web services have names.
     pub app_domain: String,
     pub port: u16,
     agent_port: u16,
@@ -59,8 +59,8 @@ impl Door {
         let (port, agent_port, ssh_port) = (free_port(), free_port(), free_port());
         let own = SocketAddr::from(([127, 0, 0, 1], port));
         let (public, app_domain) = match shared {
-            Some(shared) => (shared.address, "shared.apps.localhost".to_owned()),
-            None => (own, format!("{name}.apps.localhost")),
+            Some(shared) => (shared.address, "shared.web.localhost".to_owned()),
+            None => (own, format!("{name}.web.localhost")),
         };
         let spec = GatewaySpec {
             name: name.parse().expect("the name is one"),
@@ -102,7 +102,7 @@ impl Door {
             .env("GPUAAS_GATEWAY_AGENT_LISTEN", format!("127.0.0.1:{}", self.agent_port))
             .env("GPUAAS_GATEWAY_SSH_LISTEN", format!("127.0.0.1:{}", self.ssh_port))
             .env("GPUAAS_GATEWAY_APP_DOMAIN", &self.app_domain)
-            .env("GPUAAS_GATEWAY_APPS_OVER_HTTPS", "false")
+            .env("GPUAAS_GATEWAY_WEB_OVER_HTTPS", "false")
             .env("GPUAAS_GATEWAY_ORIGINS", &self.origins)
             .env("GPUAAS_LOG", "warn")
             .stdin(Stdio::null())

@@ -10,7 +10,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PairError {
-    #[error("a key or request could not be made")]
+    #[error("a key or request could not be created")]
     Request(#[source] rcgen::Error),
     #[error("our own certificate cannot be read: {0}")]
     Certificate(String),

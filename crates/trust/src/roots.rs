@@ -14,11 +14,11 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error("the roots of the control plane cannot be read: {0}")]
+    #[error("the root certificates of the control plane are malformed: {0}")]
     Roots(String),
     #[error("a fingerprint is the SHA-256 of the root certificate: 64 hexadecimal digits")]
     Fingerprint,
-    #[error("our own key and certificate do not fit together")]
+    #[error("our own key and certificate do not match")]
     Misfit(#[source] Error),
     #[error(transparent)]
     Pair(#[from] PairError),
@@ -194,7 +194,7 @@ impl ServerCertVerifier for Pinned {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("only TLS 1.3 is spoken here".into()))
+        Err(Error::General("only TLS 1.3 is supported".into()))
     }
 
     fn verify_tls13_signature(

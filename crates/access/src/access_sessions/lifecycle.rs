@@ -27,7 +27,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Opened, Event::Detached, Event::Resumed, Event::Ended];
     const INITIAL: AccessSessionState = Opening;
     const PARENT_END: ParentEnd =
-        ParentEnd::EndsToo("`access_sessions/judge.rs`: nobody stays in an allocation that ends");
+        ParentEnd::EndsToo("`access_sessions/authorize.rs`: all sessions end with the allocation");
     const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     /// Gateways speak of what they carry; only what nobody carries must be looked after.

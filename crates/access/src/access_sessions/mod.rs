@@ -1,6 +1,6 @@
 //! Access sessions: who is inside an allocation, how and since when. A gateway
 //! carries each; the shell itself belongs to the host's agent. Whether somebody
-//! may come in is judged here, anew at every step.
+//! may come in is authorized here, again at every step.
 
 mod hooks;
 pub mod judge;
@@ -60,7 +60,7 @@ pub async fn end_all_of(tx: &mut Tx, user: UserId, reason: &str) -> Result<(), T
 }
 
 /// A session whose gateway no longer carries it: a shell waits for its person,
-/// an app's cookie works at other gateways, and what else there is is over.
+/// a web service's cookie works at other gateways, and what else there is is over.
 pub async fn lose(tx: &mut Tx, session: &Session, reason: &str) -> Result<(), TransitionError> {
     match session.kind {
         AccessKind::Terminal if session.watches.is_none() => (),
@@ -82,7 +82,7 @@ pub async fn lose_earlier(tx: &mut Tx, gateway: GatewayId, generation: i64) -> R
     Ok(())
 }
 
-/// Sessions that no gateway spoke of for so long have lost theirs, and apps that
+/// Sessions that no gateway spoke of for so long have lost theirs, and web services that
 /// nobody may enter any more are over; how many.
 pub async fn lose_unheard(tx: &mut Tx, silent: Duration) -> Result<usize, TransitionError> {
     // bound: the others are found in the next rounds

@@ -24,7 +24,7 @@ use platform::registry::Registry;
 pub fn register(registry: &mut Registry<AccessArea>) {
     registry.table(
         "access_tickets",
-        ParentEnd::EndsToo("`access_sessions/judge.rs`: none is good for an allocation that ended"),
+        ParentEnd::EndsToo("`access_sessions/authorize.rs`: a ticket is not valid after its allocation ended"),
     );
     registry.expiry(|area, most| Box::pin(async move { forget_old(&area.db, most).await }));
 }

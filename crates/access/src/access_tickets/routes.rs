@@ -100,7 +100,7 @@ impl AccessArea {
         if let Some(port) = spec.port {
             let ports = here.ports(keys::ACCESS_TCP_PORTS).await?;
             if !ports.holds(port.to()) {
-                return refused(format!("`access.tcp_ports` is {ports}, which has no {port}"));
+                return refused(format!("`access.tcp_ports` is {ports}, which does not include {port}"));
             }
         }
         Ok(())
@@ -180,19 +180,19 @@ fn check_form(spec: &AccessTicketSpec) -> Result<(), Failure> {
         return wrong("port", "a terminal has no port");
     }
     if !is_terminal && spec.port.is_none() {
-        return wrong("port", "say which port");
+        return wrong("port", "give the port");
     }
     if !is_terminal && (spec.resume.is_some() || spec.command.is_some() || spec.share) {
-        return wrong("kind", "only terminals have commands, and are resumed and shared");
+        return wrong("kind", "only terminals can have a command, be resumed or be shared");
     }
     if spec.plain && (!is_terminal || spec.resume.is_some() || spec.share) {
-        return wrong("plain", "what runs without a terminal is not resumed or shared");
+        return wrong("plain", "a command without a terminal cannot be resumed or shared");
     }
     if spec.watch && spec.resume.is_none() {
-        return wrong("watch", "say in `resume` which session to look on at");
+        return wrong("watch", "give the session to watch in `resume`");
     }
     if spec.resume.is_some() && (spec.command.is_some() || spec.node_id.is_some()) {
-        return wrong("resume", "a session that runs has its command and its node");
+        return wrong("resume", "a running session already has a command and a node");
     }
     Ok(())
 }
@@ -207,9 +207,9 @@ async fn joinable(call: &mut Call, of: &Allocation, id: AccessSessionId, watch: 
     }
     let is_own = session.opened_by == call.caller.actor().as_str();
     if !is_own && !session.is_shared {
-        let how = if watch { "looked on at" } else { "joined" };
+        let how = if watch { "watched" } else { "joined" };
         let detail =
-            format!("the session belongs to somebody else and is not shared; only shared sessions can be {how}");
+            format!("the session belongs to someone else and is not shared; only shared sessions can be {how}");
         return Err(Failure::new(Code::AccessRefused, detail));
     }
     Ok(session.node_id)

@@ -103,7 +103,7 @@ async fn certify(
     address: Option<&str>,
 ) -> Result<String, Refusal> {
     let key = PublicKey::from_openssh(line).ok().filter(|it| it.algorithm() == Algorithm::Ed25519);
-    let key = key.ok_or_else(|| Refusal::Malformed("the SSH host key is not one of Ed25519".into()))?;
+    let key = key.ok_or_else(|| Refusal::Malformed("the SSH host key is not an Ed25519 key".into()))?;
     let host = address.and_then(|it| it.rsplit_once(':')).map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
     let names: Vec<String> = host.into_iter().chain([ALIAS.to_owned()]).collect();
     let now = clock::now(tx).await?;

@@ -27,12 +27,12 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
         Err(Refusal::Recording(why.to_owned()))
     };
     let bytes = BASE64_STANDARD.decode(&request.bytes).ok().filter(|it| it.len() <= MAX_CHUNK_BYTES);
-    let Some(bytes) = bytes else { return refused("bad_chunk", "the bytes are not in base64, or too many") };
+    let Some(bytes) = bytes else { return refused("bad_chunk", "the data is not valid base64, or too large") };
     let Some(hash) = sha256(&request.sha256).filter(|it| digest(&SHA256, &bytes).as_ref() == it) else {
-        return refused("bad_chunk", "the hash is not that of the bytes");
+        return refused("bad_chunk", "the hash does not match the data");
     };
     if request.from > request.to || request.began_ms > request.ended_ms {
-        return refused("bad_chunk", "it ends before it begins");
+        return refused("bad_chunk", "the end is before the start");
     }
     let id = RecordingId::from(request.recording);
     let mut tx = Tx::system(&app.db, "gateways", Access::Read).await?;
@@ -51,7 +51,7 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
             (segment.organization, segment.registered)
         }
         (None, Some(ordered)) => (ordered.organization, None),
-        _ => return refused("foreign_chunk", "the segment is not this gateway's"),
+        _ => return refused("foreign_chunk", "the segment belongs to another gateway"),
     };
     let Some(store) = &app.recordings else {
         tracing::error!("a gateway records, and there is no store: set `recordings.folder` or `recordings.s3_url`");
@@ -69,7 +69,7 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
     // What is registered stays as it is in the store.
     match registered {
         Some(registered) if registered == hash => return Ok(Done { protocol: PROTOCOL }),
-        Some(_) => return refused("other_chunk", "another piece has this number"),
+        Some(_) => return refused("other_chunk", "another chunk has this number"),
         None => (),
     }
     // Before it is registered, so that what is registered is there; else it comes again.
@@ -77,11 +77,11 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
     if let Err(error) = store.put(&key, bytes.into()).await {
         let reason = match &error {
             StoreError::Away(_) => {
-                tracing::warn!(%error, "a piece of a recording waits at its gateway, which sends it again");
+                tracing::warn!(%error, "a recording chunk could not be stored; its gateway will resend it");
                 "away"
             }
             StoreError::Refused(_) => {
-                tracing::error!(%error, "recordings wait at gateways: mend what `recordings` is set to");
+                tracing::error!(%error, "recordings cannot be stored and wait at the gateways: fix the `recordings` settings");
                 "refused"
             }
         };
@@ -90,7 +90,7 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
         if is_first {
             let mut tx = begin(app, gateway, "chunk").await?;
             if !recordings::begin(&mut tx, id, gateway, &new).await? {
-                return refused("foreign_chunk", "the session is over, or goes through another gateway");
+                return refused("foreign_chunk", "the session has ended, or uses another gateway");
             }
             tx.commit().await?;
         }
@@ -98,10 +98,10 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
     }
     let mut tx = begin(app, gateway, "chunk").await?;
     if is_first && !recordings::begin(&mut tx, id, gateway, &new).await? {
-        return refused("foreign_chunk", "the session is over, or goes through another gateway");
+        return refused("foreign_chunk", "the session has ended, or uses another gateway");
     }
     if !recordings::add_chunk(&mut tx, organization, id, &new).await? {
-        return refused("late_chunk", "the recording is sealed, or another piece has this number");
+        return refused("late_chunk", "the recording is sealed, or another chunk has this number");
     }
     if request.is_last {
         work::wake(&mut tx, recordings::lifecycle::Lifecycle::NAME, id.uuid());

@@ -117,14 +117,14 @@ async fn joinable(tx: &mut Tx, id: AccessSessionId, ticket: &Ticket) -> Result<S
     let session = found.filter(|it| it.allocation.uuid() == ticket.allocation_id && it.watches.is_none());
     let session = session.filter(|it| it.state != AccessSessionState::Ended).ok_or_else(|| {
         count("no_such_session");
-        Refusal::Gone("the session is over".into())
+        Refusal::Gone("the session has ended".into())
     })?;
     if session.actor == ticket.actor {
         return Ok(session);
     }
     if !session.is_shared {
         count("session_not_shared");
-        return Err(Refusal::Access("the session belongs to somebody else and is not shared".into()));
+        return Err(Refusal::Access("the session belongs to someone else and is not shared".into()));
     }
     // It ends with its owner's leave, which nobody else's replaces.
     let owner = (session.actor.as_str(), session.is_break_glass);
@@ -152,7 +152,7 @@ async fn open(
     let kind: AccessKind = rows::known(&ticket.kind)?;
     let cookie = match (&request.cookie_sha256, kind) {
         (Some(text), AccessKind::Http) => Some(super::streams::cookie_hash(text)?),
-        (None, AccessKind::Http) => return Err(Refusal::Malformed("an app needs a cookie".into())),
+        (None, AccessKind::Http) => return Err(Refusal::Malformed("a web service needs a cookie".into())),
         _ => None,
     };
     let address = address(&request.address);

@@ -65,7 +65,7 @@ pub fn issue(app: &AccessArea, key: &rcgen::PublicKey, id: GatewayId, agent_url:
     let validity = Validity::starting(app.fleet.ca.now(), life);
     let issued = app.fleet.ca.authority().issue_to_gateway(key, &ca::gateway_uri(id), host, validity);
     issued.map_err(|error| {
-        tracing::error!(%error, "a gateway's certificate could not be made");
+        tracing::error!(%error, "a gateway's certificate could not be issued");
         Refusal::Internal
     })
 }

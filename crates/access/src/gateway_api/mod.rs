@@ -54,13 +54,13 @@ impl From<Denied> for Refusal {
         count(denied.reason());
         let access = |why: &str| Refusal::Access(why.to_owned());
         match denied {
-            Denied::NotPermitted => access("you may no longer use the allocation"),
+            Denied::NotPermitted => access("you no longer have access to the allocation"),
             Denied::CredentialEnded => access("the credential that requested it was revoked: sign in again"),
             Denied::Suspended => access("the organization is suspended or closed"),
             Denied::AllocationGone => Refusal::Gone("the allocation is not active".into()),
             Denied::NodeAway => Refusal::Gone("the allocation's host is out of service".into()),
             Denied::OtherRegion => access("the host is in another region than this gateway"),
-            Denied::NotRecordable => access("`access.recording` is `required`, and this way in is not recorded"),
+            Denied::NotRecordable => access("`access.recording` is `required`, and this access method is not recorded"),
         }
     }
 }

@@ -169,7 +169,7 @@ async fn find(
 fn no_rank(rank: &str, hosts: usize) -> String {
     let rank: String = rank.chars().take(MOST_SHOWN).collect();
     let there_are = match hosts {
-        1 => "its only one is 0".to_owned(),
+        1 => "its only rank is 0".to_owned(),
         hosts => format!("its ranks are 0 to {}", hosts.saturating_sub(1)),
     };
     format!("the allocation has no rank {rank}: {there_are}")
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn wrong_rank_is_answered_with_the_ranks_there_are() {
         assert_eq!(no_rank("7", 2), "the allocation has no rank 7: its ranks are 0 to 1");
-        assert_eq!(no_rank("x", 1), "the allocation has no rank x: its only one is 0");
+        assert_eq!(no_rank("x", 1), "the allocation has no rank x: its only rank is 0");
         assert!(no_rank(&"9".repeat(500), 3).len() < 100);
     }
 }

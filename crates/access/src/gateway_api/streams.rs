@@ -28,7 +28,7 @@ pub async fn grant(app: &AccessArea, gateway: GatewayId, request: GrantRequest) 
     let is_its = |it: &Session| it.gateway == gateway || it.kind == AccessKind::Http;
     let session = found.filter(|it| is_its(it) && it.state != AccessSessionState::Ended).ok_or_else(|| {
         count("no_such_session");
-        Refusal::Gone("the session is over, or goes through another gateway".into())
+        Refusal::Gone("the session has ended, or uses another gateway".into())
     })?;
     let judged = judge(app, &mut tx, gateway, &session).await?;
     check(&session, &request.kind, &judged)?;
@@ -118,7 +118,7 @@ async fn judge(app: &AccessArea, tx: &mut Tx, gateway: GatewayId, session: &Sess
 fn check(session: &Session, kind: &Kind, judged: &EntryContext) -> Result<(), Refusal> {
     if !kinds(session.kind).iter().any(|it| it == kind.name()) {
         count("other_kind");
-        return Err(Refusal::Access(format!("the session opens no stream of kind {}", kind.name())));
+        return Err(Refusal::Access(format!("the session does not allow streams of kind {}", kind.name())));
     }
     let is_recorded = judged.recording == RecordingMode::Required;
     if is_recorded && matches!(kind, Kind::Tcp { .. } | Kind::File) {
@@ -128,7 +128,9 @@ fn check(session: &Session, kind: &Kind, judged: &EntryContext) -> Result<(), Re
         && (session.port.is_some_and(|it| it != *port) || !judged.ports.holds(*port))
     {
         count("port_not_allowed");
-        return Err(Refusal::Access(format!("port {port} is not the session's, or `access.tcp_ports` leaves it out")));
+        return Err(Refusal::Access(format!(
+            "port {port} is not the port of the session, or `access.tcp_ports` does not include it"
+        )));
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ pub struct Piece {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AssembleError {
-    #[error("a piece of segment {segment} cannot be read")]
+    #[error("a chunk of segment {segment} is malformed")]
     Unreadable { segment: u32 },
 }
 

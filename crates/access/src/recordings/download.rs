@@ -20,13 +20,13 @@ use platform::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
-    #[error("the store of recordings failed")]
+    #[error("the recording store failed")]
     Store {
         recording: RecordingId,
         #[source]
         source: StoreError,
     },
-    #[error("piece {number} of segment {segment} is not in the store")]
+    #[error("chunk {number} of segment {segment} is not in the store")]
     Missing { segment: u32, number: u32 },
     #[error(transparent)]
     Assemble(#[from] AssembleError),

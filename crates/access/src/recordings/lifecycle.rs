@@ -24,7 +24,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [RecordingState] = RecordingState::ALL;
     const EVENTS: &'static [Event] = &[Event::Sealed, Event::Deleted];
     const INITIAL: RecordingState = Recording;
-    const PARENT_END: ParentEnd = ParentEnd::Stays("evidence, for as long as `access.recording_days` says");
+    const PARENT_END: ParentEnd = ParentEnd::Stays("evidence, retained for `access.recording_days`");
     const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: RecordingState) -> bool {

@@ -34,9 +34,9 @@ pub enum RecordingError {
     Transition(#[from] TransitionError),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
-    #[error("pieces of a recording could not be deleted")]
+    #[error("chunks of a recording could not be deleted")]
     Store(#[from] StoreError),
-    #[error("there is no store of recordings: set `recordings.folder` or `recordings.s3_url`")]
+    #[error("no recording store is configured: set `recordings.folder` or `recordings.s3_url`")]
     NoStore,
 }
 

@@ -111,7 +111,7 @@ impl AccessArea {
         let mut problems = call.tx.aside(differences(&*store, id, &chunks)).await??;
         let root = seal::root(id, &chunks);
         if recording.root.as_ref().is_some_and(|it| *it != root) {
-            problems.push("the registered hashes are not those that were sealed".into());
+            problems.push("the registered hashes differ from the sealed ones".into());
         }
         call.note("is_intact", problems.is_empty());
         let pieces = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
@@ -123,7 +123,7 @@ impl AccessArea {
     }
 
     fn recording_store(&self) -> Result<Arc<dyn RecordingStore>, Failure> {
-        let missing = || unavailable("this installation has no store of recordings; set `recordings.folder`");
+        let missing = || unavailable("this installation has no recording store; set `recordings.folder`");
         Ok(self.recordings.clone().ok_or_else(missing)?)
     }
 }
@@ -155,7 +155,7 @@ async fn differences(store: &dyn RecordingStore, id: RecordingId, chunks: &[Chun
             Some(_) => continue,
         };
         if problems.len() < MAX_PROBLEMS {
-            problems.push(format!("piece {} of segment {} {wrong}", chunk.number, chunk.segment));
+            problems.push(format!("chunk {} of segment {} {wrong}", chunk.number, chunk.segment));
         }
     }
     Ok(problems)
@@ -167,10 +167,10 @@ async fn read(store: &dyn RecordingStore, id: RecordingId, chunk: &Chunk) -> Res
 }
 
 fn of_store(id: RecordingId, error: StoreError) -> Failure {
-    tracing::warn!(%error, recording = %id, "the store of recordings failed");
+    tracing::warn!(%error, recording = %id, "the recording store failed");
     let detail = match error {
         StoreError::Away(_) => "the recording store does not respond",
-        StoreError::Refused(_) => "the recording store refuses this server; an operator must check its keys",
+        StoreError::Refused(_) => "the recording store denies access to this server; an operator must check its keys",
     };
     unavailable(detail).into()
 }

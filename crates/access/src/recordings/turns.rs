@@ -41,14 +41,16 @@ impl Downloads {
             running.iter().filter(|(reader, _)| wanted(reader)).map(|(_, count)| count).sum()
         };
         if count(&|(it, _)| it == caller) >= PER_CALLER {
-            return Err(refused(format!("you read {PER_CALLER} recordings already; finish or end one first")));
+            return Err(refused(format!(
+                "you are already reading {PER_CALLER} recordings; finish or cancel one first"
+            )));
         }
         if organization.is_some() && count(&|(_, it)| *it == organization) >= PER_ORGANIZATION {
             let detail = format!("{PER_ORGANIZATION} recordings of the organization are being read; try again later");
             return Err(refused(detail));
         }
         if count(&|_| true) >= MOST {
-            return Err(refused(format!("{MOST} recordings are being read already; try again later")));
+            return Err(refused(format!("{MOST} recordings are already being read; try again later")));
         }
         let reader = (caller.to_owned(), organization);
         *running.entry(reader.clone()).or_default() += 1;

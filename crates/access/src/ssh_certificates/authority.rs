@@ -32,7 +32,7 @@ pub enum AuthorityError {
     Vault(#[from] VaultError),
     #[error("the key that signs SSH certificates cannot be read")]
     Seed,
-    #[error("a certificate could not be made")]
+    #[error("a certificate could not be issued")]
     Form(#[from] ssh_key::Error),
 }
 

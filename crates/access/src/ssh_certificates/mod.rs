@@ -1,6 +1,6 @@
 //! SSH certificates: the platform's own authorities, for people who log in with
 //! `ssh` and for the gateways that they log in to. A certificate names one allocation and who asked for it; whether they
-//! may come in is judged when they do.
+//! may connect is authorized when they do.
 
 mod authority;
 mod known_hosts;

@@ -28,7 +28,7 @@ impl Handle<CreateSshCertificate> for AccessArea {
         let key =
             PublicKey::from_openssh(line.as_str()).map_err(|_| unfit("this is not a usable public key".into()))?;
         if matches!(key.algorithm(), ssh_key::Algorithm::Rsa { .. }) {
-            return Err(unfit("gateways do not know RSA keys; make another with `ssh-keygen -t ed25519`".into()));
+            return Err(unfit("gateways do not support RSA keys; generate a key with `ssh-keygen -t ed25519`".into()));
         }
         let allocation = allocations::find(&mut call.tx, path.allocation_id).await?;
         let allocation = allocation.filter(|it| it.project_id == path.project_id);
@@ -79,6 +79,6 @@ impl Handle<GetSshKnownHosts> for AccessArea {
 }
 
 fn internal(error: impl std::error::Error) -> Failure {
-    tracing::error!(error = %error, "the keys of SSH cannot be used");
-    Failure::from(unavailable("the platform's SSH keys cannot be used now"))
+    tracing::error!(error = %error, "the SSH keys of the platform cannot be used");
+    Failure::from(unavailable("the platform's SSH keys are unavailable"))
 }

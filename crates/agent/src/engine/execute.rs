@@ -71,9 +71,9 @@ impl<H: Host> Shared<H> {
     fn conclude(&self, task: &Task, outcome: Outcome) {
         let (task_id, verb) = (task.id, task.verb.name());
         match &outcome {
-            Outcome::Done { .. } => tracing::info!(%task_id, verb, resource = task.resource, "did a task"),
+            Outcome::Done { .. } => tracing::info!(%task_id, verb, resource = task.resource, "completed a task"),
             Outcome::Failed { step, code, detail, .. } => {
-                tracing::warn!(%task_id, verb, resource = task.resource, step, code, detail, "could not do a task");
+                tracing::warn!(%task_id, verb, resource = task.resource, step, code, detail, "a task failed");
             }
             Outcome::Refused { reason } => {
                 tracing::warn!(%task_id, verb, resource = task.resource, reason = reason.name(), "refused a task");
@@ -95,7 +95,7 @@ impl<H: Host> Shared<H> {
                 Ok(Ok(None)) => End::Successor,
                 Ok(Err(failure)) => End::Report(failed(steps.current(), failure)),
                 Err(_) => {
-                    let detail = format!("not done within {} s", limit.as_secs());
+                    let detail = format!("not completed within {} s", limit.as_secs());
                     End::Report(failed(steps.current(), Failure::passing("timeout", detail)))
                 }
             }

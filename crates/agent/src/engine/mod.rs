@@ -160,7 +160,7 @@ impl<H: Host> Engine<H> {
     pub fn settle(&self, sent: &[Report], accepted: &[TaskId]) {
         locked(&self.shared.state).outbox.settle(sent, accepted, Instant::now());
         if let Err(error) = locked(&self.shared.journal).acknowledge(accepted.to_vec()) {
-            tracing::warn!(%error, "an acknowledgment was not kept; the report is sent once more after a restart");
+            tracing::warn!(%error, "an acknowledgment could not be stored; the report is sent again after a restart");
         }
     }
 
@@ -213,7 +213,7 @@ impl<H> Shared<H> {
         let queued = match kept {
             Ok(()) => report,
             Err(error) => {
-                tracing::error!(%error, task = %report.task, "a report could not be kept; free space on the disk");
+                tracing::error!(%error, task = %report.task, "a report could not be stored; free space on the disk");
                 Report { outcome: execute::journal_failed("persist", &error), ..report }
             }
         };

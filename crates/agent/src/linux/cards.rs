@@ -70,7 +70,7 @@ impl Cards {
             Ok(0) => {}
             Ok(changed) => tracing::warn!(
                 changed,
-                "device files of GPUs were open to others and are closed again; set NVreg_ModifyDeviceFiles=0"
+                "device files of GPUs were open to other users and were closed again; set NVreg_ModifyDeviceFiles=0"
             ),
             Err(failure) => tracing::error!(detail = failure.detail, "device files of GPUs could not be closed"),
         }

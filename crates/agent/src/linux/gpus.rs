@@ -78,16 +78,16 @@ impl GpuSource {
     pub(crate) fn self_test(&self, wanted: &[GpuRef], is_wanted: bool) -> Result<SelfTest> {
         let count = wanted.len();
         let Self::Nvidia(nvidia) = self else {
-            return Ok(SelfTest { passed: true, detail: format!("{count} GPUs, none of them real") });
+            return Ok(SelfTest { passed: true, detail: format!("{count} simulated GPUs") });
         };
         if !is_wanted {
-            return Ok(SelfTest { passed: true, detail: "not asked for".into() });
+            return Ok(SelfTest { passed: true, detail: "not requested".into() });
         }
         for gpu in wanted {
             let tested = nvidia.test(gpu);
             tested.map_err(|reason| Failure::lasting("self_test", format!("{}: {reason}", gpu.uuid)))?;
         }
-        Ok(SelfTest { passed: true, detail: format!("{count} GPUs answer, without uncorrected memory errors") })
+        Ok(SelfTest { passed: true, detail: format!("{count} GPUs respond, without uncorrected memory errors") })
     }
 
     /// A slice is told of its own GPUs only; a whole machine sees them all.

@@ -68,7 +68,7 @@ impl Host for LinuxHost {
     async fn update(&self, steps: &mut Steps, task: &Task) -> Result<Option<Done>> {
         match &self.updater {
             Some(updater) => updater.ensure(steps, task).await,
-            None => Err(Failure::lasting("unsupported", "this agent was started without a way to replace itself")),
+            None => Err(Failure::lasting("unsupported", "this agent was started without the ability to update itself")),
         }
     }
 }

@@ -29,14 +29,14 @@ pub(crate) async fn detach(folders: &[&Path], ids: &Ids) -> Result<()> {
             return Ok(());
         }
         for point in found {
-            tracing::warn!(point = %point.display(), "something is mounted where a login is removed; it is detached");
+            tracing::warn!(point = %point.display(), "a mount in the home of a removed login was detached");
             // One that was below another is gone with it: the next look tells.
             if let Err(error) = detach_one(&point).await {
                 last = format!("{}: {error}", point.display());
             }
         }
     }
-    Err(Failure::passing("home", format!("something is still mounted; {last}")))
+    Err(Failure::passing("home", format!("a mount is still present; {last}")))
 }
 
 /// As the kernel lists it. The last part is left as it is: looking at it may fail.
@@ -86,7 +86,7 @@ fn unescaped(field: &[u8]) -> OsString {
 
 /// From the folder that it is in: a whole path may be longer than the kernel takes.
 async fn detach_one(point: &Path) -> std::result::Result<(), String> {
-    let (above, name) = point.parent().zip(point.file_name()).ok_or("it is the root")?;
+    let (above, name) = point.parent().zip(point.file_name()).ok_or("the path is the root directory")?;
     let above = walk(above).map_err(|error| error.to_string())?;
     let mut umount = tool("umount", &["--internal-only", "--no-canonicalize", "--lazy"]);
     umount.arg(beside(name)).current_dir(format!("/proc/self/fd/{}", above.as_raw_fd()));

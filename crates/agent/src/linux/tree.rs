@@ -39,7 +39,7 @@ fn remove_remembering(path: &Path, levels: usize) -> io::Result<()> {
             return std::fs::remove_dir(path);
         }
     }
-    Err(io::Error::other("it is deeper than can be removed"))
+    Err(io::Error::other("the directory tree is too deep to be removed"))
 }
 
 /// Empties the folder, or, where more levels are below it than may be remembered,
@@ -63,7 +63,7 @@ fn empty(top: Level, most: usize) -> io::Result<bool> {
         let Some(emptied) = levels.pop_back() else { break };
         let Some(above) = levels.back_mut() else { break };
         if !above.remove_emptied(emptied)? {
-            again = again.checked_sub(1).ok_or_else(|| io::Error::other("somebody else writes into it"))?;
+            again = again.checked_sub(1).ok_or_else(|| io::Error::other("another process writes into it"))?;
         }
     }
     Ok(is_top)
@@ -96,7 +96,7 @@ impl Level {
     }
 
     fn opened(&mut self) -> io::Result<&mut OpenFolder> {
-        self.opened.as_mut().ok_or_else(|| io::Error::other("a folder was closed too early"))
+        self.opened.as_mut().ok_or_else(|| io::Error::other("a directory was closed too early"))
     }
 
     /// Removes entries up to the first folder that has something in it.
@@ -127,7 +127,7 @@ impl Level {
         if self.opened.is_none() {
             let folder = openat(&emptied.opened()?.folder, "..", FOLDER, Mode::empty())?;
             if place(&folder)? != self.place {
-                return Err(named(&emptied.name, "was moved while it was removed"));
+                return Err(named(&emptied.name, "was moved while it was being removed"));
             }
             self.opened = Some(OpenFolder::new(folder)?);
         }

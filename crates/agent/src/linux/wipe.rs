@@ -9,7 +9,7 @@ const LIMIT: Duration = Duration::from_secs(3540); // bound: just under the task
 
 pub(crate) async fn run(script: Option<&Path>) -> Result<()> {
     let Some(script) = script else {
-        let advice = "set wipe_script in agent.toml, or attest the wipe by hand";
+        let advice = "set wipe_script in agent.toml, or attest the wipe manually";
         return Err(Failure::lasting("no_wipe_script", advice));
     };
     let ended = run_with_input(tool(&script.to_string_lossy(), &[]), b"", LIMIT).await;
@@ -25,7 +25,7 @@ pub(crate) async fn run(script: Option<&Path>) -> Result<()> {
 pub(crate) fn check_idle(gpu_processes_left: u32) -> Result<()> {
     match gpu_processes_left {
         0 => Ok(()),
-        left => Err(Failure::passing("not_clean", format!("after the wipe {left} processes are left on the GPUs"))),
+        left => Err(Failure::passing("not_clean", format!("after the wipe, {left} processes still use the GPUs"))),
     }
 }
 

@@ -77,12 +77,12 @@ impl GpuHealth {
             Err(error) if self.is_lost || !is_loss(&error) => return None,
             Err(error) => {
                 self.is_lost = true;
-                let detail = format!("GPU {} does not answer: {error}", self.index);
+                let detail = format!("GPU {} does not respond: {error}", self.index);
                 return Some(event(HealthKind::GpuLost, detail, true));
             }
         };
         if std::mem::take(&mut self.is_lost) {
-            return Some(event(HealthKind::Recovered, format!("GPU {} answers again", self.index), false));
+            return Some(event(HealthKind::Recovered, format!("GPU {} responds again", self.index), false));
         }
         let uncorrected = read::uncorrected(&device).unwrap_or(self.uncorrected);
         let before = std::mem::replace(&mut self.uncorrected, uncorrected);
@@ -103,7 +103,7 @@ fn told(event: &EventData<'static>) -> Option<HealthEvent> {
             _ => None,
         };
         let fatal = code.is_some_and(is_fatal_xid);
-        let detail = code.map_or("XID of unknown number".to_owned(), |code| format!("XID {code}"));
+        let detail = code.map_or("XID with an unknown number".to_owned(), |code| format!("XID {code}"));
         let code = code.and_then(|code| i64::try_from(code).ok());
         return Some(HealthEvent { gpu, kind: HealthKind::Xid, code, detail, fatal });
     }

@@ -45,11 +45,11 @@ pub(super) fn uncorrected(device: &Device<'_>) -> Option<u64> {
 
 /// The driver answers for it, and its memory is sound.
 pub(super) fn test(device: &Device<'_>) -> Result<(), String> {
-    let memory = device.memory_info().map_err(|error| format!("its memory does not answer: {error}"))?;
+    let memory = device.memory_info().map_err(|error| format!("its memory cannot be read: {error}"))?;
     if memory.total == 0 {
         return Err("it has no memory".into());
     }
-    temperature(device).ok_or("its sensors do not answer")?;
+    temperature(device).ok_or("its sensors cannot be read")?;
     match uncorrected(device) {
         Some(count) if count > 0 => Err(format!("{count} uncorrected memory errors; reset it or reboot the host")),
         _ => Ok(()),

@@ -108,7 +108,7 @@ impl<H: Host> Agent<H> {
         if let Some(streams) = &self.streams
             && let Err(error) = streams.identify(&self.identity, &self.clock)
         {
-            tracing::error!(%error, "gateways cannot be connected to");
+            tracing::error!(%error, "cannot connect to gateways");
         }
     }
 
@@ -125,7 +125,7 @@ impl<H: Host> Agent<H> {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "the control plane sent roots that cannot be used; keeping the old ones");
+                tracing::error!(%error, "the control plane sent invalid root certificates; continuing with the old ones");
             }
         }
     }
@@ -137,7 +137,7 @@ impl<H: Host> Agent<H> {
         if let Some(folder) = &self.keep.folder
             && let Err(error) = folder.save_identity(&self.identity)
         {
-            tracing::error!(%error, "the identity could not be kept; free space on the disk");
+            tracing::error!(%error, "the identity could not be stored; free space on the disk");
         }
     }
 

@@ -131,7 +131,7 @@ impl SimHost {
             .iter()
             .find(|(user, login)| **user != spec.login.user && login.gpus.iter().any(|uuid| gpus.contains(uuid)));
         if let Some((user, _)) = held {
-            return Err(Failure::lasting("gpu_access", format!("a GPU is still held by {user}")));
+            return Err(Failure::lasting("gpu_access", format!("a GPU is still in use by {user}")));
         }
         // Nobody enters a new one before it is opened.
         let stopped = logins.get(&spec.login.user).is_none_or(|login| login.stopped);
@@ -210,7 +210,7 @@ fn scripted_failure(script: &mut Script, step: &str) -> Option<Failure> {
     let failing = script.failing.as_mut().filter(|failing| failing.step == step && failing.times > 0)?;
     failing.times -= 1;
     let (code, retryable) = (failing.code.clone(), failing.retryable);
-    Some(Failure { code, detail: format!("the script fails {step}"), retryable })
+    Some(Failure { code, detail: format!("the script fails at {step}"), retryable })
 }
 
 impl Host for SimHost {

@@ -42,13 +42,13 @@ impl Workload for SimLogins {
         self.host.step(steps, "self_test").await?;
         let (fails, lie) = self.host.scripted(|script| (script.self_test_fails, script.lie));
         if fails && spec.self_test {
-            return Err(Failure::lasting("self_test", "a GPU does not answer"));
+            return Err(Failure::lasting("self_test", "a GPU does not respond"));
         }
         let gpus = match lie {
             Some(FalseReport::ForeignProof) => vec![self.host.uuid(0, "foreign")],
             _ => spec.gpus.iter().map(|gpu| gpu.uuid.clone()).collect(),
         };
-        let self_test = SelfTest { passed: true, detail: format!("{} GPUs answer", gpus.len()) };
+        let self_test = SelfTest { passed: true, detail: format!("{} GPUs respond", gpus.len()) };
         Ok(Proof { gpus, driver_version: Some(DRIVER_VERSION.into()), self_test })
     }
 

@@ -31,7 +31,7 @@ pub struct Trusted {
 impl Judge {
     /// The grant in a header, unless it must be refused. It is not yet spent.
     pub fn read(&self, header: Option<&str>, gateway: &str, trusted: &Trusted) -> Result<Grant, Refused> {
-        let header = header.ok_or_else(|| Refused::new(refusals::MALFORMED, "there is no grant"))?;
+        let header = header.ok_or_else(|| Refused::new(refusals::MALFORMED, "the grant is missing"))?;
         let signed = SignedGrant::from_header(header)
             .ok_or_else(|| Refused::new(refusals::MALFORMED, "the header is not a signed grant"))?;
         let grant = signed.verify(&trusted.keys).map_err(|code| Refused::new(code, "the signature was checked"))?;
@@ -39,7 +39,7 @@ impl Judge {
             return Err(Refused::new(refusals::OTHER_NODE, format!("this is {}", self.node)));
         }
         if grant.gateway != gateway {
-            return Err(Refused::new(refusals::OTHER_GATEWAY, format!("this connection is {gateway}'s")));
+            return Err(Refused::new(refusals::OTHER_GATEWAY, format!("this connection belongs to {gateway}")));
         }
         if grant.epoch < trusted.epoch {
             return Err(Refused::new(refusals::OLD_EPOCH, format!("the epoch is {}", trusted.epoch)));
@@ -50,9 +50,9 @@ impl Judge {
 
     fn judge_time(&self, grant: &Grant) -> Result<(), Refused> {
         let expired = |detail: &str| Refused::new(refusals::EXPIRED, detail);
-        let now = self.clock.now().ok_or_else(|| expired("this agent has not heard the time yet"))?;
+        let now = self.clock.now().ok_or_else(|| expired("this agent has not received the time yet"))?;
         if now >= grant.expires_at || now >= grant.limits.until {
-            return Err(expired("its time is over by the control plane's clock"));
+            return Err(expired("it has expired according to the control plane's clock"));
         }
         let uptime = SignedDuration::try_from(self.started.elapsed()).unwrap_or(SignedDuration::MAX);
         let started = now.checked_sub(uptime).unwrap_or(Timestamp::MIN);
@@ -77,7 +77,7 @@ impl SpentGrants {
             return Err(Refused::new(refusals::USED, "each grant opens one stream"));
         }
         if self.0.len() >= MOST_SEEN {
-            return Err(Refused::new(refusals::TOO_MANY, "more streams are opened than this host can keep track of"));
+            return Err(Refused::new(refusals::TOO_MANY, "this host has too many recent grants"));
         }
         self.0.insert(grant.id, grant.expires_at);
         Ok(())

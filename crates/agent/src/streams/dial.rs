@@ -120,12 +120,12 @@ impl Line {
             let wanted = self.wanted.borrow();
             (wanted.generation, wanted.tls.clone())
         };
-        let tls = tls.ok_or_else(|| LinkError::Unreachable("there is no certificate yet".into()))?;
+        let tls = tls.ok_or_else(|| LinkError::Unreachable("this host has no certificate yet".into()))?;
         let line = dial(&self.url, &tls).await?;
         let shown = line.get_ref().1.peer_certificates().and_then(|chain| chain.first());
         if !shown.is_some_and(|certificate| names(certificate, &self.server.gateway)) {
             self.server.sessions.count(WRONG_GATEWAY);
-            let detail = format!("its certificate does not name {URI}{}", self.server.gateway);
+            let detail = format!("its certificate is not for {URI}{}", self.server.gateway);
             return Err(LinkError::Unreachable(detail));
         }
         tracing::info!(gateway = self.server.gateway, "connected to a gateway");
@@ -156,7 +156,7 @@ async fn dial(url: &str, tls: &Arc<ClientConfig>) -> Result<TlsStream<TcpStream>
     let line = line.map_err(|_| LinkError::Silent(CONNECT_LIMIT))??;
     let (_, session) = line.get_ref();
     if session.alpn_protocol() != Some(ALPN) {
-        let detail = "it does not speak of streams; check the gateway's address";
+        let detail = "it does not support streams; check the gateway's address";
         return Err(LinkError::Unreachable(detail.into()));
     }
     Ok(line)

@@ -36,29 +36,29 @@ impl Refused {
     }
 }
 
-const ASK_AGAIN: &str = "ask the control plane for a new grant";
+const ASK_AGAIN: &str = "request a new grant from the control plane";
 
 /// The status, the title and what to do next.
 fn described(code: &str) -> (u16, &'static str, &'static str) {
     match code {
-        refusals::MALFORMED => (400, "The grant cannot be read", ASK_AGAIN),
-        refusals::FORGED => (403, "No key that this host trusts signed the grant", ASK_AGAIN),
+        refusals::MALFORMED => (400, "The grant is malformed", ASK_AGAIN),
+        refusals::FORGED => (403, "The grant is not signed by a key that this host trusts", ASK_AGAIN),
         refusals::OTHER_NODE => (403, "The grant is for another node", "use it on the connection of that node"),
         refusals::OTHER_GATEWAY => (403, "The grant is for another gateway", ASK_AGAIN),
-        refusals::EXPIRED => (403, "The grant's time is over", ASK_AGAIN),
-        refusals::USED => (409, "The grant was used before", ASK_AGAIN),
+        refusals::EXPIRED => (403, "The grant has expired", ASK_AGAIN),
+        refusals::USED => (409, "The grant was already used", ASK_AGAIN),
         refusals::OLD_EPOCH => (403, "The grant is older than the restored control plane", ASK_AGAIN),
         refusals::NO_ALLOCATION => (404, "There is no such login here", "see whether the allocation is active"),
         refusals::NO_SESSION => (404, "There is no such session here any more", "open a new session"),
         refusals::TOO_MANY => (429, "The allocation has as many sessions as it may", "end one of its sessions first"),
         refusals::TOO_MANY_STREAMS => (
             429,
-            "The host carries as many streams of this gateway as it may",
-            "close a shell, a copy or a forwarded connection that is not needed, or try again in a moment",
+            "The host has reached its stream limit for this gateway",
+            "close an unused shell, copy or forwarded connection, or try again in a moment",
         ),
         refusals::UNSUPPORTED => (422, "This host does not offer that", "see what the host's workloads offer"),
         refusals::NOTHING_LISTENS => {
-            (422, "Nothing listens on that port", "start the program that should listen there")
+            (422, "No program is listening on this port", "start the program that should listen on it")
         }
         refusals::FOREIGN_PORT => (403, "The port belongs to somebody else", "use a port of the allocation's own user"),
         _ => (422, "It could not be started", "look into the agent's log on that host"),

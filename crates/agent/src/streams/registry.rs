@@ -120,7 +120,7 @@ impl Sessions {
             if allocation.is_idle() {
                 state.allocations.remove(&grant.allocation);
             }
-            return Err(Refused::new(refusals::TOO_MANY, format!("it may have {}", grant.limits.sessions)));
+            return Err(Refused::new(refusals::TOO_MANY, format!("the limit is {}", grant.limits.sessions)));
         }
         *allocation.live.entry(grant.session).or_default() += 1;
         Ok(Entry {

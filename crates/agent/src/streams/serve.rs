@@ -105,7 +105,7 @@ where
 }
 
 fn full(most: usize) -> String {
-    format!("this host carries {most} streams of this gateway, as many as it may")
+    format!("this host has reached the limit of {most} streams for this gateway")
 }
 
 /// Waits until it is time, and then for a moment without a stream.
@@ -185,7 +185,7 @@ async fn open_kind(server: &Server, grant: &Grant, environment: &Environment) ->
             };
             if *resume || *watch {
                 let shell = server.sessions.shell(grant);
-                let shell = shell.ok_or_else(|| Refused::new(refusals::NO_SESSION, "its shell has ended"))?;
+                let shell = shell.ok_or_else(|| Refused::new(refusals::NO_SESSION, "the shell has ended"))?;
                 return Joined::new(&shell, wish).map(Open::Viewer);
             }
             let entry = server.sessions.enter(grant)?;
@@ -207,7 +207,7 @@ async fn open_kind(server: &Server, grant: &Grant, environment: &Environment) ->
             let entry = server.sessions.enter(grant)?;
             Ok(Open::Pipe(raw::Pipe::open(workloads.reach_port(workload, *port).await?)?, entry))
         }
-        Kind::Serial { .. } => Err(Refused::new(refusals::UNSUPPORTED, "this host has no serial console to offer")
+        Kind::Serial { .. } => Err(Refused::new(refusals::UNSUPPORTED, "this host does not offer a serial console")
             .advise("open a terminal instead")),
     }
 }

@@ -98,12 +98,12 @@ async fn try_out(binary: &std::path::Path, version: &str) -> Result<()> {
     let mut command = Command::new(binary);
     command.arg("--version").stdin(Stdio::null()).env_clear().kill_on_drop(true);
     let output = tokio::time::timeout(TRY_LIMIT, command.output()).await;
-    let output = output.map_err(|_| failed("no answer".into()))?.map_err(|error| failed(error.to_string()))?;
+    let output = output.map_err(|_| failed("no response".into()))?.map_err(|error| failed(error.to_string()))?;
     let said = String::from_utf8_lossy(&output.stdout);
     if output.status.success() && said.split_whitespace().any(|word| word == version) {
         return Ok(());
     }
-    Err(failed(format!("{} and said {:?}", output.status, said.trim())))
+    Err(failed(format!("{} with the output {:?}", output.status, said.trim())))
 }
 
 #[cfg(test)]

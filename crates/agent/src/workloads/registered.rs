@@ -106,7 +106,7 @@ fn own_reference<W: Workload>(at: &WorkloadRef) -> Result<&super::ReferenceOf<W>
 }
 
 fn mismatch(kind: &str, own: &str) -> Failure {
-    Failure::lasting("unsupported_workload", format!("{kind} was handed to the workload {own}"))
+    Failure::lasting("unsupported_workload", format!("{kind} was passed to the workload {own}"))
 }
 
 fn refused(failure: Failure) -> Refused {

@@ -214,14 +214,14 @@ async fn wipe_that_did_nothing_is_not_evidence() {
     assert!(failure.detail.contains(&left.id().to_string()), "{}", failure.detail);
     left.kill().unwrap();
     left.wait().unwrap();
-    // Whoever has a card open keeps it, whatever its permissions become.
+    // A process that has a card open keeps it, whatever its permissions become.
     make_devices(&host);
     let mut squatter = nobody();
     squatter.args(["-c", "exec 3<>\"$1/nvidia1\"; echo ready; exec sleep 600", "sh"]).arg(&host.devices);
     let mut squatter = squatter.stdout(Stdio::piped()).spawn().unwrap();
     std::io::Read::read_exact(squatter.stdout.as_mut().unwrap(), &mut [0; 6]).unwrap();
     let failure = sanitize().await.unwrap_err();
-    assert!(failure.detail.contains("1 processes are left on the GPUs"), "{}", failure.detail);
+    assert!(failure.detail.contains("1 processes still use the GPUs"), "{}", failure.detail);
     squatter.kill().unwrap();
     squatter.wait().unwrap();
     assert!(sanitize().await.is_ok());

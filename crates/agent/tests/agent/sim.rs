@@ -162,8 +162,8 @@ async fn silence_restart_and_health_are_seen() {
     let polls = || plane.state().polls.len();
     eventually("it polls", || (polls() > 1).then_some(())).await;
     handle.silence();
-    // What was under way when it fell silent may still arrive, late on a busy machine. Who
-    // speaks never lets three heartbeats in a row pass.
+    // What was under way when it fell silent may still arrive, late on a busy machine. A node
+    // that speaks polls as often as its neighbor, so it misses no three of the neighbor's polls.
     let (mut before, mut quiet, mut rounds) = (polls(), 0, 0..60);
     while quiet < 3 {
         assert!(rounds.next().is_some(), "a silent node says nothing");

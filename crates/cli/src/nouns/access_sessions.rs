@@ -27,7 +27,7 @@ Examples:
   gpuaas access-sessions list --all
   gpuaas access-sessions end access-01k9z8y7x6w5v4t3s2r1q0p9n8 --yes";
 
-/// Manage access sessions: open terminals, port forwards and apps
+/// Manage access sessions: open terminals, port forwards and web services
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum AccessSessions {

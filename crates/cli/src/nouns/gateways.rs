@@ -20,7 +20,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  gpuaas gateways create --name edge-1 --region eu-north --agent-url https://edge-1.example.com:7444 --public-url wss://gw.example.com --app-domain apps.example.net
+  gpuaas gateways create --name edge-1 --region eu-north --agent-url https://edge-1.example.com:7444 --public-url wss://gw.example.com --web-domain web.example.net
   gpuaas gateways list
   gpuaas gateways remove gateway-01k9z8y7x6w5v4t3s2r1q0p9n8 --yes";
 
@@ -45,7 +45,7 @@ pub enum Gateways {
         /// Address that SSH clients connect to
         #[arg(long, value_parser = arguments::text::<HostAndPort>)]
         ssh_address: Option<HostAndPort>,
-        /// Parent domain under which each app gets a hostname
+        /// Parent domain under which each web service gets a hostname
         #[arg(long, value_parser = arguments::text::<Domain>)]
         app_domain: Domain,
         #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `gpuaas open`: an app of an allocation in the browser. The ticket goes from a
+//! `gpuaas open`: a web service of an allocation in the browser. The ticket goes from a
 //! page on this machine to the gateway in a form, so that no address ever has it.
 
 use std::time::Duration;
@@ -25,14 +25,14 @@ const PATIENCE: Duration = Duration::from_secs(120); // bound: a ticket lives fi
 const MOST_TRIES: usize = 32; // bound: whoever else knocks on the port
 const HEAD_BYTES: usize = 8 * 1024; // bound: a browser's request for one page
 
-/// Open an app running on an allocation in the browser
+/// Open a web service running on an allocation in the browser
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gpuaas open notebook 8888\n  gpuaas open notebook 8888 --no-browser")]
 pub struct Open {
     /// ID or name of the allocation
     #[arg(value_name = "ALLOCATION")]
     wanted: String,
-    /// Port of the app
+    /// Port of the web service
     #[arg(value_name = "PORT")]
     port: Within<1, 65535>,
     /// Node to connect to [default: the first]
@@ -60,8 +60,8 @@ impl Open {
         let none = || {
             Failure::new(
                 Class::Unavailable,
-                "no gateway serves apps in this region",
-                "Ask an operator to set `app_domain`.",
+                "no gateway serves web services in this region",
+                "Ask an operator to set `web_domain`.",
             )
         };
         let app = ticket.app_url.clone().ok_or_else(none)?;
@@ -125,14 +125,14 @@ mod tests {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let at = listener.local_addr().unwrap();
         let served =
-            tokio::spawn(async move { hand_over(&listener, "/word", &form("http://app/", "t-1")).await.is_ok() });
+            tokio::spawn(async move { hand_over(&listener, "/word", &form("http://service/", "t-1")).await.is_ok() });
         for (path, expected) in [("/", "404"), ("/word", "200")] {
             let mut stream = tokio::net::TcpStream::connect(at).await.unwrap();
             stream.write_all(format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
             let mut text = String::new();
             stream.read_to_string(&mut text).await.unwrap();
             assert!(text.starts_with(&format!("HTTP/1.1 {expected}")), "{text}");
-            assert_eq!(text.contains("action=\"http://app/.gpuaas/enter\""), expected == "200");
+            assert_eq!(text.contains("action=\"http://service/.gpuaas/enter\""), expected == "200");
         }
         assert!(served.await.unwrap());
     }

@@ -1,4 +1,4 @@
-//! `gpuaas providers`: the MAAS servers that supply bare machines to pools.
+//! `gpuaas providers`: what supplies bare machines to pools, such as a MAAS server.
 
 use clap::{Args, Subcommand};
 use contract::{

@@ -31,7 +31,7 @@ pub struct Ticket {
     pub ticket: String,
     /// What to ask for to come back.
     pub session: String,
-    /// Where the app is, for tickets of one.
+    /// Where the web service is, for tickets of one.
     pub app_url: Option<String>,
 }
 

@@ -25,7 +25,7 @@ use platform::{
     policies::{self, Policies, keys},
 };
 
-/// Whether a project and its organization let anything be placed or started;
+/// Whether projects and their organizations let anything be placed or started;
 /// they stay as they are until the commit.
 pub async fn parent(tx: &mut Tx, organization: OrganizationId, project: ProjectId) -> sqlx::Result<Parent> {
     let organization = organizations::share_state(tx, organization).await?;
@@ -75,7 +75,9 @@ pub async fn admit(
         return Err(wrong("tags", format!("the name {name:?} of a tag: {error}")));
     }
     let sku = skus::by_name(tx, &spec.sku).await?.filter(|it| it.retired_at.is_none());
-    let sku = sku.ok_or_else(|| wrong("sku", format!("no SKU `{}` is on offer; `skus list` names them", spec.sku)))?;
+    let sku = sku.ok_or_else(|| {
+        wrong("sku", format!("no SKU `{}` is available; run `skus list` to list the available SKUs", spec.sku))
+    })?;
     if !sku.gpu_counts.contains(&spec.gpus.to()) {
         let counts: Vec<String> = sku.gpu_counts.iter().map(u16::to_string).collect();
         return Err(wrong("gpus", format!("`{}` comes with {} GPUs per node", sku.name, counts.join(", "))));
@@ -84,8 +86,9 @@ pub async fn admit(
         None => None,
         Some(name) => {
             let found = regions::by_name(tx, name).await?;
-            let found =
-                found.ok_or_else(|| wrong("region", format!("no region `{name}`; `regions list` names them")))?;
+            let found = found.ok_or_else(|| {
+                wrong("region", format!("no region `{name}`; run `regions list` to list the regions"))
+            })?;
             Some(found.id.uuid())
         }
     };
@@ -155,11 +158,10 @@ async fn priced(tx: &mut Tx, sku: SkuId, name: &str, currency: Currency) -> Resu
     }
     let others = match priced_in.as_slice() {
         [] => String::new(),
-        others => format!(" a price in {}, and", others.join(", ")),
+        others => format!(" a price in {} but", others.join(", ")),
     };
     let detail = format!(
-        "`{name}` has{others} none in {currency} that is in force, which it would be charged in; an operator sets one \
-         with `gpuaas prices set {name} AMOUNT --currency {currency}`, and 0 makes it free"
+        "`{name}` has{others} no price in {currency}, the currency that it would be charged in; an operator can set one with `gpuaas prices set {name} AMOUNT --currency {currency}` (0 makes it free)"
     );
     Err(Failure::new(Code::NotPriced, detail))
 }
@@ -189,7 +191,7 @@ async fn afford(tx: &mut Tx, policies: &Policies, hold: Hold) -> Result<(), Fail
         Ok(()) => Ok(()),
         Err(HoldError::Database(error)) => Err(error.into()),
         Err(error @ HoldError::Insufficient { .. }) => {
-            let detail = format!("{error}; that is {} GPUs for {:#}", hold.quantity, hold.lasts);
+            let detail = format!("{error} (for {} GPUs over {:#})", hold.quantity, hold.lasts);
             Err(Failure::new(Code::InsufficientFunds, detail))
         }
         Err(error @ HoldError::Money(_)) => Err(Failure::new(Code::InvalidValue, error)),
@@ -212,10 +214,10 @@ pub async fn keys_of(tx: &mut Tx, user: Option<UserId>, chosen: Option<&[SshKeyI
     few_keys(chosen.unwrap_or_default())?;
     match (user, chosen) {
         (Some(user), chosen) => ssh_keys::chosen(tx, user, chosen).await?.map_err(|missing| {
-            wrong("ssh_keys", format!("you have no public key {missing}; `ssh-keys list` names them"))
+            wrong("ssh_keys", format!("you have no SSH key {missing}; run `ssh-keys list` to list your keys"))
         }),
         (None, None | Some([])) => Ok(Vec::new()),
-        (None, Some(_)) => Err(wrong("ssh_keys", "a service account has no public keys; leave them out".into())),
+        (None, Some(_)) => Err(wrong("ssh_keys", "a service account has no SSH keys; omit `ssh_keys`".into())),
     }
 }
 

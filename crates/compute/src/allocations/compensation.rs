@@ -67,7 +67,7 @@ fn row(state: AllocationState, event: Event, to: AllocationState) -> String {
     let back = orders::verb_name(to).map_or_else(|| "nothing".to_owned(), |it| format!("`{it}`"));
     let ends = match (to, event) {
         (Releasing, Event::ProvisionFailed | Event::NodeLost) => "`failed`, or `release_failed` with quarantined slots",
-        (AllocationState::Stopping, _) => "`stopped`, with its slots held, or stays and needs attention",
+        (AllocationState::Stopping, _) => "`stopped` with its slots reserved, or `stopping` and needs attention",
         (Releasing, _) => "`released`, or `release_failed` with quarantined slots",
         (AllocationState::ReleaseFailed, _) => {
             "with `release` again, or `force-release`, which leaves the slots quarantined"

@@ -198,12 +198,12 @@ enum NoProof {
 /// Whether a host showed exactly the GPUs that it was asked for, and that they work.
 fn is_proof(visit: &Visit, node: NodeId, done: &Done) -> Result<(), NoProof> {
     let Done::Proof { gpus, self_test, .. } = done else {
-        return Err(NoProof::Lie("the host sent something else than a proof".into()));
+        return Err(NoProof::Lie("the host sent a report that is not a proof".into()));
     };
     let expected: BTreeSet<&str> = visit.held_on(node).map(|it| it.gpu_uuid.as_str()).collect();
     let shown: BTreeSet<&str> = gpus.iter().map(String::as_str).collect();
     if expected != shown || shown.len() != gpus.len() {
-        return Err(NoProof::Lie(format!("as proof it showed other GPUs than the {} asked for", expected.len())));
+        return Err(NoProof::Lie(format!("its proof lists other GPUs than the {} requested", expected.len())));
     }
     if self_test.passed { Ok(()) } else { Err(NoProof::Broken(format!("the self-test failed: {}", self_test.detail))) }
 }
@@ -303,13 +303,13 @@ fn progress(visit: &Visit) -> Progress {
         match order.map(|it| (&it.outcome, it.is_expired)) {
             None => progress.missing.push(node),
             Some((None, false)) => progress.waiting = true,
-            Some((None, true)) => progress.failed.push((node, "the host did not answer in time".into(), true)),
+            Some((None, true)) => progress.failed.push((node, "the host did not respond in time".into(), true)),
             Some((Some(Outcome::Done { result }), _)) => progress.done.push((node, result.clone())),
             Some((Some(Outcome::Failed { step, code, detail, retryable }), _)) => {
                 progress.failed.push((node, format!("{step}: {detail} ({code})"), *retryable));
             }
             Some((Some(Outcome::Refused { reason }), _)) => {
-                progress.failed.push((node, format!("the host refused the order: {}", reason.name()), true));
+                progress.failed.push((node, format!("the host rejected the task: {}", reason.name()), true));
             }
         }
     }

@@ -18,12 +18,13 @@ pub const NOT_ITS_TURN: &str = "organizations that hold less come first";
 /// What a request that found no room does to others.
 pub fn standing(could_run: bool, kept: usize) -> Option<String> {
     match (could_run, kept) {
-        (false, _) => {
-            Some("the nodes in service could not hold it even if they were empty, so nobody waits behind it".into())
-        }
+        (false, _) => Some(
+            "it would not fit on the nodes in service even if they were empty, so it does not block later requests"
+                .into(),
+        ),
         (true, 0) => None,
-        (true, 1) => Some("it waited longest, so 1 node takes nothing else until it fits".into()),
-        (true, nodes) => Some(format!("it waited longest, so {nodes} nodes take nothing else until it fits")),
+        (true, 1) => Some("it has waited longest, so 1 node is reserved for it until it fits".into()),
+        (true, nodes) => Some(format!("it has waited longest, so {nodes} nodes are reserved for it until it fits")),
     }
 }
 
@@ -71,30 +72,27 @@ pub async fn explain(tx: &mut Tx, app: &ComputeArea, allocation: Allocation) -> 
 fn silent(since: Timestamp, minutes: u64) -> (String, Option<String>) {
     let given_up = since + keys::minutes(minutes);
     let rule = format!(
-        "a host of it has not been heard since {}; if that lasts until {}, the allocation ends as of the former \
-         and what was charged after it is refunded",
+        "one of its hosts was last seen at {}; if the host is still offline at {}, the allocation ends as of the time it was last seen, and later charges are refunded automatically",
         moment(since),
         moment(given_up)
     );
-    (rule, Some("wait, or release it and ask for a new one".into()))
+    (rule, Some("wait, or release it and request a new allocation".into()))
 }
 
 /// A host is lost: what that means for money and limits, and who does what next.
 fn lost(state: AllocationState, last_heard: Timestamp, refunded: Vec<Money>) -> (String, Option<String>) {
     let refunded: Vec<String> = refunded.iter().map(ToString::to_string).collect();
     let money = match refunded.is_empty() {
-        true => "nothing was charged beyond that".to_owned(),
-        false => format!("{} charged beyond that were refunded", refunded.join(" and ")),
+        true => "nothing was charged after that".to_owned(),
+        false => format!("charges of {} after that were refunded automatically", refunded.join(" and ")),
     };
     let rule = format!(
-        "a host of it is lost: usage ended at {}, when it was last heard, and {money}; it does not count against \
-         limits, and its slots stay quarantined",
+        "one of its hosts is lost: usage ended at {}, when the host was last seen, and {money}; the allocation does not count against limits, and its slots stay quarantined",
         moment(last_heard)
     );
     let change = match state {
         AllocationState::Releasing | AllocationState::ReleaseFailed => {
-            "ask for a new one; an operator ends this one with `gpuaas allocations force-release`, or with \
-             `gpuaas nodes retire --lost`, or its host cleans it when it comes back"
+            "request a new allocation; an operator ends this one with `gpuaas allocations force-release` or `gpuaas nodes retire --lost`, or its host sanitizes it when it comes back online"
         }
         AllocationState::Requested
         | AllocationState::Provisioning
@@ -103,7 +101,7 @@ fn lost(state: AllocationState, last_heard: Timestamp, refunded: Vec<Money>) -> 
         | AllocationState::Stopped
         | AllocationState::Starting
         | AllocationState::Released
-        | AllocationState::Failed => "ask for a new one",
+        | AllocationState::Failed => "request a new allocation",
     };
     (rule, Some(change.into()))
 }
@@ -119,21 +117,22 @@ async fn waiting(
     explanation: &mut Explanation,
 ) -> sqlx::Result<()> {
     if reason == SUSPENDED {
-        explanation.rule = format!("{SUSPENDED}: nothing is placed for it until it is resumed");
-        explanation.change = Some("ask the platform's operators why and what would lift it, or release it".into());
+        explanation.rule = format!("{SUSPENDED}: its requests are not placed until it is resumed");
+        explanation.change =
+            Some("ask the platform's operators why and how to resume it, or release the allocation".into());
         return Ok(());
     }
     let Some(request) = visits::request(tx, id).await? else { return Ok(()) };
     explanation.waits_behind = Some(request.behind);
     if request.behind > 0 {
-        explanation.rule = format!("{} older requests of the organization wait for the same", request.behind);
-        explanation.change = Some("release or cancel one of them, or ask in another region or for another SKU".into());
+        explanation.rule = format!("{} older requests of the organization wait for the same capacity", request.behind);
+        explanation.change = Some("release or cancel one of them, or request another region or another SKU".into());
         return Ok(());
     }
     match placement.explain(id, &request.ask) {
         // Who else waits is for the reconciler to see, which wrote this down.
         None if reason == NOT_ITS_TURN => explanation.rule = NOT_ITS_TURN.into(),
-        None => explanation.rule = "there is room; it is about to be placed".into(),
+        None => explanation.rule = "capacity is available; it is about to be placed".into(),
         Some((found, kept)) => {
             let standing = standing(placement.could_run(&request.ask), kept);
             explanation.rule =
@@ -154,7 +153,7 @@ async fn waiting(
 fn for_tenants(change: &Change) -> Option<String> {
     match change {
         Change::Attest { nodes, .. } => Some(format!(
-            "wait until an operator wiped {nodes} of the hosts and attested it (`gpuaas nodes attest NODE --reason TEXT`)"
+            "wait until an operator has sanitized {nodes} of the hosts and attested it (`gpuaas nodes attest NODE --reason TEXT`)"
         )),
         change if change.audience() == Audience::Operator => None,
         change => Some(change.to_string()),
@@ -168,10 +167,10 @@ fn paid(standing: Standing, rule: String, change: Option<String>) -> (String, Op
         WalletState::Grace => {
             let until = standing.grace_ends_at.map(|it| it.strftime(" until %Y-%m-%d %H:%M UTC").to_string());
             let rule = format!(
-                "{rule}, but the organization's money is used up: after a grace{} allocations end, the newest first",
+                "{rule}, but the organization's balance is used up: after a grace period{} allocations are released, newest first",
                 until.unwrap_or_default()
             );
-            (rule, Some("add funds before that; `ledger balance` shows where you stand".into()))
+            (rule, Some("add funds before then; `ledger balance` shows your balance".into()))
         }
     }
 }
@@ -179,24 +178,25 @@ fn paid(standing: Standing, rule: String, change: Option<String>) -> (String, Op
 fn plain(state: AllocationState, reason: &str) -> (String, Option<&'static str>) {
     let with = |text: &str| if reason.is_empty() { text.to_owned() } else { format!("{text}: {reason}") };
     match state {
-        AllocationState::Requested => (with("it waits to be placed"), None),
-        AllocationState::Provisioning => (with("its hosts prepare and prove the GPUs"), Some("wait for their reports")),
-        AllocationState::Active => ("its hosts proved the GPUs; it runs".into(), None),
-        AllocationState::Stopping => (with("its hosts stop what runs"), Some("wait for their reports")),
+        AllocationState::Requested => (with("it is waiting to be placed"), None),
+        AllocationState::Provisioning => {
+            (with("its hosts are preparing and verifying the GPUs"), Some("wait for their reports"))
+        }
+        AllocationState::Active => ("its hosts verified the GPUs; it is running".into(), None),
+        AllocationState::Stopping => (with("its hosts are stopping its processes"), Some("wait for their reports")),
         AllocationState::Stopped => {
-            (with("it is stopped and its GPUs stay held for it"), Some("start it again, or release it"))
+            (with("it is stopped and its GPUs stay reserved for it"), Some("start it again, or release it"))
         }
-        AllocationState::Starting => (with("its hosts start it again"), Some("wait for their reports")),
-        AllocationState::Releasing => (with("its hosts clean it"), Some("wait for their evidence")),
-        AllocationState::Released if reason == OUT_OF_FUNDS => {
-            (with("it is over"), Some("add funds and ask for a new one; `ledger balance` shows where you stand"))
-        }
-        AllocationState::Released => (with("it is over"), Some("ask for a new one")),
-        AllocationState::Failed => {
-            (with("it failed, and what was prepared is cleaned away"), Some("ask for a new one"))
-        }
+        AllocationState::Starting => (with("its hosts are starting it again"), Some("wait for their reports")),
+        AllocationState::Releasing => (with("its hosts are sanitizing it"), Some("wait for their reports")),
+        AllocationState::Released if reason == OUT_OF_FUNDS => (
+            with("it was released"),
+            Some("add funds and request a new allocation; `ledger balance` shows your balance"),
+        ),
+        AllocationState::Released => (with("it was released"), Some("request a new allocation")),
+        AllocationState::Failed => (with("it failed, and its slots were sanitized"), Some("request a new allocation")),
         AllocationState::ReleaseFailed => {
-            (with("its hosts could not clean it"), Some("release it once more, or ask an operator to force it"))
+            (with("its hosts could not sanitize it"), Some("release it again, or ask an operator to force the release"))
         }
     }
 }

@@ -132,7 +132,7 @@ impl Reconciler for AllocationReconciler {
                 Verdict::KeepWaiting(Wait { reason, could_run, keep })
             }
             Observation::Behind(others) => {
-                let reason = format!("{others} older requests of the organization wait for the same");
+                let reason = format!("{others} older requests of the organization wait for the same capacity");
                 Verdict::KeepWaiting(Wait::because(reason))
             }
             Observation::NotItsTurn => Verdict::KeepWaiting(Wait::because(explain::NOT_ITS_TURN.into())),
@@ -278,7 +278,7 @@ impl AllocationReconciler {
             }
             Step::FailKeys { reason, after } => {
                 if !visit.needs_attention {
-                    let reason = format!("its hosts did not write its SSH keys: {reason}");
+                    let reason = format!("its hosts could not write its SSH keys: {reason}");
                     visits::need_attention(tx, visit.id, &reason).await?;
                     tracing::error!(allocation = %visit.id, reason, "the SSH keys of an allocation could not be written: see docs/runbooks/ssh-keys-not-written.md");
                 }
@@ -329,7 +329,7 @@ impl AllocationReconciler {
             Step::Clean(done) => self.clean(tx, visit, done).await,
             Step::FailCleaning { cleaned, reason } => self.give_up(tx, visit, cleaned, &reason).await,
             Step::CleanAgain => {
-                const BACK: &str = "its host is back and is asked to clean it again";
+                const BACK: &str = "its host is back online and sanitizes it again";
                 let moved = transition::<Lifecycle>(tx, visit.row(), Event::ReleaseRequested, BACK).await?;
                 store::ended(tx, visit.id, moved.state, visit.failure.as_deref().unwrap_or(BACK)).await?;
                 Ok(Next::Done)
@@ -418,7 +418,7 @@ impl AllocationReconciler {
         slots::quarantine(tx, visit.id, reason).await?;
         visits::need_attention(tx, visit.id, reason).await?;
         transition::<Lifecycle>(tx, visit.row(), Event::CleaningFailed, reason).await?;
-        tracing::error!(allocation = %visit.id, reason, "an allocation could not be cleaned: see docs/runbooks/release-failed.md");
+        tracing::error!(allocation = %visit.id, reason, "an allocation could not be sanitized: see docs/runbooks/release-failed.md");
         super::capacity_changed(tx).await?;
         Ok(Next::Done)
     }

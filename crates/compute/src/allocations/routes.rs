@@ -100,7 +100,7 @@ impl Handle<ReleaseAllocation> for ComputeArea {
             ref state if *state == AllocationState::Requested => Event::Canceled,
             _ => Event::ReleaseRequested,
         };
-        end(call, allocation, event, "its project gave it back").await
+        end(call, allocation, event, "released by its project").await
     }
 }
 

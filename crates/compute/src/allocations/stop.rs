@@ -65,7 +65,7 @@ async fn hold(app: &ComputeArea, call: &mut Call, allocation: &Allocation) -> Re
     })
 }
 
-const STOPPED: &str = "its project stopped it";
+const STOPPED: &str = "stopped by its project";
 
 struct StateChange {
     event: Event,

@@ -166,7 +166,7 @@ fn begin(update: &Update, found: Option<Binary>) -> Verdict {
         return Verdict::End(Event::Stopped, String::new());
     }
     if update.is_doomed {
-        let why = "another node of the pool could not be updated; mend that and order it again";
+        let why = "the update of another node of the pool failed; fix that node and request the update again";
         return Verdict::End(Event::Stopped, why.into());
     }
     if matches!(update.node_state, NodeState::Retired | NodeState::Enrolling) {
@@ -181,7 +181,7 @@ fn begin(update: &Update, found: Option<Binary>) -> Verdict {
     }
     match found {
         Some(binary) => Verdict::Order(binary),
-        None => Verdict::End(Event::Failed, "the version is no longer served for its platform".into()),
+        None => Verdict::End(Event::Failed, "the version is no longer available for its platform".into()),
     }
 }
 
@@ -192,12 +192,12 @@ fn judge(seen: &Snapshot, patience: Duration) -> Verdict {
         Some(Outcome::Done { result: Done::Updated { version } }) if *version == seen.update.wanted => {
             Verdict::End(Event::Updated, String::new())
         }
-        Some(Outcome::Done { result }) => failed(format!("the host reported something else: {result:?}")),
+        Some(Outcome::Done { result }) => failed(format!("the host sent an unexpected report: {result:?}")),
         Some(Outcome::Failed { code, detail, .. }) if code == "rolled_back" => {
             Verdict::End(Event::RolledBack, detail.clone())
         }
         Some(Outcome::Failed { code, detail, .. }) => failed(format!("{code}: {detail}")),
-        Some(Outcome::Refused { reason }) => failed(format!("the host refused: {}", reason.name())),
+        Some(Outcome::Refused { reason }) => failed(format!("the host rejected the task: {}", reason.name())),
         // It may have begun at the last moment, and then takes its time to prove itself.
         None if waited >= patience => failed("the host did not report in time, see `nodes.update_minutes`".into()),
         None => Verdict::Wait(LOOK_AGAIN),

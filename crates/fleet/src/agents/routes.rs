@@ -55,7 +55,8 @@ impl Handle<UpdateNode> for FleetArea {
                 return Ok(node);
             }
             if live.state == AgentUpdateState::Updating {
-                let detail = format!("the node is being updated to version {}; wait until that is done", live.wanted);
+                let detail =
+                    format!("the node is being updated to version {}; wait until the update is finished", live.wanted);
                 return Err(Failure::new(Code::Conflict, detail));
             }
             let why = format!("version {wanted} was requested instead");
@@ -117,21 +118,23 @@ impl FleetArea {
             return match choice::newest(&served, targets) {
                 Some(version) => Ok(version.to_owned()),
                 None => refused(
-                    "no agent is served for the platform; put one into `node.agents_dir`, then `gpuaas agents list` shows it"
+                    "no agent is available for the platform; put one into `node.agents_dir` and check it with `gpuaas agents list`"
                         .into(),
                 ),
             };
         };
         for said in targets {
             if choice::target(&served, version, said.as_deref()).is_none() {
-                let platform = said.as_deref().unwrap_or("the node's platform, which its agent does not say");
+                let platform = said.as_deref().unwrap_or("the node's platform, which its agent does not report");
                 return refused(format!(
-                    "version {version} is not served for {platform}; `gpuaas agents list` shows what is"
+                    "version {version} is not available for {platform}; run `gpuaas agents list` to list the available versions"
                 ));
             }
         }
         if !served.iter().any(|(it, _)| it == version) {
-            return refused(format!("version {version} is not served; `gpuaas agents list` shows what is"));
+            return refused(format!(
+                "version {version} is not available; run `gpuaas agents list` to list the available versions"
+            ));
         }
         Ok(version.to_owned())
     }

@@ -18,12 +18,12 @@ pub enum CaError {
     Database(#[from] sqlx::Error),
     #[error("the CA's keys cannot be read from the vault")]
     Vault(#[from] kernel::vault::VaultError),
-    #[error("making a certificate failed")]
+    #[error("creating a certificate failed")]
     Make(#[from] rcgen::Error),
     #[error("a certificate of the CA cannot be read: restore the vault from a backup")]
     Unreadable,
     #[error(
-        "there is no intermediate certificate and no root key to make one: run `gpuaasd ca rotate --root-key FILE`"
+        "there is no intermediate certificate and no root key to sign one: run `gpuaasd ca rotate --root-key FILE`"
     )]
     NoIntermediate,
 }

@@ -84,7 +84,7 @@ impl Ca {
             .set(fresh.expires_at().duration_since(now).as_secs_f64());
         if fresh.is_aging(now) {
             tracing::error!(
-                "the CA's intermediate certificate ends at {} and the root key is not here: run `gpuaasd ca rotate --root-key FILE`",
+                "the CA's intermediate certificate expires at {} and the root key is not in the database: run `gpuaasd ca rotate --root-key FILE`",
                 fresh.expires_at()
             );
         }
@@ -103,7 +103,7 @@ impl Ca {
                 () = tokio::time::sleep(REFRESH) => (),
             }
             if let Err(error) = self.refresh(keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS))).await {
-                tracing::warn!(%error, "reading the CA failed; the last known one applies");
+                tracing::warn!(%error, "reading the CA failed; the last known one is still used");
             }
         }
     }
@@ -130,7 +130,7 @@ async fn ensure(db: &Db, keyring: &Keyring, intermediate_for: Duration) -> Resul
         let (key, certificate) = authority::make_root(now)?;
         vault::put(&mut tx, keyring, ROOT, &key, Some(&certificate)).await?;
         roots = turnover::trusted(&mut tx, keyring).await?;
-        tracing::info!("made the CA; keep its root elsewhere with `gpuaasd ca export-root`");
+        tracing::info!("created the CA; export its root key to a safe place with `gpuaasd ca export-root`");
     }
     let intermediates = vault::all(&mut tx, keyring, INTERMEDIATE).await?;
     let mut intermediate = intermediates.into_iter().next();

@@ -9,11 +9,11 @@ use rcgen::{
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CsrError {
-    #[error("the signing request cannot be read, or its signature does not fit its key")]
+    #[error("the signing request is malformed, or its signature does not match its key")]
     Unreadable,
     #[error("the key must be ECDSA P-256, ECDSA P-384 or Ed25519")]
     Key,
-    #[error("the signing request asks for a name that is not its own")]
+    #[error("the signing request contains a name that does not belong to its sender")]
     ForeignName,
 }
 

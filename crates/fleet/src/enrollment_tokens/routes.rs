@@ -27,7 +27,8 @@ impl Handle<CreateEnrollmentToken> for FleetArea {
         let minutes = given.map_or_else(|| self.policies.number(keys::NODE_ENROLLMENT_MINUTES), |it| it.get());
         let expires_at = clock::now(&mut call.tx).await? + keys::minutes(minutes);
         let minted = super::mint(&mut call.tx, pool, expires_at).await?;
-        let (token, text) = minted.ok_or_else(|| Failure::new(Code::InvalidValue, "`pool_id` names no pool"))?;
+        let (token, text) =
+            minted.ok_or_else(|| Failure::new(Code::InvalidValue, "the pool of `pool_id` does not exist"))?;
         call.about(token.id);
         emit(&mut call.tx, None, token.id, &EnrollmentTokenCreated { id: token.id, pool_id: pool });
         Ok(NewEnrollmentToken {

@@ -15,12 +15,12 @@ use super::store;
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Door {
     pub public_url: String,
-    /// Apps are below it, each at a name of its own.
+    /// Web services are below it, each at a name of its own.
     pub app_domain: String,
 }
 
 impl Door {
-    /// Where its apps are: scheme and what follows the domain are the gateway's own.
+    /// Where its web services are: scheme and what follows the domain are the gateway's own.
     pub fn app_origin(&self, name: &str) -> String {
         let (scheme, rest) = match self.public_url.strip_prefix("wss://") {
             Some(rest) => ("https", rest),

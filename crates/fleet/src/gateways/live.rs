@@ -87,7 +87,7 @@ pub async fn watch(app: Arc<FleetArea>, stop: CancellationToken) {
         match store::heard(&app.db).await {
             Ok(heard) => app.gateways.set(heard, if is_steady { silent } else { BELIEVED }),
             Err(error) => {
-                tracing::warn!(%error, "the list of gateways could not be read; the last known one applies");
+                tracing::warn!(%error, "the list of gateways could not be read; the last known one is still used");
                 steady_since = Instant::now();
                 continue;
             }
@@ -106,7 +106,7 @@ async fn lose_unheard(app: &FleetArea, silent: Duration) -> Result<(), kernel::m
     let lost = tx.hook::<dyn CarriedSessions>().lose_unheard(&mut tx, silent).await?;
     tx.commit().await?;
     if lost > 0 {
-        tracing::warn!(lost, "sessions have lost their gateway");
+        tracing::warn!(lost, "access sessions lost their gateway");
     }
     Ok(())
 }

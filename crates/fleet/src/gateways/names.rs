@@ -48,10 +48,10 @@ mod tests {
         for apps in ["example-apps.com", "apps.example.net", "notexample.com", "com"] {
             assert!(!is_same_site(apps, "gpu.example.com"), "{apps}");
         }
-        assert!(is_same_site("apps.example.co.uk", "gpu.example.co.uk"));
-        assert!(!is_same_site("apps.other.co.uk", "gpu.example.co.uk"));
-        assert!(!is_same_site("apps.localhost", "gpuaas.localhost"));
-        assert!(!is_same_site("apps.example.com", "127.0.0.1"));
+        assert!(is_same_site("web.example.co.uk", "gpu.example.co.uk"));
+        assert!(!is_same_site("web.other.co.uk", "gpu.example.co.uk"));
+        assert!(!is_same_site("web.localhost", "gpuaas.localhost"));
+        assert!(!is_same_site("web.example.com", "127.0.0.1"));
     }
 
     #[test]

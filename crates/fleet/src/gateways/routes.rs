@@ -33,7 +33,7 @@ impl Handle<CreateGateway> for FleetArea {
         let expires_at = clock::now(&mut call.tx).await? + keys::minutes(minutes);
         let added = super::add(&mut call.tx, spec, expires_at).await?.map_err(|why| match why {
             NotAdded::NameTaken => Failure::new(Code::NameTaken, "another gateway has this name"),
-            NotAdded::NoSuchRegion => Failure::new(Code::InvalidValue, "`region_id` names no region"),
+            NotAdded::NoSuchRegion => Failure::new(Code::InvalidValue, "the region of `region_id` does not exist"),
         })?;
         call.about(added.id);
         let event = GatewayCreated { id: added.id, name: spec.name.clone(), region_id: spec.region_id };
@@ -48,17 +48,16 @@ impl Handle<CreateGateway> for FleetArea {
     }
 }
 
-/// Names that would let a gateway, or an app behind it, pass for another part of the platform.
+/// Names that would let a gateway, or a web service behind it, pass for another part of the platform.
 fn fits(app: &FleetArea, spec: &GatewaySpec) -> Result<(), Failure> {
     let wrong = |field: &str, detail: String| Failure::from(ProblemBuilder::new(Code::InvalidValue, detail).at(field));
     let host = |url: &str| url::Url::parse(url).ok().and_then(|it| it.host_str().map(str::to_owned));
     let console = host(&app.config.identity.issuer).unwrap_or_default();
     if names::is_same_site(spec.app_domain.as_str(), &console) {
         let detail = format!(
-            "apps of tenants could set cookies for the console at `{console}`; give them a registrable domain of their \
-             own, such as `example-apps.net`"
+            "web services of tenants could set cookies for the console at `{console}`; use a separate registrable domain, such as `example-web.net`"
         );
-        return Err(wrong("app_domain", detail));
+        return Err(wrong("web_domain", detail));
     }
     let agents = host(spec.agent_url.as_str()).unwrap_or_default();
     if names::is_listeners(&agents, &app.config.node.names) {

@@ -41,7 +41,7 @@ pub struct Facts {
     /// Whether the hand-over before this release failed.
     pub is_compensating: bool,
     pub is_late: bool,
-    /// Whether the token of its deployment was spent.
+    /// Whether the token of its install was spent.
     pub is_enrolled: bool,
     pub node: NodeNeed,
 }
@@ -131,11 +131,11 @@ pub fn decide(facts: &Facts, look: &ProviderView, called: Option<Call>, refused:
 fn acquiring(facts: &Facts, look: &ProviderView, called: Option<Call>, refused: Option<&str>) -> Verdict {
     let lost = |why: String| Verdict::Move(Event::AcquireLost, why);
     if facts.desired == MachineDesired::Retire {
-        return Verdict::Move(Event::ReleaseRequested, "it shall retire".into());
+        return Verdict::Move(Event::ReleaseRequested, "its retirement was requested".into());
     }
     match look {
         ProviderView::Unknown => Verdict::Wait,
-        ProviderView::Gone => lost("MAAS does not know it any more".into()),
+        ProviderView::Gone => lost("it no longer exists in MAAS".into()),
         ProviderView::Free => match refused {
             Some(why) => lost(why.to_owned()),
             // The answer was not the machine that was asked for.
@@ -152,9 +152,9 @@ fn acquiring(facts: &Facts, look: &ProviderView, called: Option<Call>, refused: 
 fn taken_away(look: &ProviderView) -> Option<Verdict> {
     let why = match look {
         ProviderView::Unknown | ProviderView::Ours(_) => return None,
-        ProviderView::Gone => "MAAS does not know it any more".to_owned(),
-        ProviderView::Free => "it was released in MAAS by somebody else".to_owned(),
-        ProviderView::Foreign(it) => format!("somebody else holds it; MAAS says {}", it.status_text),
+        ProviderView::Gone => "it no longer exists in MAAS".to_owned(),
+        ProviderView::Free => "it was released in MAAS by someone else".to_owned(),
+        ProviderView::Foreign(it) => format!("it is in use by someone else; its status in MAAS is {}", it.status_text),
     };
     Some(Verdict::Move(Event::Lost, why))
 }
@@ -162,7 +162,7 @@ fn taken_away(look: &ProviderView) -> Option<Verdict> {
 fn deploying(facts: &Facts, look: &ProviderView, refused: Option<&str>) -> Verdict {
     let failed = |why: String| Verdict::Move(Event::DeployFailed, why);
     if facts.desired == MachineDesired::Retire {
-        return Verdict::Move(Event::ReleaseRequested, "it shall retire".into());
+        return Verdict::Move(Event::ReleaseRequested, "its retirement was requested".into());
     }
     if let Some(lost) = taken_away(look) {
         return lost;
@@ -171,11 +171,11 @@ fn deploying(facts: &Facts, look: &ProviderView, refused: Option<&str>) -> Verdi
     match it.status {
         MetalStatus::Deployed => Verdict::Move(Event::Deployed, String::new()),
         MetalStatus::Allocated | MetalStatus::Deploying => match refused {
-            Some(why) => failed(format!("MAAS refused to install it: {why}")),
-            None if facts.is_late => failed("MAAS did not install it in time, see `machines.deploy_minutes`".into()),
+            Some(why) => failed(format!("MAAS rejected the install: {why}")),
+            None if facts.is_late => failed("MAAS did not install it in time (`machines.deploy_minutes`)".into()),
             None => Verdict::Wait,
         },
-        _ => failed(format!("MAAS says {}", it.status_text)),
+        _ => failed(format!("its status in MAAS is {}", it.status_text)),
     }
 }
 
@@ -184,18 +184,18 @@ fn enrolling(facts: &Facts, look: &ProviderView) -> Verdict {
         return Verdict::Move(Event::Enrolled, String::new());
     }
     if facts.desired == MachineDesired::Retire {
-        return Verdict::Move(Event::ReleaseRequested, "it shall retire".into());
+        return Verdict::Move(Event::ReleaseRequested, "its retirement was requested".into());
     }
     if let Some(lost) = taken_away(look) {
         return lost;
     }
     match look {
         ProviderView::Ours(it) if it.status != MetalStatus::Deployed => {
-            Verdict::Move(Event::DeployFailed, format!("MAAS says {}", it.status_text))
+            Verdict::Move(Event::DeployFailed, format!("its status in MAAS is {}", it.status_text))
         }
         _ if facts.is_late => Verdict::Move(
             Event::EnrollTimedOut,
-            "its agent did not enroll in time, see `machines.enroll_minutes` and the console of the machine".into(),
+            "its agent did not enroll in time (`machines.enroll_minutes`); check the console of the machine".into(),
         ),
         _ => Verdict::Wait,
     }
@@ -203,8 +203,8 @@ fn enrolling(facts: &Facts, look: &ProviderView) -> Verdict {
 
 fn in_service(facts: &Facts, look: &ProviderView) -> Verdict {
     match facts.node {
-        NodeNeed::Reimage => return Verdict::Move(Event::ReleaseRequested, "its node must be wiped".into()),
-        NodeNeed::Leave => return Verdict::Move(Event::ReleaseRequested, "it shall retire".into()),
+        NodeNeed::Reimage => return Verdict::Move(Event::ReleaseRequested, "its node must be sanitized".into()),
+        NodeNeed::Leave => return Verdict::Move(Event::ReleaseRequested, "its retirement was requested".into()),
         NodeNeed::Empty => return Verdict::EmptyNode,
         NodeNeed::Nothing => (),
     }
@@ -213,7 +213,7 @@ fn in_service(facts: &Facts, look: &ProviderView) -> Verdict {
     }
     match look {
         ProviderView::Ours(it) if it.status != MetalStatus::Deployed => {
-            Verdict::Move(Event::Lost, format!("MAAS says {} of a machine that serves", it.status_text))
+            Verdict::Move(Event::Lost, format!("its status in MAAS is {} while it is in service", it.status_text))
         }
         _ => Verdict::Rest,
     }
@@ -223,15 +223,15 @@ fn releasing(facts: &Facts, look: &ProviderView, called: Option<Call>, refused: 
     let stuck = |why: String| Verdict::Move(Event::ReleaseFailed, why);
     match look {
         ProviderView::Unknown => Verdict::Wait,
-        ProviderView::Gone => Verdict::Move(Event::Lost, "MAAS does not know it any more".into()),
+        ProviderView::Gone => Verdict::Move(Event::Lost, "it no longer exists in MAAS".into()),
         ProviderView::Free if !facts.is_dirty || facts.erasing_seen => Verdict::Freed,
         ProviderView::Free if called.is_some() || may_release(facts) => Verdict::Wait,
-        ProviderView::Free => stuck("it was never seen to be erased".into()),
+        ProviderView::Free => stuck("its erasure was never observed".into()),
         ProviderView::Ours(it) | ProviderView::Foreign(it)
             if it.status == MetalStatus::Releasing || it.status == MetalStatus::DiskErasing =>
         {
             if facts.is_late {
-                stuck(format!("MAAS says {} for too long, see `machines.erase_minutes`", it.status_text))
+                stuck(format!("its status in MAAS is {} for too long (`machines.erase_minutes`)", it.status_text))
             } else {
                 Verdict::Wait
             }
@@ -241,7 +241,7 @@ fn releasing(facts: &Facts, look: &ProviderView, called: Option<Call>, refused: 
         }
         ProviderView::Ours(it) if !may_release(facts) || facts.is_late => {
             let why = refused.map(|it| format!(": {it}")).unwrap_or_default();
-            stuck(format!("MAAS says {} and does not give it back{why}", it.status_text))
+            stuck(format!("its status in MAAS is {} and MAAS does not release it{why}", it.status_text))
         }
         ProviderView::Ours(_) => Verdict::Wait,
     }

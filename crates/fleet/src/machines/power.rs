@@ -31,17 +31,18 @@ pub fn refusal(state: MachineState, wish: PowerCommand, node: Option<Occupancy>)
     use MachinePowerAction::{Off, On, Query};
     let why = match (state, wish.action) {
         (MachineState::Retired, On | Off | Query) => {
-            "the machine is retired; `gpuaas machines retry` takes it back".to_owned()
+            "the machine is retired; `gpuaas machines retry` adds it again".to_owned()
         }
         (_, Query) => return None,
         (MachineState::Discovered | MachineState::Erased, On | Off) => {
-            "nothing of the machine is held; in MAAS its power is somebody else's".to_owned()
+            "the machine is not allocated to this platform in MAAS; its power cannot be changed".to_owned()
         }
         (MachineState::Acquiring | MachineState::Deploying | MachineState::Releasing, On | Off) => {
-            format!("the machine is {state} and MAAS itself drives its power; wait until that is over")
+            format!("the machine is {state}, and MAAS controls its power until that is finished")
         }
         (MachineState::Enrolling, Off) => {
-            "the agent of the machine is about to enroll; `gpuaas machines retire` gives the machine back".to_owned()
+            "the agent of the machine is about to enroll; to return the machine, run `gpuaas machines retire`"
+                .to_owned()
         }
         (MachineState::Enrolling | MachineState::InService | MachineState::Failed, On) => return None,
         (MachineState::InService | MachineState::Failed, Off) => return under_work(wish, node),
@@ -53,11 +54,12 @@ fn under_work(wish: PowerCommand, node: Option<Occupancy>) -> Option<String> {
     let node = node.filter(|_| !wish.is_forced)?;
     if node.held > 0 {
         return Some(format!(
-            "allocations hold {} slots of its node; drain the node first, or force it and they are lost",
+            "allocations use {} slots of its node; drain the node first, or use `--force` to end them",
             node.held
         ));
     }
-    node.takes_work.then(|| "its node takes new work; cordon or drain the node first, or force it".to_owned())
+    node.takes_work
+        .then(|| "its node accepts new allocations; cordon or drain the node first, or use `--force`".to_owned())
 }
 
 /// Asks MAAS. What passes is tried again, what does not is told.

@@ -53,7 +53,7 @@ pub struct Snapshot {
     held: StoredMachine,
     supply: Supply,
     token: Option<Secret>,
-    /// The node that the token of its deployment made.
+    /// The node that the token of its install made.
     enrolled: Option<NodeId>,
     node: NodeNeed,
     occupancy: Option<Occupancy>,
@@ -79,11 +79,13 @@ impl Observation {
 pub enum MachineError {
     #[error(transparent)]
     Metal(#[from] MetalError),
-    #[error("a sealed secret of the machine or its provider cannot be opened: give the key that sealed it")]
+    #[error(
+        "a sealed secret of the machine or its provider cannot be decrypted: configure the key that sealed it (`secrets.keys`)"
+    )]
     Sealed(#[from] SecretsError),
     #[error(transparent)]
     Transition(#[from] TransitionError),
-    #[error("what was on the node could not be ended")]
+    #[error("the allocations on the node could not be ended")]
     Loss(#[from] LossError),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
@@ -118,7 +120,7 @@ impl Reconciler for MachineReconciler {
             false => Observation::look(ProviderView::Unknown),
             true => match self.look_and_call(seen, &facts).await {
                 Ok(found) => found,
-                // What serves goes on serving while MAAS is away; the provider shows the trouble.
+                // What serves goes on serving while MAAS is away; the provider shows the error.
                 Err(_) if facts.state == MachineState::InService => Observation::look(ProviderView::Unknown),
                 Err(error) => return Err(error),
             },
@@ -151,7 +153,7 @@ impl Reconciler for MachineReconciler {
             Verdict::Rest => Ok(Next::After(self.seconds(keys::MACHINE_LOOK_SECONDS))),
             Verdict::EmptyNode => {
                 if let Some(node) = seen.held.machine.node_id {
-                    nodes::place_nothing_new(tx, node, "its machine shall retire").await?;
+                    nodes::place_nothing_new(tx, node, "the retirement of its machine was requested").await?;
                 }
                 Ok(Next::After(self.seconds(keys::MACHINE_LOOK_SECONDS)))
             }
@@ -231,7 +233,11 @@ impl MachineReconciler {
         if wish.action != MachinePowerAction::Query {
             match look(&*metal, seen).await {
                 Ok(ProviderView::Ours(_)) => (),
-                Ok(_) => return Ok(Some(over("MAAS does not hold the machine for us; nothing was switched"))),
+                Ok(_) => {
+                    return Ok(Some(over(
+                        "the machine is not allocated to this platform in MAAS; its power was not changed",
+                    )));
+                }
                 Err(error) => return Ok(Some(again(error))),
             }
         }
@@ -258,7 +264,7 @@ impl MachineReconciler {
             }
             Call::Deploy => {
                 let Some(token) = &seen.token else {
-                    return Err(MetalError::BadRequest { detail: "there is no token for its agent".into() });
+                    return Err(MetalError::BadRequest { detail: "its agent has no enrollment token".into() });
                 };
                 let authority = self.ca.authority();
                 let user_data = user_data::script(&FirstStart {
@@ -288,7 +294,7 @@ impl MachineReconciler {
             Event::Enrolled => {
                 let node = seen.enrolled.expect("decided by it");
                 store::serve_as(tx, id, node).await?;
-                nodes::reimaged(tx, node, "erased and installed anew by MAAS").await?;
+                nodes::reimaged(tx, node, "erased and reinstalled by MAAS").await?;
             }
             Event::DeployFailed | Event::EnrollTimedOut => {
                 store::begin_release(tx, id, Some(why), true).await?;
@@ -303,7 +309,7 @@ impl MachineReconciler {
                     // What was on it must not speak for it any more.
                     nodes::revoke_certificates(tx, node).await?;
                     if seen.node == NodeNeed::Leave {
-                        nodes::leave(tx, node, "its machine retires").await?;
+                        nodes::leave(tx, node, "its machine is being retired").await?;
                     }
                 }
             }
@@ -356,12 +362,12 @@ impl MachineReconciler {
         if let Some(node) = enrollment_tokens::made(tx, token).await? {
             store::set_node(tx, seen.held.machine.id, node).await?;
             nodes::revoke_certificates(tx, node).await?;
-            nodes::fail(tx, node, &format!("its machine is taken back: {why}")).await?;
+            nodes::fail(tx, node, &format!("its machine is being returned: {why}")).await?;
         }
         Ok(false)
     }
 
-    /// The intent to deploy: the token is there before MAAS is asked.
+    /// The intent to install: the token is there before MAAS is asked.
     async fn prepare_deployment(&self, tx: &mut Tx, seen: &Snapshot) -> Result<(), MachineError> {
         let minutes = |key| self.policies.number(key);
         let lifetime = keys::minutes(minutes(keys::MACHINE_DEPLOY_MINUTES) + minutes(keys::MACHINE_ENROLL_MINUTES));
@@ -432,7 +438,7 @@ async fn look(metal: &dyn MetalProvider, seen: &Snapshot) -> Result<ProviderView
 fn said(look: &ProviderView) -> Option<String> {
     match look {
         ProviderView::Unknown => None,
-        ProviderView::Gone => Some("not known".into()),
+        ProviderView::Gone => Some("unknown".into()),
         ProviderView::Free => Some("Ready".into()),
         ProviderView::Ours(it) | ProviderView::Foreign(it) => Some(it.status_text.clone()),
     }

@@ -72,7 +72,7 @@ impl StoredMachine {
         Versioned { id, organization: None, state: self.state, version }
     }
 
-    /// The token of its deployment, if one was made and not spent.
+    /// The token of its install, if one was made and not spent.
     pub fn open_token(&self, keyring: &Keyring) -> Result<Option<Secret>, SecretsError> {
         let Some(bytes) = &self.token else { return Ok(None) };
         TOKENS.open(keyring, self.machine.id.uuid(), bytes).map(Some)
@@ -128,7 +128,7 @@ pub async fn serving(tx: &mut Tx, node: NodeId) -> sqlx::Result<Option<MachineId
     Ok(id.map(Into::into))
 }
 
-/// The machine whose deployment carried this token.
+/// The machine whose install carried this token.
 pub async fn enrolled_with(tx: &mut Tx, token: EnrollmentTokenId) -> sqlx::Result<Option<Uuid>> {
     sqlx::query_scalar("SELECT id FROM machines WHERE token_id = $1").bind(token.uuid()).fetch_optional(tx.conn()).await
 }
@@ -176,7 +176,7 @@ pub async fn observe(tx: &mut Tx, id: MachineId, observed: &str, power: Option<P
 
 /// Writes what an operator wants done with its power.
 pub async fn wish_power(tx: &mut Tx, id: MachineId, wish: PowerCommand) -> sqlx::Result<()> {
-    sqlx::query("UPDATE machines SET power_wanted = $2, power_forced = $3, power_trouble = NULL WHERE id = $1")
+    sqlx::query("UPDATE machines SET power_wanted = $2, power_forced = $3, power_error = NULL WHERE id = $1")
         .bind(id.uuid())
         .bind(wish.action.as_str())
         .bind(wish.is_forced)
@@ -218,7 +218,7 @@ pub async fn begin(tx: &mut Tx, id: MachineId) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Keeps the token that the deployment will carry. From here on the machine
+/// Keeps the token that the install will carry. From here on the machine
 /// holds somebody's data, for all we know.
 pub async fn set_token(
     tx: &mut Tx,

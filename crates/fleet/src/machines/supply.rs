@@ -55,7 +55,7 @@ pub async fn take_in(tx: &mut Tx, supply: &Supply, listed: &Listed) -> Result<()
         if matches!(machine.status, MetalStatus::Ready | MetalStatus::Releasing) {
             continue;
         }
-        let why = format!("MAAS holds it for us and says {}", machine.status_text);
+        let why = format!("it is allocated to this platform in MAAS, with status {}", machine.status_text);
         store::begin_release(tx, stray.machine.id, None, true).await?;
         transition::<Lifecycle>(tx, stray.versioned(), Event::StrayFound, &why).await?;
     }

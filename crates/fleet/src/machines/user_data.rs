@@ -1,5 +1,5 @@
 //! What a machine does when it first starts: install the agent and enroll it
-//! with the token that was made for this one deployment.
+//! with the token that was made for this one install.
 
 use contract::providers::AgentSource;
 use kernel::secrets::Secret;

@@ -92,7 +92,7 @@ impl Handle<ListAnnouncedWindows> for FleetArea {
 async fn check(call: &mut Call, spec: &MaintenanceWindowSpec) -> Result<(), Failure> {
     let refused = |detail: &str| Err(Failure::new(Code::InvalidValue, detail));
     if spec.node_id.is_some() == spec.pool_id.is_some() {
-        return refused("name either a node or a pool");
+        return refused("give either a node or a pool");
     }
     let now = clock::now(&mut call.tx).await?;
     if spec.starts_at <= now {
@@ -102,10 +102,10 @@ async fn check(call: &mut Call, spec: &MaintenanceWindowSpec) -> Result<(), Fail
         return refused("`ends_at` must be after `starts_at`");
     }
     if spec.ends_at.duration_since(spec.starts_at) > LONGEST {
-        return refused("a maintenance window lasts 31 days at most; retire what is away for longer");
+        return refused("a maintenance window lasts at most 31 days; retire nodes that are out of service for longer");
     }
     if spec.starts_at.duration_since(now) > FURTHEST {
-        return refused("a maintenance window is planned a year ahead at most");
+        return refused("a maintenance window starts at most one year from now");
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ async fn try_enroll(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnsw
     // Before the token: a host whose request is refused may try again with it.
     let key = ca::read_request(&request.csr, None)?;
     let name = request.hostname.to_ascii_lowercase().parse();
-    let name = name.map_err(|_| Refusal::Malformed("the host's name is not one".into()))?;
+    let name = name.map_err(|_| Refusal::Malformed("the host's name is not a valid host name".into()))?;
     let cause = format!("enroll:{}", uuid::Uuid::now_v7());
     let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, Actor::system("enrollment"), cause.into()).await?;
     let (token, pool, made) =
@@ -85,7 +85,7 @@ pub fn issue(api: &NodeApi, key: &rcgen::PublicKey, node: NodeId) -> Result<Issu
     let ca = &api.app.ca;
     let issued = ca.authority().issue_to_node(key, &ca::node_uri(node), Validity::starting(ca.now(), life));
     issued.map_err(|error| {
-        tracing::error!(%error, "a certificate could not be made");
+        tracing::error!(%error, "a certificate could not be issued");
         Refusal::Internal
     })
 }

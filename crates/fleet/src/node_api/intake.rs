@@ -70,7 +70,7 @@ async fn write_all(db: &Db, batch: Vec<Parcel>) {
     match write(db, &batch).await {
         Ok(()) => tell(batch, true),
         Err(error) if batch.len() == 1 || kernel::tx::is_unavailable(&error) => {
-            tracing::warn!(%error, "reports could not be kept; hosts send them again");
+            tracing::warn!(%error, "reports could not be stored; hosts will resend them");
             tell(batch, false);
         }
         // One that cannot be kept must not keep others from being kept.
@@ -78,7 +78,7 @@ async fn write_all(db: &Db, batch: Vec<Parcel>) {
             for parcel in batch {
                 let outcome = write(db, std::slice::from_ref(&parcel)).await;
                 if let Err(error) = &outcome {
-                    tracing::error!(%error, node = %parcel.node, "a host's reports could not be kept");
+                    tracing::error!(%error, node = %parcel.node, "a host's reports could not be stored");
                 }
                 let _ = parcel.done.send(outcome.is_ok());
             }

@@ -129,7 +129,7 @@ async fn take_over(api: &NodeApi, node: NodeId, request: &PollRequest) -> Result
         tx.commit().await?;
         if let Some((judged, hash)) = judged {
             if let InventoryVerdict::Lying(lie) = &judged {
-                tracing::warn!(%node, %lie, "a host reported what cannot be true");
+                tracing::warn!(%node, %lie, "a host sent an implausible report");
                 refusal::count(Refusal::Lying(lie.clone()).code());
             }
             // Also one that was not believed is judged once, not at every poll.

@@ -82,7 +82,7 @@ pub async fn run(api: Arc<NodeApi>, stop: CancellationToken) {
             }
             let patience = keys::minutes(api.app.policies.number(keys::NODE_LOST_MINUTES));
             if let Err(error) = give_up(db, steady_since, patience).await {
-                tracing::warn!(%error, "giving up lost nodes failed; trying again");
+                tracing::warn!(%error, "releasing lost nodes failed; trying again");
             }
         }
     }
@@ -135,7 +135,7 @@ async fn give_up(db: &Db, steady_since: Timestamp, patience: Duration) -> Result
     let lost = nodes::give_up_lost(&mut tx, patience).await?;
     tx.commit().await?;
     if lost > 0 {
-        tracing::error!(lost, "nodes are lost, and what was on them is given up");
+        tracing::error!(lost, "nodes are lost; their allocations were ended");
     }
     Ok(())
 }

@@ -67,41 +67,41 @@ const fn kind(status: u16, code: &'static str, title: &'static str, advice: &'st
     Kind { status, code, title, advice }
 }
 
-const NEW_TOKEN: &str = "make a new token with `gpuaas enrollment-tokens create` and enroll with that";
-const ENROLL_AGAIN: &str = "make a token with `gpuaas enrollment-tokens create` and run `gpuaas-node enroll` again";
+const NEW_TOKEN: &str = "create a new token with `gpuaas enrollment-tokens create` and enroll with it";
+const ENROLL_AGAIN: &str = "create a token with `gpuaas enrollment-tokens create` and run `gpuaas-node enroll` again";
 const TRY_LATER: &str = "try again later";
-const UPDATE: &str = "install an agent of the release that the control plane runs, or of the one before";
+const UPDATE: &str = "install an agent of the same release as the control plane, or of the previous one";
 
 impl Refusal {
     fn kind(&self) -> Kind {
         match self {
-            Self::NoCertificate => kind(401, "no_certificate", "a client certificate is needed", ENROLL_AGAIN),
-            Self::NotANode => kind(403, "not_a_node", "the certificate names no node", ENROLL_AGAIN),
+            Self::NoCertificate => kind(401, "no_certificate", "a client certificate is required", ENROLL_AGAIN),
+            Self::NotANode => kind(403, "not_a_node", "the certificate does not belong to a node", ENROLL_AGAIN),
             Self::Revoked => kind(403, codes::CERTIFICATE_REVOKED, "the certificate was revoked", ENROLL_AGAIN),
             Self::Expired => kind(
                 403,
                 codes::CERTIFICATE_EXPIRED,
                 "the certificate has expired",
-                "renew it; when `nodes.renew_window_hours` are over too, enroll again",
+                "renew it; after `nodes.renew_window_hours`, enroll again",
             ),
-            Self::UnknownNode => kind(403, codes::UNKNOWN_NODE, "no such node is known", ENROLL_AGAIN),
+            Self::UnknownNode => kind(403, codes::UNKNOWN_NODE, "the node is unknown", ENROLL_AGAIN),
             Self::BadCsr(_) => {
-                kind(400, "bad_csr", "the signing request is not accepted", "make a new key and request")
+                kind(400, "bad_csr", "the signing request is not accepted", "create a new key and request")
             }
             Self::ForeignName => kind(
                 403,
                 "foreign_name",
-                "the signing request asks for a name that is not its own",
-                "send a request without names: the control plane says who a node is",
+                "the signing request contains a name that does not belong to its sender",
+                "send a request without names: the control plane assigns the name of a node",
             ),
-            Self::WrongToken => kind(401, "wrong_token", "the enrollment token is not known", NEW_TOKEN),
-            Self::ReplayedToken => kind(409, "replayed_token", "the enrollment token was used before", NEW_TOKEN),
+            Self::WrongToken => kind(401, "wrong_token", "the enrollment token is unknown", NEW_TOKEN),
+            Self::ReplayedToken => kind(409, "replayed_token", "the enrollment token was already used", NEW_TOKEN),
             Self::RevokedToken => kind(403, "revoked_token", "the enrollment token was revoked", NEW_TOKEN),
             Self::ExpiredToken => kind(403, "expired_token", "the enrollment token has expired", NEW_TOKEN),
             Self::NameTaken(_) => kind(
                 409,
                 "name_taken",
-                "the pool has a node of that name",
+                "the pool already has a node with that name",
                 "retire that node with `gpuaas nodes retire`, or give this host another name",
             ),
             Self::WrongPool(_) => {
@@ -110,39 +110,39 @@ impl Refusal {
             Self::Lying(_) => kind(
                 409,
                 "impossible_inventory",
-                "the inventory cannot be true",
+                "the inventory is implausible",
                 "retire the node that has these GPUs, or put it into maintenance with `gpuaas nodes drain`",
             ),
-            Self::Malformed(_) => kind(400, "malformed", "the request cannot be read", UPDATE),
-            Self::WrongProtocol(_) => kind(400, "wrong_protocol", "that version is not spoken here", UPDATE),
-            Self::TooLarge => kind(413, "too_large", "the request is too large", "send less at once"),
-            Self::TooSlow => kind(408, "too_slow", "the request did not arrive in time", "send it again"),
+            Self::Malformed(_) => kind(400, "malformed", "the request is malformed", UPDATE),
+            Self::WrongProtocol(_) => kind(400, "wrong_protocol", "the protocol version is not supported", UPDATE),
+            Self::TooLarge => kind(413, "too_large", "the request is too large", "send a smaller request"),
+            Self::TooSlow => kind(408, "too_slow", "the request was not received in time", "send it again"),
             Self::TooOften(_) => kind(429, "too_often", "too many requests", TRY_LATER),
             Self::NoSuchAgent => kind(
                 404,
                 "no_such_agent",
-                "there is no agent of that version for that platform",
+                "there is no agent with that version for the platform",
                 "put it into `node.agents_dir` as version/target/gpuaas-node",
             ),
             Self::NotAGateway => kind(
                 403,
                 "not_a_gateway",
-                "the certificate names no gateway",
+                "the certificate does not belong to a gateway",
                 "join with a token of `gpuaas gateways create`",
             ),
             Self::JoinToken => kind(
                 401,
                 "wrong_join_token",
-                "the token makes no gateway",
-                "add a gateway with `gpuaas gateways create`, and join with its secret once and soon",
+                "the token is not valid for joining a gateway",
+                "add a gateway with `gpuaas gateways create`, and join with its secret, which works once and expires soon",
             ),
             Self::Ticket => {
-                kind(401, refusals::TICKET, "the ticket is not accepted", "get a new ticket and come again")
+                kind(401, refusals::TICKET, "the ticket is not valid", "get a new ticket and connect again")
             }
             Self::SshKey(_) => kind(
                 401,
                 refusals::SSH_KEY,
-                "the key opens nothing here",
+                "the SSH key does not authorize access to the allocation",
                 "use `gpuaas ssh` or `gpuaas ssh-config --write`; registered keys alone need the policy \
                  `access.ssh_certificates_only` to be off",
             ),
@@ -152,13 +152,13 @@ impl Refusal {
                 404,
                 refusals::NO_RANK,
                 "the allocation has no such host",
-                "name one of these with `--rank` of `gpuaas ssh`, or after the `+` of the login",
+                "select one with `--rank` of `gpuaas ssh`, or after the `+` in the login",
             ),
             Self::TooManySessions(_) => kind(
                 429,
                 refusals::TOO_MANY,
                 "the allocation has too many sessions",
-                "end one; the policy `access.sessions_per_allocation` says how many there may be",
+                "end one; the limit is the policy `access.sessions_per_allocation`",
             ),
             Self::Recording(_) => {
                 kind(409, refusals::RECORDING, "the piece is not accepted", "drop it: the recording goes on without it")
@@ -177,13 +177,13 @@ impl Refusal {
             Self::BadCsr(why) | Self::Malformed(why) | Self::WrongPool(why) => why.clone(),
             Self::Access(why) | Self::Gone(why) | Self::NoRank(why) | Self::Recording(why) => why.clone(),
             Self::SshKey(why) => (*why).to_owned(),
-            Self::TooManySessions(most) => format!("it has {most}, its limit"),
-            Self::NameTaken(name) => format!("a node named {name} is there and its certificate works"),
+            Self::TooManySessions(most) => format!("the limit is {most}"),
+            Self::NameTaken(name) => format!("a node named {name} exists and its certificate is valid"),
             Self::Lying(lie) => lie.to_string(),
             Self::WrongProtocol(version) => {
-                format!("version {version} came, {:?} are understood", protocol::SUPPORTED)
+                format!("received version {version}; supported versions are {:?}", protocol::SUPPORTED)
             }
-            Self::TooOften(wait) => format!("the next one may come in {} ms", wait.as_millis()),
+            Self::TooOften(wait) => format!("retry in {} ms", wait.as_millis()),
             _ => self.kind().title.to_owned(),
         }
     }
@@ -223,7 +223,7 @@ pub fn count(code: &'static str) {
 impl From<sqlx::Error> for Refusal {
     fn from(error: sqlx::Error) -> Self {
         if kernel::tx::is_unavailable(&error) {
-            tracing::warn!(%error, "the database is away; hosts are asked to come again");
+            tracing::warn!(%error, "the database is unavailable; hosts are asked to retry");
             return Self::Unavailable;
         }
         tracing::error!(%error, "a statement failed");
@@ -237,7 +237,7 @@ impl From<kernel::machine::TransitionError> for Refusal {
             kernel::machine::TransitionError::Database(error) => error.into(),
             // Somebody else moved the node a moment ago; the host's next word finds it so.
             other => {
-                tracing::warn!(error = %other, "a node moved while it spoke");
+                tracing::warn!(error = %other, "the state of a node changed during its request");
                 Self::Unavailable
             }
         }

@@ -39,7 +39,12 @@ pub async fn answer(api: &NodeApi, caller: &Caller, request: Request<Incoming>) 
     };
     let outcome = route(api, caller, request).await;
     let response = outcome.unwrap_or_else(|refusal| {
-        tracing::info!(operation, code = refusal.code(), peer = caller.name(), "a host or gateway was refused");
+        tracing::info!(
+            operation,
+            code = refusal.code(),
+            peer = caller.name(),
+            "a request of a host or gateway was refused"
+        );
         refusal.answer()
     });
     metrics::counter!("gpuaas_node_requests_total", "operation" => operation, "status" => response.status().as_str().to_owned())

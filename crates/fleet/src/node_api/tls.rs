@@ -36,7 +36,7 @@ pub enum TlsError {
     Tls(#[from] rustls::Error),
     #[error("the listener's certificate cannot be read")]
     Pem(#[from] rustls::pki_types::pem::Error),
-    #[error("the roots cannot be used")]
+    #[error("the root certificates cannot be used")]
     Verifier(#[from] rustls::server::VerifierBuilderError),
 }
 
@@ -88,7 +88,7 @@ impl Tls {
                 fresh
             }
             Err(error) => {
-                tracing::error!(%error, "the listener's certificate could not be renewed; the last one is shown");
+                tracing::error!(%error, "the listener's certificate could not be renewed; the previous one is still used");
                 current
             }
         }

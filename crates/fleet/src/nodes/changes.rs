@@ -30,11 +30,11 @@ pub struct Enrolled {
 
 #[derive(Debug, thiserror::Error)]
 pub enum EnrollError {
-    #[error("the pool has a node named {name} whose certificate works")]
+    #[error("the pool already has a node named {name} with a valid certificate")]
     NameTaken { name: HostName },
-    #[error("the pool takes hosts of provider {provider} only")]
+    #[error("the pool only accepts hosts of provider {provider}")]
     WrongDriver { provider: Provider },
-    #[error("the inventory cannot be true: {0}")]
+    #[error("the inventory is implausible: {0}")]
     Lie(#[from] Implausibility),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
@@ -146,7 +146,7 @@ pub async fn request_sanitizing(tx: &mut Tx, node: NodeId, reason: &str) -> Resu
 pub(super) async fn wipe_if_abandoned(tx: &mut Tx, node: NodeId) -> Result<(), TransitionError> {
     let Some(known) = store::lock(tx, node).await? else { return Ok(()) };
     if known.health != NodeHealth::Lying && tx.hook::<dyn Occupants>().is_abandoned(tx, node).await? {
-        request_sanitizing(tx, node, "an allocation that its host never cleaned was given up").await?;
+        request_sanitizing(tx, node, "an allocation that its host never sanitized was abandoned").await?;
     }
     Ok(())
 }

@@ -105,7 +105,7 @@ pub async fn report_health(tx: &mut Tx, node: NodeId, events: &[HealthEvent]) ->
 /// Marks a node that claimed what cannot be true: nothing is placed there until a person acts.
 pub async fn caught_lying(tx: &mut Tx, node: NodeId, lie: &str) -> sqlx::Result<()> {
     if store::lock(tx, node).await?.is_some() {
-        tracing::warn!(%node, lie, "a host reported what cannot be true");
+        tracing::warn!(%node, lie, "a host sent an implausible report");
         mark(tx, node, NodeHealth::Lying, Some(lie)).await?;
     }
     Ok(())
@@ -116,7 +116,7 @@ pub async fn caught_lying(tx: &mut Tx, node: NodeId, lie: &str) -> sqlx::Result<
 pub async fn shut_out(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
     match store::lock(tx, node).await? {
         Some(known) if known.health != NodeHealth::Lying => {
-            let reason = "its certificates were revoked; install it anew, enroll it, and attest that it was wiped";
+            let reason = "its certificates were revoked; reinstall it, enroll it, and attest that it was sanitized";
             mark(tx, node, NodeHealth::Unknown, Some(reason)).await
         }
         _ => Ok(()),

@@ -19,15 +19,15 @@ pub struct KnownSlot {
 /// Why an inventory cannot be true.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Implausibility {
-    #[error("{count} GPUs, more than any host has")]
+    #[error("{count} GPUs, which is more than a host can have")]
     TooMany { count: usize },
     #[error("{what} {value} is reported twice")]
     Twice { what: &'static str, value: String },
-    #[error("{what} `{value}` cannot be one")]
+    #[error("{what} `{value}` is not valid")]
     Impossible { what: &'static str, value: String },
-    #[error("GPU {uuid} was not there before; hardware is changed in maintenance only")]
+    #[error("GPU {uuid} is new; hardware may only change during maintenance")]
     New { uuid: String },
-    #[error("GPU {uuid} changed its {what} from {from} to {to}; hardware is changed in maintenance only")]
+    #[error("the {what} of GPU {uuid} changed from {from} to {to}; hardware may only change during maintenance")]
     Changed { uuid: String, what: &'static str, from: String, to: String },
     #[error("GPU {uuid} belongs to another node")]
     Elsewhere { uuid: String },

@@ -105,7 +105,7 @@ impl Reconciler for NodeReconciler {
             }
             Verdict::ReleaseRest => {
                 tx.hook::<dyn Occupants>()
-                    .release_on_node(tx, known.id, "the node is drained and its deadline is over")
+                    .release_on_node(tx, known.id, "the deadline of the node drain has passed")
                     .await?;
                 Ok(Next::After(LOOK_AGAIN))
             }
@@ -125,7 +125,7 @@ impl Reconciler for NodeReconciler {
                 Ok(Next::After(lifetime))
             }
             Verdict::Sanitized => {
-                changes::sanitized(tx, known, "the host wiped itself").await?;
+                changes::sanitized(tx, known, "the host was sanitized").await?;
                 Ok(Next::Done)
             }
             Verdict::Reimage(machine) => {
@@ -180,17 +180,17 @@ fn sanitize(seen: &Snapshot, attempts: i64) -> Verdict {
     match &last.outcome {
         Some(Outcome::Done { result }) => match Evidence::Gone.in_report(result) {
             Ok(()) => Verdict::Sanitized,
-            Err(NoEvidence { reason, retryable: true }) => again(format!("the host is not clean: {reason}")),
-            Err(NoEvidence { reason, .. }) => Verdict::Fail(format!("the host could not wipe itself: {reason}")),
+            Err(NoEvidence { reason, retryable: true }) => again(format!("the host is not sanitized: {reason}")),
+            Err(NoEvidence { reason, .. }) => Verdict::Fail(format!("sanitizing the host failed: {reason}")),
         },
         Some(Outcome::Failed { code, detail, retryable: false, .. }) => {
-            Verdict::Fail(format!("the host could not wipe itself: {code}: {detail}"))
+            Verdict::Fail(format!("sanitizing the host failed: {code}: {detail}"))
         }
-        Some(Outcome::Failed { code, detail, .. }) => {
-            again(format!("the host could not wipe itself: {code}: {detail}"))
+        Some(Outcome::Failed { code, detail, .. }) => again(format!("sanitizing the host failed: {code}: {detail}")),
+        Some(Outcome::Refused { reason }) => {
+            again(format!("the host rejected the task to sanitize itself: {}", reason.name()))
         }
-        Some(Outcome::Refused { reason }) => again(format!("the host refused to wipe itself: {}", reason.name())),
-        None if last.is_expired => again("the host did not wipe itself in time".into()),
+        None if last.is_expired => again("the host was not sanitized in time".into()),
         None => Verdict::Wait(LOOK_AGAIN),
     }
 }

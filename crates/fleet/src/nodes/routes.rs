@@ -105,7 +105,7 @@ impl Handle<AttestNode> for FleetArea {
         let known = lock(call, request.path.node_id).await?;
         let reason = request.body.reason.as_str();
         call.note("reason", reason);
-        refuse_if_held(call, &known, "attest that the host was wiped").await?;
+        refuse_if_held(call, &known, "attest that the host was sanitized").await?;
         changes::sanitized(&mut call.tx, &known, reason).await?;
         read(call, known.id).await
     }
@@ -121,7 +121,7 @@ impl Handle<RetireNode> for FleetArea {
             call.tx.hook::<dyn Occupants>().abandon_on_node(&mut call.tx, known.id, reason).await?;
             known = lock(call, known.id).await?;
         }
-        let how = "retire it; or, where the host will not come back, retire it as lost (`--lost`)";
+        let how = "retire it; if the host will not come back, retire it as lost (`--lost`)";
         refuse_if_held(call, &known, how).await?;
         changes::revoke_certificates(&mut call.tx, known.id).await?;
         move_known(call, &known, Event::Retired, &request.body.reason).await
@@ -135,7 +135,7 @@ impl Handle<AttestSlot> for FleetArea {
         let refused =
             |what: &str| Err(Failure::new(Code::Conflict, format!("the slot is {what}; it cannot be attested")));
         if slot.held_by.is_some() {
-            return refused("held by an allocation");
+            return refused("in use by an allocation");
         }
         if slot.condition != SlotCondition::Dirty && slot.condition != SlotCondition::Quarantined {
             return refused(slot.condition.as_str());

@@ -27,7 +27,9 @@ impl Handle<SetPrice> for FleetArea {
         self.is_metered(&spec)?;
         let (sku, now) = locked(call, sku_id, &spec).await?;
         if spec.effective_at.is_some_and(|at| at < now) {
-            let detail = format!("a price cannot take effect in the past; it is {now:.0}, omit it for now");
+            let detail = format!(
+                "a price cannot take effect in the past; the current time is {now:.0}, omit `effective_at` to use it"
+            );
             return Err(ProblemBuilder::new(Code::InvalidValue, detail).at("effective_at").into());
         }
         call.note("sku_id", sku_id.to_string());
@@ -47,7 +49,7 @@ impl FleetArea {
         if of_unit.is_empty() {
             let mut units: Vec<&str> = self.meters.iter().map(|it| it.unit.as_str()).collect();
             units.dedup();
-            return wrong("unit", format!("nothing is metered per {unit}; use {}", units.join(" or ")));
+            return wrong("unit", format!("no meter has the unit {unit}; use {}", units.join(" or ")));
         }
         if !of_unit.iter().any(|it| it.kinds.contains(&kind)) {
             let kinds: Vec<&str> = of_unit.iter().flat_map(|it| it.kinds).map(|it| it.as_str()).collect();
@@ -87,7 +89,7 @@ async fn locked(call: &mut Call, sku_id: SkuId, spec: &PriceSpec) -> Result<(Sku
         _ if unit(spec).is_rate() => {
             return wrong(
                 "per_units",
-                "a price per hour is for 1; only counted units are priced by the thousand".into(),
+                "a price per hour is for 1 unit; only counted units can be priced per thousand".into(),
             );
         }
         2..=MOST_UNITS => (),
@@ -123,7 +125,7 @@ fn summary(sku: &Sku, spec: &PriceSpec) -> String {
         Ok(currency) => Money::from_micros(micros, currency).to_string(),
         Err(_) => format!("{micros} millionths of {}", spec.currency),
     };
-    let from = spec.effective_at.map_or_else(|| "from its approval on".to_owned(), |at| format!("from {at:.0} on"));
+    let from = spec.effective_at.map_or_else(|| "once approved".to_owned(), |at| format!("from {at:.0}"));
     let units = match (spec.per_units.unwrap_or(1), unit(spec)) {
         (1, PriceUnit::GpuHour) => "GPU hour".to_owned(),
         (1, unit) => unit.as_str().replace('_', " "),

@@ -36,7 +36,7 @@ pub enum ServerReply {
 
 #[derive(Debug, thiserror::Error)]
 enum AskError {
-    #[error("the API key cannot be opened")]
+    #[error("the API key cannot be decrypted")]
     Sealed(#[from] SecretsError),
     #[error(transparent)]
     Metal(#[from] MetalError),

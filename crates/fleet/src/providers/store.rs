@@ -37,8 +37,8 @@ struct Row {
     trouble: Option<String>,
 }
 
-const COLUMNS: &str = "id, name, pool_id, url, maas_pool, tags, series, erase, max_machines, agent_url, agent_sha256,
-  state, version, created_at, heard_at, trouble";
+const COLUMNS: &str = "id, name, kind, pool_id, url, maas_pool, tags, series, erase, max_machines, agent_url,
+  agent_sha256, state, version, created_at, heard_at, last_error";
 
 pub const API_KEYS: SealedColumn = SealedColumn { table: "providers", column: "api_key", prefix: "provider:" };
 
@@ -167,7 +167,7 @@ pub async fn supply(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Supply>> {
     Ok(Some(Supply { state: rows::known(provider.state.as_str())?, provider, sealed }))
 }
 
-/// Writes what came of asking; a trouble leaves the time when it was last heard.
+/// Writes what came of asking; an error leaves the time of the last answer.
 pub async fn heard(tx: &mut Tx, id: ProviderId, trouble: Option<&str>) -> sqlx::Result<()> {
     sqlx::query(
         "UPDATE providers SET trouble = left($2, 500), heard_at = CASE WHEN $2 IS NULL THEN app_now() ELSE heard_at END

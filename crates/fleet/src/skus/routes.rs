@@ -56,11 +56,11 @@ fn counts(mut counts: Vec<u16>) -> Result<Vec<u16>, ProblemBuilder> {
         return refused(format!("`gpu_counts` names 1 to {MOST_COUNTS} counts, not {}", counts.len()));
     }
     if let Some(bad) = counts.iter().find(|it| !(1..=MOST_GPUS).contains(*it)) {
-        return refused(format!("`gpu_counts` holds {bad}; a node gives 1 to {MOST_GPUS} GPUs"));
+        return refused(format!("`gpu_counts` contains {bad}; a node has 1 to {MOST_GPUS} GPUs"));
     }
     counts.sort_unstable();
     if let Some(pair) = counts.windows(2).find(|it| it[0] == it[1]) {
-        return refused(format!("`gpu_counts` holds {} more than once", pair[0]));
+        return refused(format!("`gpu_counts` contains {} more than once", pair[0]));
     }
     Ok(counts)
 }
@@ -75,9 +75,9 @@ mod tests {
         for (bad, says) in [
             (vec![], "not 0"),
             ((1..=17).collect(), "not 17"),
-            (vec![1, 0], "holds 0"),
-            (vec![65], "holds 65"),
-            (vec![4, 1, 4], "holds 4 more than once"),
+            (vec![1, 0], "contains 0"),
+            (vec![65], "contains 65"),
+            (vec![4, 1, 4], "contains 4 more than once"),
         ] {
             let refused = counts(bad).unwrap_err();
             assert!(refused.detail.contains(says), "{}", refused.detail);

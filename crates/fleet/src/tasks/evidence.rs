@@ -22,13 +22,16 @@ pub struct NoEvidence {
 impl Evidence {
     pub fn in_report(self, done: &Done) -> Result<(), NoEvidence> {
         let Done::Evidence { gpu_processes_left, user_removed, home_removed, .. } = done else {
-            return Err(NoEvidence { reason: "the host sent no evidence".into(), retryable: false });
+            return Err(NoEvidence {
+                reason: "the host did not confirm that it was sanitized".into(),
+                retryable: false,
+            });
         };
         let left = match (gpu_processes_left, self, user_removed, home_removed) {
             (0, Evidence::Idle, ..) | (0, Evidence::Gone, true, true) => return Ok(()),
-            (0, Evidence::Gone, false, _) => "the user is left on the host".into(),
-            (0, Evidence::Gone, true, false) => "the files are left on the host".into(),
-            (count, ..) => format!("{count} processes are left on the GPUs"),
+            (0, Evidence::Gone, false, _) => "the user still exists on the host".into(),
+            (0, Evidence::Gone, true, false) => "the files still exist on the host".into(),
+            (count, ..) => format!("{count} processes still use the GPUs"),
         };
         Err(NoEvidence { reason: left, retryable: true })
     }

@@ -50,9 +50,9 @@ pub struct TaskSigner {
 pub enum SignerError {
     #[error("the task keys could not be read")]
     Vault(#[from] VaultError),
-    #[error("a task key in the vault is not one")]
+    #[error("the task-signing key in the vault is malformed")]
     BadKey(#[from] protocol::BadKey),
-    #[error("a task could not be written down")]
+    #[error("a task could not be encoded")]
     Encode(#[from] protocol::canonical::EncodeError),
 }
 
@@ -78,7 +78,7 @@ impl Ring {
     /// The newest key that everybody knows by now.
     fn signing(&self, now: Timestamp) -> &SigningKey {
         let learned = self.trusted.iter().find(|(made_at, _)| *made_at + LEARNED_AFTER <= now);
-        let (_, key) = learned.or(self.trusted.last()).expect("reading the keys makes one where there is none");
+        let (_, key) = learned.or(self.trusted.last()).expect("reading the keys creates one if none exists");
         key
     }
 
@@ -155,7 +155,7 @@ impl TaskSigner {
             }
             let rotate_after = keys::days(policies.number(keys::NODE_TASK_KEY_DAYS));
             if let Err(error) = self.refresh(&keyring, rotate_after).await {
-                tracing::warn!(%error, "reading the task keys failed; the last known ones apply");
+                tracing::warn!(%error, "reading the task keys failed; the last known ones are still used");
             }
         }
     }

@@ -117,7 +117,7 @@ async fn count_foreign(tx: &mut Tx, ids: &[Uuid], nodes: &[Uuid]) -> sqlx::Resul
     .fetch_all(tx.conn())
     .await?;
     for node in foreign {
-        tracing::warn!(node = %NodeId::from(node), "a node reported about the task of another; nothing of it counts");
+        tracing::warn!(node = %NodeId::from(node), "a node reported a task of another node; the report is ignored");
         metrics::counter!("gpuaas_node_refusals_total", "kind" => "foreign_report").increment(1);
     }
     Ok(())
@@ -125,11 +125,11 @@ async fn count_foreign(tx: &mut Tx, ids: &[Uuid], nodes: &[Uuid]) -> sqlx::Resul
 
 type OrderedColumns = (Uuid, Uuid, i64, bool, Option<Json<protocol::Outcome>>);
 
-/// The newest task about a row for each node.
+/// The newest task about each row for each node.
 pub async fn latest(tx: &mut Tx, kind: &str, subject: Uuid) -> sqlx::Result<Vec<OrderStatus>> {
     let rows: Vec<OrderedColumns> = sqlx::query_as(
-        "SELECT DISTINCT ON (node_id) id, node_id, version, expires_at <= app_now(), outcome FROM tasks
-         WHERE subject_id = $1 AND kind = $2 ORDER BY node_id, version DESC, id DESC",
+        "SELECT DISTINCT ON (subject_id, node_id) subject_id, id, node_id, version, expires_at <= app_now(), outcome FROM tasks
+         WHERE subject_id = ANY($1) AND kind = $2 ORDER BY subject_id, node_id, version DESC, id DESC",
     )
     .bind(subject)
     .bind(kind)

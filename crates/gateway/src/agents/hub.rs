@@ -75,7 +75,7 @@ impl Hub {
     /// Breaks the connection of a host, and every stream on it.
     pub fn cut(&self, node: &str) {
         if let Some(host) = locked(&self.hosts).remove(node) {
-            tracing::info!(node, "a host is cut off");
+            tracing::info!(node, "a host was disconnected");
             host.cut.cancel();
         }
     }
@@ -86,7 +86,7 @@ impl Hub {
         let line = tokio::time::timeout(ARRIVAL, self.line_to(node)).await;
         let line = line.map_err(|_| gone(codes::HOST_GONE, "the host is not connected to this gateway"))?;
         let opened = tokio::time::timeout(OPEN, open(line, grant, environment)).await;
-        let opened = opened.unwrap_or_else(|_| Err(gone(codes::HOST_SILENT, "the host did not answer in time")));
+        let opened = opened.unwrap_or_else(|_| Err(gone(codes::HOST_SILENT, "the host did not respond in time")));
         opened.inspect_err(|problem| {
             let reason = COUNTED.iter().find(|it| **it == problem.code).unwrap_or(&"other");
             metrics::counter!("gpuaas_gateway_refused_streams_total", "reason" => *reason).increment(1);
@@ -122,7 +122,7 @@ impl Hub {
         let (line, mut connection) = match tokio::time::timeout(GREET, builder.handshake(stream)).await {
             Ok(Ok(shaken)) => shaken,
             Ok(Err(error)) => return tracing::info!(node, %error, "a host does not speak HTTP/2"),
-            Err(_) => return tracing::info!(node, "a host did not greet in time"),
+            Err(_) => return tracing::info!(node, "a host did not send its greeting in time"),
         };
         let pings = connection.ping_pong();
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
@@ -144,7 +144,7 @@ impl Hub {
         };
         tokio::select! {
             ended = connection => tracing::info!(node, error = ?ended.err(), "a host's connection ended"),
-            () = heartbeat => tracing::info!(node, "a host does not answer any more"),
+            () = heartbeat => tracing::info!(node, "a host no longer responds"),
             () = cut.cancelled() => (),
         }
         let mut hosts = locked(&self.hosts);
@@ -167,7 +167,7 @@ async fn heartbeat(mut pings: h2::PingPong) {
 }
 
 async fn open(line: SendRequest<Bytes>, grant: &SignedGrant, environment: &Environment) -> Result<Stream, Problem> {
-    let lost = |error: &dyn std::fmt::Display| gone(codes::HOST_GONE, &format!("the connection broke: {error}"));
+    let lost = |error: &dyn std::fmt::Display| gone(codes::HOST_GONE, &format!("the connection was lost: {error}"));
     let mut request = Request::builder()
         .method(Method::POST)
         .uri(format!("https://host{PATH}"))
@@ -203,6 +203,6 @@ fn gone(code: &str, detail: &str) -> Problem {
         code: code.into(),
         title: "the stream could not be opened".into(),
         detail: detail.into(),
-        advice: "try again in a moment; if it stays so, look at the host with `gpuaas nodes get`".into(),
+        advice: "try again in a moment; if the error persists, check the host with `gpuaas nodes get`".into(),
     }
 }

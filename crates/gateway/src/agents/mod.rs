@@ -61,13 +61,13 @@ async fn welcome(gateway: &Arc<Gateway>, acceptor: TlsAcceptor, stream: TcpStrea
     let stream = match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => {
-            tracing::info!(%error, "a host could not greet");
+            tracing::info!(%error, "the greeting of a host failed");
             return refused("foreign_certificate");
         }
         Err(_) => return refused("slow_handshake"),
     };
     let Some(peer) = identify(&stream) else {
-        tracing::info!("a certificate names no node");
+        tracing::info!("a certificate does not belong to a node");
         return refused("not_a_node");
     };
     let request = AdmitRequest { protocol: PROTOCOL, node: peer.node.clone(), serial: peer.serial };
@@ -78,7 +78,7 @@ async fn welcome(gateway: &Arc<Gateway>, acceptor: TlsAcceptor, stream: TcpStrea
             return refused("not_admitted");
         }
         Err(error) => {
-            tracing::warn!(node = %peer.node, %error, "nobody could say whether a host may connect; it will try again");
+            tracing::warn!(node = %peer.node, %error, "the control plane could not be asked whether a host may connect; the host will retry");
             return refused(if matches!(error, ControlError::Refused { .. }) {
                 "not_admitted"
             } else {

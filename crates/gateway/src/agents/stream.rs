@@ -42,9 +42,9 @@ impl Stream {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
-    #[error("the host broke off: {0}")]
+    #[error("the host closed the stream: {0}")]
     Lost(#[from] h2::Error),
-    #[error("the host sent what is no frame: {0}")]
+    #[error("received a malformed frame from the host: {0}")]
     Bad(#[from] BadFrame),
 }
 

@@ -18,7 +18,7 @@ use trust::{PairError, TrustError};
 pub enum TlsError {
     #[error("the certificate cannot be used")]
     Tls(#[from] rustls::Error),
-    #[error("the roots cannot be used")]
+    #[error("the root certificates cannot be used")]
     Verifier(#[from] rustls::server::VerifierBuilderError),
     #[error(transparent)]
     Trust(#[from] TrustError),

@@ -20,31 +20,33 @@ const fn farewell(code: u16, reason: &'static str, text: &'static str) -> CloseR
 }
 
 pub const NORMAL: CloseReason = farewell(1000, "exit", "");
-pub const BAD_FRAME: CloseReason = farewell(4400, "bad_frame", "that is no message of this protocol");
-pub const TICKET: CloseReason = farewell(4401, "ticket", "the ticket is not good (any more); ask for a new one");
-pub const POLICY: CloseReason = farewell(4403, "policy", "a policy does not allow it");
-pub const HOST_REFUSED: CloseReason = farewell(4403, "host_refused", "the host refused it; ask for a new ticket");
-pub const UNRECORDED: CloseReason = farewell(4403, "unrecorded", "it cannot be recorded, and must be");
-pub const GONE: CloseReason = farewell(4404, "gone", "the allocation or its session is gone");
+pub const BAD_FRAME: CloseReason = farewell(4400, "bad_frame", "malformed message");
+pub const TICKET: CloseReason = farewell(4401, "ticket", "the ticket is invalid or expired; request a new one");
+pub const POLICY: CloseReason = farewell(4403, "policy", "a policy does not allow this access");
+pub const HOST_REFUSED: CloseReason =
+    farewell(4403, "host_refused", "the host refused the connection; request a new ticket");
+pub const UNRECORDED: CloseReason = farewell(4403, "unrecorded", "the session must be recorded, but cannot be");
+pub const GONE: CloseReason = farewell(4404, "gone", "the allocation or its session no longer exists");
 pub const HOST_GONE: CloseReason = farewell(4404, "host_gone", "the host cannot be reached; try again in a moment");
 pub const TIME_LIMIT: CloseReason = farewell(4408, "time_limit", "the session reached its time limit");
-pub const IDLE: CloseReason = farewell(4408, "idle", "nothing happened for too long");
-pub const TAKEN_OVER: CloseReason = farewell(4409, "taken_over", "the session was taken over from elsewhere");
+pub const IDLE: CloseReason = farewell(4408, "idle", "the session was idle for too long");
+pub const TAKEN_OVER: CloseReason = farewell(4409, "taken_over", "the session was continued from another connection");
 pub const ENDED: CloseReason = farewell(4410, "ended", "the session was ended");
-pub const TOO_MANY: CloseReason = farewell(4429, "too_many", "too many; wait a minute or close another one");
+pub const TOO_MANY: CloseReason =
+    farewell(4429, "too_many", "too many connections; wait a minute or close another one");
 pub const TOO_MANY_SESSIONS: CloseReason = farewell(
     4429,
     "too_many_sessions",
-    "the allocation has as many sessions as it may; end one (gpuaas access-sessions list)",
+    "the allocation has reached its session limit; end one (gpuaas access-sessions list)",
 );
 pub const TOO_MANY_STREAMS: CloseReason = farewell(
     4429,
     "too_many_streams",
-    "the host carries as many connections through this gateway as it may; close one, or try again in a moment",
+    "the host has reached its connection limit at this gateway; close one, or try again in a moment",
 );
-pub const AWAY: CloseReason = farewell(4503, "going_away", "this gateway stops; connect again");
+pub const AWAY: CloseReason = farewell(4503, "going_away", "this gateway is shutting down; connect again");
 pub const CONTROL_AWAY: CloseReason =
-    farewell(4503, "control_away", "the control plane is away; try again in a moment");
+    farewell(4503, "control_away", "the control plane is unavailable; try again in a moment");
 
 /// For a session that closes.
 pub fn of(closing: Closing) -> CloseReason {

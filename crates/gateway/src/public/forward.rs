@@ -173,5 +173,5 @@ async fn bridge(session: &Session, socket: Socket, stream: RawStream) -> (Socket
         farewell = inbound => farewell,
     };
     let _ = to_host.shutdown().await;
-    (sink.reunite(source).expect("they are halves of one socket"), farewell)
+    (sink.reunite(source).expect("both are halves of one socket"), farewell)
 }

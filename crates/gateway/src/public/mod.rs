@@ -1,4 +1,4 @@
-//! The listener for people: WebSockets for terminals and forwards, and apps, each
+//! The listener for people: WebSockets for terminals and forwards, and web services, each
 //! at a host name of its own.
 
 mod batch;
@@ -114,7 +114,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, tls: Option<Arc
     }
     drop(listener);
     if tokio::time::timeout(STOP, places.empty()).await.is_err() {
-        tracing::warn!("some connections did not end in time and were cut off");
+        tracing::warn!("some connections did not end in time and were closed");
     }
 }
 
@@ -151,7 +151,7 @@ async fn answer(gateway: Arc<Gateway>, mut visitor: Visitor, request: Request<In
     if let Some(domain) = &gateway.settings.app_domain {
         match host(&request).map_or(Named::Nobody, |it| name::read(it, domain)) {
             Named::App(app) => return apps::answer(gateway, visitor, app, request).await,
-            Named::Nobody => return plain(StatusCode::NOT_FOUND, "no app has this name\n"),
+            Named::Nobody => return plain(StatusCode::NOT_FOUND, "no web service has this name\n"),
             Named::Gateway => (),
         }
     }

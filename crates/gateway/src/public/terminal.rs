@@ -82,7 +82,7 @@ pub async fn serve(gateway: Arc<Gateway>, socket: Socket, visitor: &Visitor, off
         }
         End::ClientLeft => return,
         End::BadFrame(what) => {
-            tracing::info!(session = %session.id, what, "a client does not speak the protocol");
+            tracing::info!(session = %session.id, what, "a client violated the protocol");
             session.part(SessionEnd::closed(Closing::BadFrame));
             super::refused(closing::BAD_FRAME.reason);
             closing::BAD_FRAME
@@ -137,7 +137,7 @@ async fn begin_recording(
 }
 
 fn recording_failed(session: &Session, error: &std::io::Error) {
-    tracing::error!(session = %session.id, %error, "a session cannot be recorded; make room where the gateway keeps its files");
+    tracing::error!(session = %session.id, %error, "a session cannot be recorded; free disk space in the data directory of the gateway");
     metrics::counter!("gpuaas_gateway_recording_failures_total").increment(1);
 }
 
@@ -170,7 +170,7 @@ async fn bridge(
         }
     }
     let (sink, stream) = (outbound.sink, inbound.stream);
-    (sink.reunite(stream).expect("they are halves of one socket"), end)
+    (sink.reunite(stream).expect("both are halves of one socket"), end)
 }
 
 /// Ends the shell too, and waits until the host says so.
@@ -236,7 +236,7 @@ impl Outbound<'_> {
             let batch = match Batch::take(reader, shown_from) {
                 Ok(batch) => batch,
                 Err(error) => {
-                    tracing::warn!(session = %self.session.id, %error, "a host sent rubbish");
+                    tracing::warn!(session = %self.session.id, %error, "received a malformed frame from the host");
                     return End::Closed(Closing::HostGone);
                 }
             };
@@ -375,7 +375,7 @@ impl Inbound<'_> {
     async fn accept(&mut self, bytes: Bytes) -> Option<End> {
         let frame = match Frame::parse(&bytes) {
             Ok(frame) => frame,
-            Err(_) => return Some(End::BadFrame("a message that is no frame")),
+            Err(_) => return Some(End::BadFrame("a malformed frame")),
         };
         let sent = match frame {
             Frame::Input(input) => {
@@ -395,7 +395,7 @@ impl Inbound<'_> {
                 self.ping.send_replace(bytes);
                 return None;
             }
-            _ => return Some(End::BadFrame("a frame that only hosts send")),
+            _ => return Some(End::BadFrame("a frame type that only hosts may send")),
         };
         // Why the host does not take it is told by what it sends, or its silence.
         if sent.is_err() { std::future::pending().await } else { None }

@@ -21,9 +21,9 @@ const LOOK: Duration = Duration::from_secs(30); // bound: how late a renewed cer
 pub enum TlsError {
     #[error("{path} cannot be read; check the path and that this user may read it")]
     Io { path: PathBuf, source: io::Error },
-    #[error("{path} holds no usable PEM")]
+    #[error("{path} contains no valid PEM data")]
     Pem { path: PathBuf, source: rustls::pki_types::pem::Error },
-    #[error("certificate and key of the public listener do not fit together")]
+    #[error("the certificate and the key of the public listener do not match")]
     Pair(#[from] rustls::Error),
 }
 
@@ -71,7 +71,7 @@ impl PublicTls {
                 Ok(true) => tracing::info!("the certificate of the public listener was renewed"),
                 Ok(false) => (),
                 Err(error) => {
-                    tracing::error!(%error, "the certificate of the public listener cannot be read; the last one is shown");
+                    tracing::error!(%error, "the certificate of the public listener cannot be read; the previous one is still used");
                 }
             }
         }

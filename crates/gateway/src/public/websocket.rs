@@ -99,7 +99,7 @@ pub async fn exchange(gateway: &Gateway, visitor: &Visitor, offer: &Offer) -> Re
     spend(gateway, visitor, request(visitor, ticket, offer)).await
 }
 
-/// Spends a ticket for an app; the browser is known by the cookie from then on.
+/// Spends a ticket for a web service; the browser is known by the cookie from then on.
 pub async fn exchange_for_app(
     gateway: &Gateway,
     visitor: &Visitor,

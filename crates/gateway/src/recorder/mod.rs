@@ -150,11 +150,11 @@ impl Recorder {
         let begun = progress.wait_for(|it| *it != Progress::Waiting);
         match tokio::time::timeout(FIRST_PIECE, begun).await.map(|it| it.map(|it| *it)) {
             Ok(Ok(Progress::Begun)) => Ok((recorder, progress)),
-            Ok(_) => Err(io::Error::other("the control plane does not take its first piece")),
+            Ok(_) => Err(io::Error::other("the control plane does not accept its first chunk")),
             Err(_) => {
                 // Should it arrive after all, its end follows.
                 recorder.finish().await;
-                Err(io::Error::new(io::ErrorKind::TimedOut, "the control plane does not answer"))
+                Err(io::Error::new(io::ErrorKind::TimedOut, "the control plane does not respond"))
             }
         }
     }
@@ -286,7 +286,7 @@ impl Inner {
             tokio::time::sleep(PIECE_TIME).await;
             let closed = tokio::task::spawn_blocking(move || inner.close_late(number)).await;
             if let Ok(Err(error)) = closed {
-                tracing::error!(%error, "a piece of a recording could not be closed");
+                tracing::error!(%error, "a recording chunk could not be closed");
             }
         });
         Ok(Piece { meta, file, compressor, frame: Vec::new(), began: Instant::now() })

@@ -115,7 +115,7 @@ pub async fn run(gateway: Arc<Gateway>, folder: Folder, queue: Arc<Queue>) {
         }
     }
     if let Err(error) = folder.remove() {
-        tracing::warn!(folder = %folder.path().display(), %error, "the folder of a finished recording stays");
+        tracing::warn!(folder = %folder.path().display(), %error, "the folder of a finished recording could not be removed");
     }
     queue.progress.send_replace(Progress::Over);
 }
@@ -124,18 +124,18 @@ pub async fn run(gateway: Arc<Gateway>, folder: Folder, queue: Arc<Queue>) {
 /// header alone holds nothing: nothing is shown before the part is known.
 fn give_up(folder: &Folder, number: u32, pieces: usize, error: &HandOnError) {
     if number == 0 && pieces == 1 && matches!(error, HandOnError::Refused(_)) {
-        tracing::info!(folder = %folder.path().display(), %error, "a part of a recording never began");
+        tracing::info!(folder = %folder.path().display(), %error, "a part of a recording is empty");
         let _ = folder.remove();
         return;
     }
-    tracing::error!(folder = %folder.path().display(), %error, "a recording is set aside; look at it there");
+    tracing::error!(folder = %folder.path().display(), %error, "an invalid recording was moved aside for inspection");
     metrics::gauge!("gpuaas_gateway_recordings_set_aside").increment(1.0);
     let _ = folder.set_aside();
 }
 
 #[derive(Debug, thiserror::Error)]
 enum HandOnError {
-    #[error("a piece cannot be read")]
+    #[error("a recording chunk cannot be read")]
     Io(#[from] io::Error),
     #[error(transparent)]
     Refused(crate::control::ControlError),
@@ -170,7 +170,7 @@ async fn hand_on(gateway: &Gateway, folder: &Folder, queue: &Queue, number: u32)
                 if error.is(refusals::RECORDING_WAITS) {
                     queue.begun();
                 }
-                tracing::debug!(%recording, %error, "a piece of a recording waits");
+                tracing::debug!(%recording, %error, "a recording chunk could not be uploaded yet");
             }
         }
         tokio::time::sleep(pause).await;
@@ -187,7 +187,7 @@ pub async fn recover(gateway: Arc<Gateway>) {
     let folders = match folders.map_err(io::Error::other) {
         Ok(Ok(folders)) => folders,
         Ok(Err(error)) | Err(error) => {
-            return tracing::error!(%error, "recordings of an earlier run cannot be read; look at the spool");
+            return tracing::error!(%error, "recordings of an earlier run cannot be read; check the spool directory");
         }
     };
     tokio::spawn(hand_on_all(gateway, folders));
@@ -196,7 +196,7 @@ pub async fn recover(gateway: Arc<Gateway>) {
 async fn hand_on_all(gateway: Arc<Gateway>, folders: Vec<LeftoverFolder>) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     for (folder, numbers, bytes) in folders {
-        tracing::info!(folder = %folder.path().display(), "a recording of an earlier run is handed on");
+        tracing::info!(folder = %folder.path().display(), "a recording of an earlier run is being uploaded");
         let (queue, _) = Queue::new();
         gateway.spool.add(bytes);
         // The sum is what counts for the whole; each piece gives back its own.
@@ -243,7 +243,7 @@ fn left_behind(spool: &std::path::Path) -> io::Result<Vec<LeftoverFolder>> {
             Ok((numbers, bytes)) if !numbers.is_empty() => left.push((folder, numbers, bytes)),
             Ok(_) => folder.remove()?,
             Err(error) => {
-                tracing::error!(folder = %folder.path().display(), %error, "a recording cannot be repaired; it is set aside");
+                tracing::error!(folder = %folder.path().display(), %error, "a recording cannot be repaired; it was moved aside");
                 set_aside.increment(1.0);
                 folder.set_aside()?;
             }

@@ -12,23 +12,20 @@ const CONNECT_FAILED: u32 = 2;
 
 pub fn words(closing: Closing) -> &'static str {
     match closing {
-        Closing::TakenOver => "somebody joined this session from elsewhere; connect again for one of your own",
-        Closing::TimeLimit => "the session reached its time limit; connect again to go on",
-        Closing::Idle => "nothing was typed or shown for too long; connect again to go on",
+        Closing::TakenOver => "the session was continued from another connection; connect again to start a new one",
+        Closing::TimeLimit => "the session reached its time limit; connect again to continue",
+        Closing::Idle => "the session was idle for too long; connect again to continue",
         Closing::AllocationEnded => {
-            "the allocation was stopped or released, or its lease ended; see `gpuaas allocations list`, and start it \
-             or take another"
+            "the allocation was stopped or released, or its lease ended; check `gpuaas allocations list`, then start it or request another one"
         }
         Closing::Ended => {
-            "the session was ended by you or by an operator, or what let you in was taken back; connect again, and \
-             ask the organization's owner if you are refused"
+            "the session was ended by you or by an operator, or your credential was revoked; connect again, and ask an owner of the organization if access is refused"
         }
-        Closing::BadFrame => "the session broke; connect again",
-        Closing::GoingAway => "this gateway is being stopped; connect again to reach another one",
-        Closing::HostGone => "the host cannot be reached any more; connect again in a moment",
+        Closing::BadFrame => "the session ended because of a protocol error; connect again",
+        Closing::GoingAway => "this gateway is shutting down; connect again to reach another one",
+        Closing::HostGone => "the host is no longer reachable; connect again in a moment",
         Closing::Unrecorded => {
-            "the session could not be recorded, and policy lets nobody work unrecorded; connect again in a moment, \
-             and tell an operator if it stays so"
+            "the session could not be recorded, and a policy requires recording; connect again in a moment, and contact an operator if the error persists"
         }
     }
 }
@@ -37,7 +34,7 @@ pub fn words(closing: Closing) -> &'static str {
 pub fn of_open(error: &OpenError) -> String {
     match error {
         OpenError::Host(problem) | OpenError::Control(ControlError::Refused { problem, .. }) => of_problem(problem),
-        OpenError::Control(_) => "the control plane does not answer; try again in a moment".into(),
+        OpenError::Control(_) => "the control plane does not respond; try again in a moment".into(),
     }
 }
 
@@ -57,9 +54,9 @@ pub fn prohibited(why: impl Into<String>) -> ChannelOpenFailure {
 /// Why a kind is not among those that the session may open.
 pub fn not_allowed(kind: &str) -> String {
     let what = match kind {
-        "file" => "files cannot be copied here",
-        "tcp" => "ports cannot be forwarded here",
-        _ => "this cannot be opened here",
+        "file" => "copying files is not allowed",
+        "tcp" => "port forwarding is not allowed",
+        _ => "this kind of stream is not allowed",
     };
     format!("{what}: the policy `access.recording` is `required`, and only terminals and commands are recorded")
 }
@@ -70,7 +67,7 @@ pub fn of_problem(problem: &Problem) -> String {
     match (detail.is_empty(), advice.is_empty()) {
         (false, false) => format!("{detail}; {advice}"),
         (false, true) => detail.clone(),
-        (true, _) => "it was refused without a reason".into(),
+        (true, _) => "refused without a reason".into(),
     }
 }
 

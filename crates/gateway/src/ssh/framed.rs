@@ -109,7 +109,7 @@ async fn record(
 
 fn recording_failed(session: &Session, error: &dyn std::error::Error) {
     let error = crate::complete_error(error);
-    tracing::error!(session = %session.id, error, "a session cannot be recorded; make room where the gateway keeps its files");
+    tracing::error!(session = %session.id, error, "a session cannot be recorded; free disk space in the data directory of the gateway");
     metrics::counter!("gpuaas_gateway_recording_failures_total").increment(1);
 }
 
@@ -184,7 +184,7 @@ impl Outward<'_> {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return Ok(End::Closed(Closing::HostGone)),
                 Err(error) => {
-                    tracing::info!(session = %self.session.id, %error, "a host broke off");
+                    tracing::info!(session = %self.session.id, %error, "a host closed a stream unexpectedly");
                     return Ok(End::Closed(Closing::HostGone));
                 }
             };

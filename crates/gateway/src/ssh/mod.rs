@@ -75,7 +75,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, mut configs: wa
     }
     drop(listener);
     if tokio::time::timeout(STOP, places.empty()).await.is_err() {
-        tracing::warn!("some SSH clients did not go in time and were cut off");
+        tracing::warn!("some SSH clients did not disconnect in time and were closed");
     }
 }
 
@@ -92,7 +92,7 @@ async fn welcome(
     let _guard = cut.clone().drop_guard();
     let line = match Line::new(stream, gate.clone(), cut) {
         Ok(line) => line,
-        Err(error) => return tracing::debug!(%error, "a client was gone before it was greeted"),
+        Err(error) => return tracing::debug!(%error, "a client disconnected before the banner was sent"),
     };
     let (login, logins) = watch::channel(None);
     let person = Person::new(gateway.clone(), address, gate, login);
@@ -144,7 +144,7 @@ async fn attend(running: RunningSession<Person>, logins: watch::Receiver<Option<
         }
         None => {
             refused("ssh_slow_login");
-            say_goodbye(&handle, "nobody logged in in time; connect again").await;
+            say_goodbye(&handle, "login timed out; connect again").await;
         }
     }
     let _ = tokio::time::timeout(FAREWELL, running).await;

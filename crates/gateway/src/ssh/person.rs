@@ -273,7 +273,8 @@ impl Handler for Person {
         let port = match u16::try_from(port) {
             Ok(port) if port > 0 && is_own(host) => port,
             _ => {
-                let why = format!("only ports of the allocation itself are reached: localhost, not {host}:{port}");
+                let why =
+                    format!("only ports of the allocation itself can be forwarded: use localhost, not {host}:{port}");
                 reply.reject(closing::prohibited(why)).await;
                 return Ok(());
             }
@@ -348,8 +349,9 @@ impl Handler for Person {
             Some(command) if command.len() <= MOST_COMMAND => begun.run(&self.gateway, &self.reel, Some(command)),
             _ => {
                 tokio::spawn(async move {
-                    let why =
-                        format!("a command is text of at most {MOST_COMMAND} bytes; send it as input of `sh` instead");
+                    let why = format!(
+                        "a command may have at most {MOST_COMMAND} bytes of text; send longer ones as input of `sh`"
+                    );
                     begun.writer.tell(&begun.session, &why).await;
                     begun.writer.close().await;
                 });

@@ -24,9 +24,9 @@ pub struct Part {
 /// Why nothing is recorded that should be.
 #[derive(Debug, thiserror::Error)]
 pub enum Unrecorded {
-    #[error("another shell or command of this connection is being recorded; open a connection of its own for this one")]
+    #[error("another shell or command of this connection is being recorded; open a separate connection")]
     Busy,
-    #[error("the recording could not be begun")]
+    #[error("the recording could not be started")]
     Failed(#[from] io::Error),
 }
 

@@ -335,7 +335,7 @@ async fn a_gateway_that_stops_says_so() {
     stage.end().await;
     let said = tokio::time::timeout(Duration::from_secs(10), child.wait_with_output()).await.unwrap().unwrap();
     assert!(
-        !said.status.success() && text(&said.stderr).contains("this gateway is being stopped"),
+        !said.status.success() && text(&said.stderr).contains("this gateway is shutting down"),
         "{}",
         text(&said.stderr)
     );

@@ -13,9 +13,9 @@ use platform::ports::post::Letter;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FormError {
-    #[error("the address is not one")]
+    #[error("the address is not valid")]
     Address(#[from] AddressError),
-    #[error("the mail cannot be written")]
+    #[error("the message cannot be built")]
     Message(#[from] lettre::error::Error),
 }
 

@@ -37,9 +37,9 @@ const MINUTE_US: u64 = 60_000_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RedisError {
-    #[error("redis refused: {0}")]
+    #[error("Redis returned an error: {0}")]
     Redis(#[from] redis::RedisError),
-    #[error("redis did not answer in time")]
+    #[error("Redis did not respond in time")]
     Late,
 }
 

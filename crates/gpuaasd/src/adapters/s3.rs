@@ -55,7 +55,7 @@ impl S3 {
         let mut read = Vec::new();
         while let Some(piece) = answer.chunk().await.map_err(away)? {
             if read.len() + piece.len() > MAX_ANSWER {
-                return Err(StoreError::Refused("the answer is larger than any piece".into()));
+                return Err(StoreError::Refused("the response is larger than any chunk".into()));
             }
             read.extend_from_slice(&piece);
         }
@@ -64,7 +64,7 @@ impl S3 {
 
     fn place(&self, key: &str) -> Result<Url, StoreError> {
         let mut url = self.access.url.clone();
-        let refused = || StoreError::Refused("`recordings.s3_url` is no address of a bucket".into());
+        let refused = || StoreError::Refused("`recordings.s3_url` is not the URL of a bucket".into());
         url.path_segments_mut().map_err(|()| refused())?.pop_if_empty().extend(key.split('/'));
         Ok(url)
     }

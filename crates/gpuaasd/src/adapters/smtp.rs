@@ -44,9 +44,9 @@ enum Security {
 pub enum SmtpError {
     #[error("expected `smtps://user:password@mail.example.com`, or `smtp://` for STARTTLS")]
     Url,
-    #[error("a password is sent over an encrypted connection only: use `smtps://`")]
+    #[error("a password requires an encrypted connection: use `smtps://`")]
     OpenPassword,
-    #[error("the sender is not one: expected `name@example.com` or `Some Name <name@example.com>`")]
+    #[error("the sender is not valid: expected `name@example.com` or `Some Name <name@example.com>`")]
     From(#[from] AddressError),
 }
 
@@ -124,7 +124,7 @@ impl Post for Smtp {
     fn send<'a>(&'a self, letter: &'a Letter, patience: Duration) -> BoxFuture<'a, Result<(), PostError>> {
         Box::pin(async move {
             let handed = timeout(patience, self.hand_over(letter, patience)).await;
-            handed.unwrap_or_else(|_| Err(PostError::Away("it did not answer in time".into())))
+            handed.unwrap_or_else(|_| Err(PostError::Away("it did not respond in time".into())))
         })
     }
 
@@ -219,6 +219,6 @@ mod tests {
     fn stored_mail_error_does_not_name_the_address() {
         let error = PostError::Address { code: 550, text: "5.1.1 <Ann@Example.com> unknown".into() };
         let kept = without(error, "ann@example.com").to_string();
-        assert_eq!(kept, "the mail server refused the address: 5.1.1 <(address)> unknown");
+        assert_eq!(kept, "the mail server rejected the address: 5.1.1 <(address)> unknown");
     }
 }

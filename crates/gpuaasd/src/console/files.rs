@@ -72,8 +72,8 @@ fn page(asked: &HeaderMap) -> Response {
     }
 }
 
-/// Besides this server, pages talk to gateways, and send their readers to apps
-/// with a ticket in a form. Each app has an origin of its own.
+/// Besides this server, pages talk to gateways, and send their readers to web services
+/// with a ticket in a form. Each web service has an origin of its own.
 fn policy(doors: &[Door]) -> String {
     let mut sockets: Vec<&str> = doors.iter().map(|it| it.public_url.as_str()).collect();
     sockets.dedup();
@@ -191,12 +191,12 @@ mod tests {
     fn content_policy_allows_gateways_exactly_and_forms_to_their_web_services() {
         let door = |url: &str, apps: &str| Door { public_url: url.into(), app_domain: apps.into() };
         let policy = policy(&[
-            door("ws://127.0.0.1:9443", "apps.localhost"),
+            door("ws://127.0.0.1:9443", "web.localhost"),
             door("wss://gw.example.com", "a.example.net"),
             door("wss://gw.example.com", "b.example.net"),
         ]);
         assert!(policy.contains("; connect-src 'self' ws://127.0.0.1:9443 wss://gw.example.com; "), "{policy}");
-        let forms = "form-action 'self' http://*.apps.localhost:9443 https://*.a.example.net https://*.b.example.net";
+        let forms = "form-action 'self' http://*.web.localhost:9443 https://*.a.example.net https://*.b.example.net";
         assert!(policy.ends_with(forms) && !policy.contains("unsafe"), "{policy}");
     }
 

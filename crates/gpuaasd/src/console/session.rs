@@ -145,7 +145,7 @@ impl Desk {
             request = request.extension(*peer);
         }
         let request = request.header(header::CONTENT_TYPE, contract::JSON).body(body);
-        let request = request.expect("a path of ours and headers that came in");
+        let request = request.expect("a known path and received headers");
         let Ok(answer) = self.api.clone().oneshot(request).await;
         answer
     }
@@ -160,7 +160,7 @@ impl Desk {
             Ok(whole) => serde_json::from_slice::<TokenSet>(&whole.to_bytes()).ok(),
             Err(_) => None,
         };
-        let tokens = tokens.expect("the API answers as its contract says");
+        let tokens = tokens.expect("the API responds as its contract defines");
         let left = tokens.refresh_expires_at.as_second() - self.app.db.clock.estimate().as_second();
         let cookie = self.cookie(tokens.refresh_token.expose(), left.max(0));
         parts.headers.insert(header::SET_COOKIE, cookie);

@@ -42,8 +42,7 @@ pub enum DevError {
     #[error("migrating the database failed")]
     Migrate(#[source] migrations::MigrateError),
     #[error(
-        "the data in {path} is from a pre-release build, and its schema cannot be upgraded; to delete it and start \
-         afresh, add --reset: `make dev ARGS=--reset`"
+        "the data in {path} is from a pre-release build, and its schema cannot be upgraded; to delete it and start over, add --reset: `make dev ARGS=--reset`"
     )]
     PreRelease { path: PathBuf },
     #[error("starting failed")]
@@ -64,7 +63,7 @@ pub enum DevError {
     Ended(#[from] roles::BackgroundTaskPanicked),
     #[error("the simulated nodes cannot run")]
     Sim(#[source] sim::SimError),
-    #[error("who the gateway is cannot be read")]
+    #[error("the identity of the gateway cannot be read")]
     Gateway(#[source] ::gateway::identity::IdentityError),
     #[error("seeding the demo organization failed")]
     Seed(#[source] seed::SeedError),
@@ -130,7 +129,7 @@ async fn serve(
     let as_gateway = Arc::new(gateway::seed(&app).await?);
     let beside = async {
         if let Err(error) = gateway_role::run(as_gateway, bound, stop.clone()).await {
-            tracing::error!(error = complete(&error), "the gateway ended; nobody gets a terminal");
+            tracing::error!(error = complete(&error), "the gateway ended; terminals are unavailable");
         }
     };
     let listeners = Listeners { api: Some(listener), ops: None, node: Some(node) };
@@ -198,7 +197,7 @@ fn announce(base: &str, options: &Options, config: &Config, seeded: Option<&seed
         );
         println!("\n  These tokens are API keys. To manage an account (keys, password), run `gpuaas login`.");
     }
-    println!("\n  Terminals and apps connect through ws://{}", config.gateway.listen);
+    println!("\n  Terminals and web services connect through ws://{}", config.gateway.listen);
     if let Some(folder) = &config.mail.folder {
         println!("  Emails are written to {}", folder.display());
     }

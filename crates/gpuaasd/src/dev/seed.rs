@@ -137,7 +137,7 @@ async fn place(tx: &mut Tx, owner: UserId, kept: &StoredSettings) -> Result<(Org
 async fn credit(tx: &mut Tx, organization: OrganizationId) -> Result<(), SeedError> {
     let amount = Money::from_micros(CREDIT_MICROS, Currency::USD);
     let journal = Journal::between(organization, "credit", AccountKind::Promotional, "", amount)?;
-    let journal = journal.by(tx.actor.as_str(), "to try things out").once("dev-seed");
+    let journal = journal.by(tx.actor.as_str(), "for testing").once("dev-seed");
     ledger::post(tx, journal).await?;
     Ok(())
 }

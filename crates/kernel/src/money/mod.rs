@@ -19,15 +19,15 @@ pub const MICROS_PER_UNIT: i64 = 1_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyError {
-    #[error("{left} and {right} do not mix: convert one of them first")]
+    #[error("{left} and {right} are different currencies: convert one of them first")]
     CurrencyMismatch { left: Currency, right: Currency },
-    #[error("the amount is outside ±9.2 trillion units: split it into smaller ones")]
+    #[error("the amount is outside ±9.2 trillion units: split it into smaller amounts")]
     Overflow,
-    #[error("time runs backwards: pass a later moment as the end")]
+    #[error("the end is before the start: pass a later end")]
     NegativeTime,
-    #[error("not a currency: write three capital letters like `USD`")]
+    #[error("not a currency: use three capital letters such as `USD`")]
     BadCurrency,
-    #[error("not an amount: write it like `12.50 USD`, with at most six decimals")]
+    #[error("not an amount: use the form `12.50 USD`, with at most six decimals")]
     BadAmount,
 }
 

@@ -83,12 +83,12 @@ async fn one(
         &header(number, seal.last_epoch, seal.last_xid, seal.entries, seal.sealed_at),
     );
     if root[..] != seal.root[..] {
-        find(None, "the seal does not follow from the one before it".into());
+        find(None, "the seal does not match the previous one".into());
     }
     match keys.get(&seal.key_id) {
         None => find(None, format!("the signing key {} is unknown", seal.key_id)),
         Some(key) if merkle::verify(key, &seal.root, &seal.signature).is_err() => {
-            find(None, "the signature is wrong".into())
+            find(None, "the signature is not valid".into())
         }
         Some(_) => (),
     }
@@ -98,7 +98,7 @@ async fn one(
     let leaves = leaves(seal);
     let hashes: Vec<Hash> = leaves.iter().map(|(_, hash)| *hash).collect();
     if leaves.len() as i64 != seal.entries || merkle::root(&hashes)[..] != seal.entries_root[..] {
-        find(None, "the seal's own list of entries was changed".into());
+        find(None, "the list of entries in the seal was changed".into());
     }
     let after = previous.map_or((0, 0), |it| (it.last_epoch, it.last_xid));
     let rows = entries(tx, after, (seal.last_epoch, seal.last_xid)).await?;
@@ -124,9 +124,10 @@ async fn one(
 fn wrongly_expired(previous: Option<&Seal>, seal: &Seal, retention: Duration) -> Option<&'static str> {
     let expired_at = seal.expired_at?;
     if previous.is_some_and(|it| it.expired_at.is_none()) {
-        return Some("the seal lost its entries although an older one still has them");
+        return Some("the entries of the seal are missing although an older seal still has its entries");
     }
-    (expired_at < seal.sealed_at + retention).then_some("the seal lost its entries before any policy lets them expire")
+    (expired_at < seal.sealed_at + retention)
+        .then_some("the entries of the seal are missing before their retention has ended")
 }
 
 fn leaves(seal: &Seal) -> Vec<(Uuid, Hash)> {

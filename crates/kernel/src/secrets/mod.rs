@@ -22,17 +22,17 @@ pub enum SecretsError {
         "entry {entry} of the keyring is not `id:base64 of 32 bytes`: correct it, the id has 1 to 32 of `a-z 0-9 . _ -`"
     )]
     BadEntry { entry: usize },
-    #[error("the keyring names key `{id}` twice: give one of them another id")]
+    #[error("the keyring contains key `{id}` twice: change the id of one of them")]
     DuplicateKey { id: KeyId },
     #[error("sealed by key `{id}`, which is not in the keyring: add that key again")]
     UnknownKey { id: KeyId },
     #[error(
-        "key `{id}` does not open this: it was altered, sealed for another use, or the key under that id was replaced"
+        "key `{id}` cannot decrypt this: it was altered, sealed for another use, or the key with that id was replaced"
     )]
     Refused { id: KeyId },
     #[error("these bytes are not a sealed secret: restore them from a backup")]
     Malformed,
-    #[error("sealed in format {version}, which this release does not know: upgrade it")]
+    #[error("sealed in format {version}, which this release does not support: upgrade it")]
     UnknownFormat { version: u8 },
     #[error("keyring file {path} cannot be used: check the path and its owner")]
     File {
@@ -40,7 +40,7 @@ pub enum SecretsError {
         #[source]
         source: std::io::Error,
     },
-    #[error("keyring file {path} is open to everybody: run `chmod 600` on it")]
+    #[error("keyring file {path} is readable by other users: run `chmod 600` on it")]
     Exposed { path: PathBuf },
 }
 

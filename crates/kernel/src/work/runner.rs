@@ -238,7 +238,7 @@ async fn one(db: &Db, reconciler: &dyn AnyReconciler, claim: Claim, settings: Se
         tracing::warn!(kind = claim.kind, id = %claim.id, attempts = claim.attempts, error, "a visit failed; trying again");
     }
     if let Err(error) = fail(db, &claim, delay, exhausted, &error).await {
-        tracing::warn!(%error, "recording a failed visit failed; its lease will end by itself");
+        tracing::warn!(%error, "recording a failed visit failed; its lease ends automatically");
     }
 }
 

@@ -75,10 +75,7 @@ fn check(spec: &BillingProfileSpec) -> Result<(), Failure> {
     for (field, line) in lines {
         let missing = line.and_then(|it| invoices::unprintable(it.as_str()));
         if let Some(letter) = missing {
-            let detail = format!(
-                "`{letter}` cannot be printed: invoices are set in Latin, Greek and Cyrillic letters; \
-                 write it in one of those"
-            );
+            let detail = format!("`{letter}` cannot be printed on an invoice: use Latin, Greek or Cyrillic letters");
             return Err(ProblemBuilder::new(Code::InvalidValue, detail).at(field).into());
         }
     }

@@ -55,11 +55,9 @@ fn refusal(it: &Exceeded) -> String {
     let Exceeded { budget, amount, spent, held, asked, wording, until } = it;
     let ends = until
         .as_ref()
-        .map_or_else(|| "it never begins anew".to_owned(), |at| format!("it begins anew at {}", moment(*at)));
+        .map_or_else(|| "the budget does not reset".to_owned(), |at| format!("the budget resets at {}", moment(*at)));
     format!(
-        "this may use {asked} of the project's budget {budget}, which allows {amount} {wording}: {spent} are used and {held} \
-         are held for what was asked for before; {ends}. Ask for less or for a shorter lease, release something, or have \
-         it raised with `gpuaas budgets change {budget} --amount …`; `gpuaas why {budget}` says more"
+        "this request may use {asked}, which exceeds the project's budget {budget} of {amount} {wording}: {spent} is used and {held} is held for earlier requests; {ends}. Request less or a shorter lease, release an allocation, or have the budget raised with `gpuaas budgets change {budget} --amount …`; for details, run `gpuaas why {budget}`"
     )
 }
 

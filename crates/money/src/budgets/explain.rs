@@ -12,28 +12,29 @@ pub fn explain(budget: &Budget, now: Timestamp) -> Result<BudgetExplanation, Mon
     let money = |micros: i64| Money::from_micros(micros, currency);
     let (amount, spent, held) = (budget.amount_micros, budget.spent_micros, budget.held_micros);
     let left = amount.saturating_sub(spent).saturating_sub(held).max(0);
-    let ends =
-        budget.until.map_or_else(|| "it never begins anew".into(), |at| format!("it begins anew at {}", moment(at)));
+    let ends = budget
+        .until
+        .map_or_else(|| "the budget does not reset".into(), |at| format!("the budget resets at {}", moment(at)));
     let lasts = lasts_until(now, amount.saturating_sub(spent), budget.burn_micros_per_hour)
         .filter(|it| budget.until.is_none_or(|until| *it < until))
-        .map(|it| format!("; at the present use it is used up at {}", moment(it)))
+        .map(|it| format!("; at the current rate it is used up at {}", moment(it)))
         .unwrap_or_default();
     let is_hard = budget.mode == BudgetMode::Hard;
     let refuses = if is_hard {
-        let before = if budget.until.is_some() { " before that" } else { "" };
-        format!("an allocation that may use more than {}{before} is refused", money(left))
+        let before = if budget.until.is_some() { " before then" } else { "" };
+        format!("a request that may use more than {}{before} is refused", money(left))
     } else {
-        "it refuses nothing".to_owned()
+        "it does not refuse requests".to_owned()
     };
     let rule = format!(
-        "{} of {} are used and {} are held for what was asked for; {ends}, and {refuses}{lasts}",
+        "{} of {} is used and {} is held for open requests; {ends}, and {refuses}{lasts}",
         money(spent),
         money(amount),
         money(held)
     );
     let change = is_hard.then(|| {
         format!(
-            "ask for less or for a shorter lease, release something, wait, or raise it with `gpuaas budgets change {} --amount …`",
+            "request less or a shorter lease, release an allocation, wait, or raise it with `gpuaas budgets change {} --amount …`",
             budget.id
         )
     });

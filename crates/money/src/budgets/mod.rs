@@ -18,7 +18,7 @@ use kernel::machine::ParentEnd;
 use platform::registry::Registry;
 
 pub fn register(registry: &mut Registry<MoneyArea>) {
-    registry.table("budgets", ParentEnd::Stays("a project that is deleted spends nothing"));
-    registry.table("budget_notices", ParentEnd::Stays("a project that is deleted spends nothing"));
+    registry.table("budgets", ParentEnd::Stays("a deleted project has no charges"));
+    registry.table("budget_notices", ParentEnd::Stays("a deleted project has no charges"));
     registry.reconciler(|_| BudgetReconciler);
 }

@@ -32,10 +32,10 @@ pub fn around(period: BudgetPeriod, moment: Timestamp) -> Span {
 /// In words, as a part of a sentence.
 pub fn wording(period: BudgetPeriod) -> &'static str {
     match period {
-        BudgetPeriod::Month => "in a month",
-        BudgetPeriod::Quarter => "in a quarter",
-        BudgetPeriod::Year => "in a year",
-        BudgetPeriod::Total => "in all",
+        BudgetPeriod::Month => "per month",
+        BudgetPeriod::Quarter => "per quarter",
+        BudgetPeriod::Year => "per year",
+        BudgetPeriod::Total => "in total",
     }
 }
 

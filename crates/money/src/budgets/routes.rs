@@ -129,13 +129,13 @@ fn is_amount(micros: i64) -> Result<(), Failure> {
     if (1..=MOST_MICROS).contains(&micros) {
         return Ok(());
     }
-    Err(wrong("amount_micros", &format!("a budget lies between 1 and {MOST_MICROS} millionths")))
+    Err(wrong("amount_micros", &format!("a budget must be between 1 and {MOST_MICROS} millionths")))
 }
 
 /// Each once, ascending.
 fn in_order(thresholds: &[u16]) -> Result<Vec<u16>, Failure> {
     if thresholds.len() > MOST_THRESHOLDS || !thresholds.iter().all(|it| PERCENT.contains(it)) {
-        let detail = format!("there are at most {MOST_THRESHOLDS} thresholds, each from 1 to 1000 percent");
+        let detail = format!("a budget has at most {MOST_THRESHOLDS} thresholds, each from 1 to 1000 percent");
         return Err(wrong("thresholds", &detail));
     }
     let mut sorted = thresholds.to_vec();
@@ -149,7 +149,7 @@ async fn is_charged(tx: &mut Tx, currency: &CurrencyCode) -> Result<(), Failure>
     if prices::is_used(tx, currency).await? {
         return Ok(());
     }
-    Err(wrong("currency", &format!("nothing is charged in {currency}; `prices list` shows in which currencies it is")))
+    Err(wrong("currency", &format!("no SKU is charged in {currency}; run `prices list` to see the currencies in use")))
 }
 
 async fn found(call: &mut Call, organization: OrganizationId, id: BudgetId) -> Result<StoredBudget, Failure> {

@@ -88,7 +88,7 @@ impl Handle<ApproveCorrection> for MoneyArea {
         }
         // Sessions and keys of one person act as that person.
         if call.caller.user().is_none() {
-            return Err(Failure::new(Code::Conflict, "only a person can approve it, not a program"));
+            return Err(Failure::new(Code::Conflict, "only a person can approve it, not an API key"));
         }
         if correction.proposed_by == call.caller.actor().as_str() {
             return Err(Failure::new(Code::Conflict, "you proposed it yourself; a second person must approve it"));

@@ -33,9 +33,9 @@ pub enum InvoiceError {
     Ledger(#[from] LedgerError),
     #[error(transparent)]
     Money(#[from] MoneyError),
-    #[error("the month {month} of the ledger and its usage differ in {currency}: run `gpuaas ledger prove`")]
+    #[error("the ledger and the metered usage of {month} differ in {currency}: run `gpuaas ledger prove`")]
     Differs { month: String, currency: Currency },
-    #[error("the invoice cannot be set: {0}")]
+    #[error("the invoice cannot be rendered: {0}")]
     Print(#[from] pdf::PrintError),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),

@@ -37,7 +37,7 @@ pub async fn refund_beyond(
     for excess in found {
         let amount = Money::from_micros(excess.amount, excess.currency);
         let actor = tx.actor.as_str().to_owned();
-        let reason = format!("charged after a host of {allocation} was last heard, at {last_heard}");
+        let reason = format!("charged after a host of {allocation} was last seen, at {last_heard}");
         let reference = format!(
             "{LOST_HOST}:{}:{}:{}:{}",
             allocation.uuid(),

@@ -25,17 +25,17 @@ pub const ATTEST: &str = "books.attest";
 pub enum LedgerError {
     #[error("the lines of a journal do not sum to zero in {0}")]
     Unbalanced(Currency),
-    #[error("a journal needs two lines at least, each of some amount")]
+    #[error("a journal needs at least two lines, each with a non-zero amount")]
     Empty,
-    #[error("there is no organization to post for")]
+    #[error("the organization to post for does not exist")]
     NoBooks,
-    #[error("its reference belongs to journal {0}, which is of another kind or moved other money")]
+    #[error("its reference belongs to journal {0}, which has another kind or other amounts")]
     ReferenceReused(i64),
-    #[error("journal {0} took it back already")]
+    #[error("journal {0} already reversed it")]
     Reversed(i64),
-    #[error("it belongs to an invoice or took usage back already; take back the usage itself, or adjust")]
+    #[error("it belongs to an invoice or already reverses usage; reverse the usage itself, or post an adjustment")]
     Final,
-    #[error("it moved nothing, so that there is nothing to take back")]
+    #[error("it has no amounts to reverse")]
     Nothing,
     #[error(transparent)]
     Money(#[from] MoneyError),

@@ -90,7 +90,7 @@ async fn proven(call: &mut Call, range: Range) -> Result<Proof, Failure> {
     if let Some(difference) = &proof.difference {
         call.note("difference", difference.what.as_str());
         tracing::error!(organization = %difference.organization_id, journal = difference.journal,
-            what = difference.what, "the books do not prove: see docs/runbooks/ledger-proof-failed.md");
+            what = difference.what, "the ledger proof failed: see docs/runbooks/ledger-proof-failed.md");
     }
     Ok(proof)
 }

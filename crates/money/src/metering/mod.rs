@@ -1,6 +1,6 @@
 //! Metering: the only writer of usage. What starts, stops or is counted becomes a
 //! mark with the price that is in force, in the transaction in which it happens.
-//! Resources call it from the hook of their moves (`kernel::machine::OnMove`),
+//! Resources call it from the hook of their moves (`kernel::lifecycle::OnMove`),
 //! so that no code that moves them can forget it; the database refuses a
 //! commit that did.
 
@@ -107,7 +107,7 @@ pub async fn start(tx: &mut Tx, used: &[Used]) -> sqlx::Result<()> {
     if used.is_empty() {
         return Ok(());
     }
-    debug_assert!(used.iter().all(|it| it.subject.meter.unit.is_rate()), "what is counted is not started");
+    debug_assert!(used.iter().all(|it| it.subject.meter.unit.is_rate()), "a counted meter cannot be started");
     let scope = enter_system(tx).await?;
     store::lock(tx, &organizations(used), &skus(used), &[]).await?;
     let woken = store::start(tx, used, false).await?;
@@ -154,7 +154,10 @@ pub async fn count(tx: &mut Tx, used: &[Used]) -> sqlx::Result<()> {
     if used.is_empty() {
         return Ok(());
     }
-    debug_assert!(used.iter().all(|it| !it.subject.meter.unit.is_rate()), "what is measured over time is not counted");
+    debug_assert!(
+        used.iter().all(|it| !it.subject.meter.unit.is_rate()),
+        "a meter measured over time cannot be counted"
+    );
     let scope = enter_system(tx).await?;
     let subjects: Vec<Uuid> = distinct(used.iter().map(|it| it.subject.id));
     store::lock(tx, &organizations(used), &skus(used), &subjects).await?;

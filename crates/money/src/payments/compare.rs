@@ -93,7 +93,7 @@ impl Reconciler for PaymentComparison {
         let provider = self.provider.as_ref().map_or("", |it| it.name());
         let found = compare(tx, provider, &statement, since).await?;
         if statement.is_cut {
-            tracing::error!("the provider has more payments than are compared: lower `payments.compare_days`");
+            tracing::error!("the provider has more payments than can be compared: lower `payments.compare_days`");
         }
         let is_news = store::record(tx, provider, &found).await?;
         for payment in found.iter().filter_map(|it| it.payment) {

@@ -81,7 +81,7 @@ impl Reconciler for PaymentEventReconciler {
         let event = &seen.event;
         let payment = match verdict {
             Verdict::Later(why) => {
-                tracing::warn!(event = %event.id, why, "the payment provider could not be asked; trying again");
+                tracing::warn!(event = %event.id, why, "the payment provider could not be reached; trying again");
                 return Ok(Next::After(keys::seconds(self.policies.number(keys::PAYMENTS_RETRY_SECONDS))));
             }
             // It may name a payment that is not here.
@@ -94,7 +94,7 @@ impl Reconciler for PaymentEventReconciler {
             None => {
                 metrics::counter!("gpuaas_payment_events_unknown_total").increment(1);
                 tracing::info!(event = %event.id, kind = event.kind, object = event.object_id,
-                    "a provider's event is about nothing of ours; it is kept");
+                    "a provider's event refers to no object of this platform; it is stored");
             }
         }
         Ok(Next::Done)

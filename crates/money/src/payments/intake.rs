@@ -44,7 +44,7 @@ async fn receive(app: Arc<MoneyArea>, request: http::Request<Body>) -> Response 
         Ok(event) => keep(&app, &event).await,
         Err(failure) => Err(failure),
     };
-    let word = if outcome.is_ok() { "kept" } else { "refused" };
+    let word = if outcome.is_ok() { "stored" } else { "refused" };
     metrics::counter!("gpuaas_payment_events_total", "outcome" => word).increment(1);
     match outcome {
         Ok(()) => StatusCode::OK.into_response(),
@@ -72,7 +72,7 @@ async fn take(app: &MoneyArea, arrival: &Arrival, headers: &HeaderMap, body: Bod
         }
         Ok(Err(Unread::Cut)) => return Err(Failure::new(Code::InvalidBody, "the body ended before it was complete")),
         Err(_) => {
-            let detail = format!("the body did not arrive within {} s", patience.as_secs());
+            let detail = format!("the body was not received within {} s", patience.as_secs());
             return Err(Failure::new(Code::RequestTimeout, detail));
         }
     };

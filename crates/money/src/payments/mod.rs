@@ -70,4 +70,4 @@ pub fn in_full(error: &dyn std::error::Error) -> String {
     text
 }
 
-const NO_PROVIDER: &str = "no payment provider is set up here; wallets are filled by credit that operators give";
+const NO_PROVIDER: &str = "no payment provider is configured; operators add funds as credit";

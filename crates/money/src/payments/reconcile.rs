@@ -97,7 +97,7 @@ impl Reconciler for PaymentReconciler {
                 held.state
             }
             Observation::TooLate if held.state == PaymentState::Created => {
-                give_up(tx, &held, Event::Canceled, "the provider could not be asked in time").await?
+                give_up(tx, &held, Event::Canceled, "the provider could not be reached in time").await?
             }
             Observation::TooLate => held.state,
             Observation::Opened(checkout) => {
@@ -137,7 +137,7 @@ impl PaymentReconciler {
             return Ok(Next::Done);
         }
         if held.payment.trouble.as_deref() != Some(why.as_str()) {
-            tracing::warn!(payment = %id, why, "the payment provider could not be asked; trying again");
+            tracing::warn!(payment = %id, why, "the payment provider could not be reached; trying again");
         }
         store::trouble(tx, id, Some(&why)).await?;
         let rest = keys::seconds(self.policies.number(keys::PAYMENTS_RETRY_SECONDS));

@@ -63,26 +63,26 @@ pub fn judge(payment: PaymentId, asked: Money, reading: &Reading) -> Outcome {
         let is_ours = intent.payment.as_ref().is_none_or(|it| *it == payment.to_string());
         match intent.status {
             IntentStatus::Succeeded if !is_ours => {
-                return Outcome::Wrong("the provider says that the money is another payment's");
+                return Outcome::Wrong("the provider reports that the money belongs to another payment");
             }
             IntentStatus::Succeeded if intent.received.currency() != asked.currency() => {
-                return Outcome::Wrong("the provider took another currency than was asked for");
+                return Outcome::Wrong("the provider charged another currency than requested");
             }
             IntentStatus::Succeeded if intent.received.micros() <= 0 => {
-                return Outcome::Wrong("the provider says that it succeeded and that nothing arrived");
+                return Outcome::Wrong("the provider reports success but no amount received");
             }
             IntentStatus::Succeeded => {
                 return Outcome::Arrived { intent: intent.id.clone(), amount: intent.received };
             }
-            IntentStatus::Canceled => return Outcome::Canceled("the provider canceled it"),
-            IntentStatus::NeedsPayer if is_complete(reading) => return Outcome::Failed("the payer's bank refused it"),
+            IntentStatus::Canceled => return Outcome::Canceled("canceled by the provider"),
+            IntentStatus::NeedsPayer if is_complete(reading) => return Outcome::Failed("declined by the payer's bank"),
             IntentStatus::NeedsPayer | IntentStatus::Processing => (),
         }
     }
     match reading.checkout.as_ref().map(|it| it.status) {
-        Some(CheckoutStatus::Expired) => Outcome::Canceled("nobody paid in time"),
+        Some(CheckoutStatus::Expired) => Outcome::Canceled("it was not paid in time"),
         Some(CheckoutStatus::Open | CheckoutStatus::Complete) => Outcome::Waits,
-        None => Outcome::Wrong("the provider does not know it; was the account changed?"),
+        None => Outcome::Wrong("the provider does not know the payment; was the account changed?"),
     }
 }
 
@@ -177,7 +177,7 @@ async fn settle_disputes(
     let payment = &held.payment;
     for dispute in disputes {
         if dispute.amount.currency() != held.amount.currency() || dispute.amount.micros() <= 0 {
-            let why = "a dispute of it is in another currency";
+            let why = "a dispute of the payment is in another currency";
             tracing::error!(payment = %payment.id, dispute = dispute.id, why, "a dispute is not posted");
             store::trouble(tx, payment.id, Some(why)).await?;
             continue;

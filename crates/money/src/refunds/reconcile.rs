@@ -89,7 +89,7 @@ impl Reconciler for RefundReconciler {
             }
             Observation::Trouble(error) => {
                 let why = in_full(&error);
-                tracing::warn!(refund = %id, why, "the payment provider could not be asked; trying again");
+                tracing::warn!(refund = %id, why, "the payment provider could not be reached; trying again");
                 store::trouble(tx, id, &why).await?;
                 Ok(Next::After(rest))
             }

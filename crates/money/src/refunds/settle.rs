@@ -14,7 +14,7 @@ use crate::{
 use platform::ports::payments::{ProviderRefund, RefundStatus};
 
 /// Whoever gave back what we did not ask for.
-const ELSEWHERE: &str = "given back at the provider";
+const ELSEWHERE: &str = "refunded by the provider";
 
 /// Brings a refund to what was read of it; one that we did not ask for is taken in.
 pub async fn settle(tx: &mut Tx, payment: &StoredPayment, said: &ProviderRefund) -> Result<(), SettleError> {
@@ -33,7 +33,7 @@ pub async fn settle(tx: &mut Tx, payment: &StoredPayment, said: &ProviderRefund)
         }
     };
     if held.amount != said.amount {
-        let why = "the provider gives back another amount than was asked for";
+        let why = "the provider refunded another amount than requested";
         tracing::error!(refund = %held.refund.id, why, "a refund is not posted: see docs/runbooks/payments-differ.md");
         store::trouble(tx, held.refund.id, why).await?;
         return Ok(());

@@ -120,7 +120,7 @@ pub async fn list(tx: &mut Tx, payment: PaymentId, filter: &RefundFilter) -> sql
 
 /// Writes the provider's name for it.
 pub async fn accepted(tx: &mut Tx, id: RefundId, provider_id: &str) -> sqlx::Result<()> {
-    sqlx::query("UPDATE refunds SET provider_id = $2, trouble = NULL WHERE id = $1")
+    sqlx::query("UPDATE refunds SET provider_id = $2, last_error = NULL WHERE id = $1")
         .bind(id.uuid())
         .bind(provider_id)
         .execute(tx.conn())
@@ -129,7 +129,7 @@ pub async fn accepted(tx: &mut Tx, id: RefundId, provider_id: &str) -> sqlx::Res
 }
 
 pub async fn trouble(tx: &mut Tx, id: RefundId, why: &str) -> sqlx::Result<()> {
-    sqlx::query("UPDATE refunds SET trouble = left($2, 500) WHERE id = $1")
+    sqlx::query("UPDATE refunds SET last_error = left($2, 500) WHERE id = $1")
         .bind(id.uuid())
         .bind(why)
         .execute(tx.conn())

@@ -23,7 +23,7 @@ impl Handle<GetRevenue> for MoneyArea {
         let (since, until) = period(clock::now(&mut call.tx).await?, &request.query)?;
         let lines = store::revenue(&mut call.tx, since, until, MOST_LINES as i64 + 1).await?;
         if lines.len() > MOST_LINES {
-            return Err(wrong("since", "that would be more than 20,000 lines; request a shorter period"));
+            return Err(wrong("since", "the result would exceed 20,000 lines; request a shorter period"));
         }
         Ok(Revenue { since, until, lines })
     }

@@ -49,12 +49,12 @@ async fn report(call: &mut Call, organization: OrganizationId, range: UsageRange
         return wrong("since", "by day, the period may have at most 800 days; request a shorter one");
     }
     if by == UsageBy::Tag && range.tag.is_none() {
-        return wrong("tag", "say by which tag, as in `tag=team`");
+        return wrong("tag", "give the tag, as in `tag=team`");
     }
     let cut = UsageGrouping { by, tag: range.tag.as_ref(), project: range.project_id, since, until };
     let lines = store::lines(&mut call.tx, organization, cut, MOST_LINES as i64 + 1).await?;
     if lines.len() > MOST_LINES {
-        return wrong("by", "there are more than 1000 lines; request a project or a shorter period");
+        return wrong("by", "the result has more than 1000 lines; request a project or a shorter period");
     }
     Ok(Usage { by: by.into(), since, until, lines })
 }

@@ -57,7 +57,7 @@ pub struct Hold {
 
 #[derive(Debug, thiserror::Error)]
 pub enum HoldError {
-    #[error("{needed} are needed for it, and {available} are available")]
+    #[error("the request needs {needed}, and {available} is available")]
     Insufficient { needed: Money, available: Money },
     #[error(transparent)]
     Money(#[from] MoneyError),
@@ -90,7 +90,7 @@ pub async fn hold(tx: &mut Tx, hold: Hold) -> Result<(), HoldError> {
     Ok(())
 }
 
-/// How a wallet stands.
+/// The state of a wallet, and when its grace ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     pub state: WalletState,

@@ -90,7 +90,7 @@ async fn at_rest(tx: &mut Tx, wallet: &Locked, now: Timestamp) -> Result<Next, W
     if wallet.standing.state != WalletState::Funded {
         let balance = ledger::balance(tx, wallet.organization, wallet.currency).await?;
         let until = balance.lasts_until(now);
-        go(tx, wallet, Event::Funded, "allocations need no money now", &balance, until).await?;
+        go(tx, wallet, Event::Funded, "no allocation needs funds", &balance, until).await?;
         store::note(tx, wallet.id, None, None).await?;
     }
     Ok(Next::Done)
@@ -127,9 +127,9 @@ async fn take(
                     ("a hold cannot be renewed", Some(ends), wallet.standing.last_notified_micros.or(told), Some(ends))
                 }
                 // What ends now is what this grace was for.
-                Event::Depleted => ("the grace is over", ends.or(Some(now)), told, lasts),
-                Event::BalanceLow => ("it will not last long", None, told, lasts),
-                Event::Funded => ("there is enough money again", None, None, lasts),
+                Event::Depleted => ("the grace period is over", ends.or(Some(now)), told, lasts),
+                Event::BalanceLow => ("the balance will not last long", None, told, lasts),
+                Event::Funded => ("the balance is sufficient again", None, None, lasts),
             };
             go(tx, wallet, event, reason, balance, until).await?;
             store::note(tx, wallet.id, ends, told).await?;

@@ -215,7 +215,7 @@ pub async fn look_again(tx: &mut Tx, kind: &str) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Wallets whose money is being used, or that are in trouble.
+/// Wallets whose money is being used, or that are low or depleted.
 pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT w.id FROM wallets w WHERE w.state IN ('grace', 'depleted')

@@ -36,7 +36,7 @@ impl Handle<ConfirmSignUp> for PeopleArea {
         };
         let email = platform::rows::text(&address.ok_or_else(|| no_sign_up(self))?)?;
         let Some(id) = accounts::settle(&mut call.tx, &email, &name, &hash).await? else {
-            let detail = "the address already has an account: sign in, or reset the password";
+            let detail = "the email address already has an account: sign in, or reset the password";
             return Err(Failure::new(Code::Conflict, detail));
         };
         call.about(id);
@@ -151,18 +151,16 @@ async fn taken(call: &mut Call, token: &str, purpose: Purpose) -> Result<Present
 }
 
 fn unknown() -> Failure {
-    Failure::not_found("token: it was used, has expired or is for another purpose; request another mail")
+    Failure::not_found("token: it was used, has expired or is for another purpose; request another email")
 }
 
 fn no_sign_up(app: &PeopleArea) -> Failure {
     Failure::not_found(match app.sending {
         Some(_) => {
-            "token that creates an account: it was used, has expired, or is the one that whoever invited you sees, \
-             which lets an account that exists join; the right one is in the mail to your address"
+            "token that creates an account: it was used, has expired, or is the one shown to the person who invited you, which only works for an existing account; use the one in the email that was sent to you"
         }
         None => {
-            "token that creates an account, and no mail is sent here that could prove your address: sign in through \
-             the external issuer, or ask an operator, who has `gpuaasd admin create-account`"
+            "token that creates an account, and this installation sends no email to verify your address: sign in through the external issuer, or ask an operator to run `gpuaasd admin create-account`"
         }
     })
 }
@@ -171,6 +169,6 @@ fn no_sign_up(app: &PeopleArea) -> Failure {
 pub fn needs_mail(app: &PeopleArea) -> Result<(), Failure> {
     match app.sending {
         Some(_) => Ok(()),
-        None => Err(Failure::new(Code::MailOff, "this installation does not send mail, so it cannot send a token")),
+        None => Err(Failure::new(Code::MailOff, "this installation does not send email, so it cannot send a token")),
     }
 }

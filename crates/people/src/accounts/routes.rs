@@ -26,7 +26,7 @@ impl Handle<SignUp> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<SignUp>) -> Result<Nothing, Failure> {
         if !self.policies.flag(keys::SELF_SERVICE) {
             let detail =
-                "accounts on this platform require an invitation; confirm with the token that was mailed to you";
+                "accounts on this platform require an invitation; confirm with the token that was emailed to you";
             return Err(Failure::new(Code::SelfServiceOff, detail));
         }
         account_tokens::needs_mail(self)?;

@@ -27,7 +27,7 @@ impl Handle<EraseUser> for PeopleArea {
         // What a person holds lies in many scopes; erasing is the platform's own work.
         call.tx.enter(Scope::System).await?;
         if let Some(organization) = members::sole_owner_of(&mut call.tx, id).await?.first() {
-            return Err(Failure::new(Code::LastOwner, format!("they are the only owner of {organization}")));
+            return Err(Failure::new(Code::LastOwner, format!("the user is the only owner of {organization}")));
         }
         sessions::revoke_all(&mut call.tx, id, None).await?;
         keys::revoke_all(&mut call.tx, Owner::Person(id)).await?;

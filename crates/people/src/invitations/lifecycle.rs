@@ -25,8 +25,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [InvitationState] = InvitationState::ALL;
     const EVENTS: &'static [Event] = &[Event::Accepted, Event::Revoked, Event::Expired];
     const INITIAL: InvitationState = Pending;
-    const PARENT_END: ParentEnd =
-        ParentEnd::Stays("it expires, and an organization that ended accepts nothing any more");
+    const PARENT_END: ParentEnd = ParentEnd::Stays("it expires, and a closed organization accepts no members");
     const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: InvitationState) -> bool {

@@ -40,7 +40,7 @@ pub async fn revoke_beyond(
     for found in store::made_by(tx, organization, maker).await? {
         let given: Role = platform::rows::known(found.invitation.role.as_str())?;
         if !role.is_some_and(|it| it.may_give(given)) {
-            let why = "whoever made it may not give the role any more";
+            let why = "the person who invited can no longer grant the role";
             transition::<Lifecycle>(tx, store::versioned(&found)?, Event::Revoked, why).await?;
         }
     }

@@ -29,14 +29,14 @@ pub fn letter(
     at: Timestamp,
 ) -> Letter {
     let why = match &unsubscribe {
-        Some(url) => format!("Mails of this kind ({}) can be stopped: {url}", held.kind.as_str()),
-        None => format!("Mails of this kind ({}) are always sent.", held.kind.as_str()),
+        Some(url) => format!("To stop emails of this kind ({}): {url}", held.kind.as_str()),
+        None => format!("Emails of this kind ({}) cannot be turned off.", held.kind.as_str()),
     };
     let text = fill(TEXT, &[("title", &held.title), ("body", body), ("why", &why), ("platform", platform)]);
     let paragraphs: String = body.split("\n\n").map(paragraph).collect();
     let why = match &unsubscribe {
         Some(url) => format!(
-            "Mails of this kind ({}) <a href=\"{}\">can be stopped</a>.",
+            "Emails of this kind ({}): <a href=\"{}\">unsubscribe</a>.",
             escape(held.kind.as_str()),
             escape(url)
         ),
@@ -60,7 +60,7 @@ pub fn handed(kind: NotificationKind, platform: &str, token: &str) -> String {
         // The token of an invitation confirms an account as that of a sign-up does.
         _ => ("sign-up", "gpuaas users confirm"),
     };
-    format!("Go on at {platform}/{page}#token={token}\n\nOr type `{command}`, which asks for this token:\n`{token}`")
+    format!("Continue at {platform}/{page}#token={token}\n\nOr run `{command}` and enter this token:\n`{token}`")
 }
 
 /// What stands between backticks is something to type.

@@ -26,7 +26,7 @@ impl Machine for Lifecycle {
     const STATES: &'static [MailState] = MailState::ALL;
     const EVENTS: &'static [Event] = &[Event::Sent, Event::Refused, Event::Exhausted, Event::Withdrawn];
     const INITIAL: MailState = Pending;
-    const PARENT_END: ParentEnd = ParentEnd::Stays("what people are told of the end");
+    const PARENT_END: ParentEnd = ParentEnd::Stays("recipients are still notified of the end");
     const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: MailState) -> bool {

@@ -132,20 +132,23 @@ impl<S: Share> MailReconciler<S> {
             return Ok(Err(Verdict::Wait(left)));
         }
         let Some(sending) = &self.sending else {
-            return Ok(Err(Verdict::Withdraw("was not sent: this installation sends no mail, see `mail.url`")));
+            return Ok(Err(Verdict::Withdraw("was not sent: this installation sends no email, see `mail.url`")));
         };
         let Some(to) = store::address(tx, held.recipient).await? else {
-            return Ok(Err(Verdict::Withdraw("was not sent: there is nobody any more to send it to")));
+            return Ok(Err(Verdict::Withdraw("was not sent: the recipient no longer exists")));
         };
         let is_mandatory = held.kind.info().is_mandatory;
         if let Recipient::Person(user) = held.recipient
             && !is_mandatory
             && !notifications::wants_mail(tx, user, held.kind).await?
         {
-            return Ok(Err(Verdict::Withdraw("was not sent: the person switched it off")));
+            return Ok(Err(Verdict::Withdraw("was not sent: the recipient turned off emails of this kind")));
         }
         if let Some(refusal) = store::refusal(tx, &to).await? {
-            let why = format!("was not sent: the address was refused on {}", refusal.refused_at.strftime("%Y-%m-%d"));
+            let why = format!(
+                "was not sent: the mail server rejected the address on {}",
+                refusal.refused_at.strftime("%Y-%m-%d")
+            );
             return Ok(Err(Verdict::Refuse(why)));
         }
         let unsubscribe = match held.recipient {
@@ -274,7 +277,7 @@ impl<S: Share> MailReconciler<S> {
             store::refuse(tx, &letter.to, *code, text).await?;
         }
         if let PostError::Sender { .. } = error {
-            tracing::error!(mail = %held.mail.id, error = text, "the mail server takes no mail from here: check `mail.url` and `mail.from`");
+            tracing::error!(mail = %held.mail.id, error = text, "the mail server rejects mail from this installation: check `mail.url` and `mail.from`");
         }
         let again = match end {
             Some(_) => None,

@@ -123,7 +123,7 @@ pub(super) async fn find(call: &mut Call, purpose: Purpose, token: &str) -> Resu
     };
     match found.filter(is_own) {
         Some(it) => Ok(LockedChallenge { hash, user: it.user_id.into(), payload: it.payload }),
-        None => Err(refused(purpose, "this challenge is not known, was answered, or took too long: start again")),
+        None => Err(refused(purpose, "the challenge is unknown, was already answered, or has expired: start again")),
     }
 }
 
@@ -190,7 +190,7 @@ async fn check_code(app: &PeopleArea, tx: &mut Tx, user: UserId, code: &str) -> 
     }
     let failures = failures.saturating_add(1);
     store::set_throttle(tx, user, failures, wait_after(failures)).await?;
-    Ok(Err("the code is wrong, too old, or was used before: wait for the next one".into()))
+    Ok(Err("the code is wrong, expired, or was already used: wait for the next one".into()))
 }
 
 /// How many seconds an account waits after so many wrong codes in a row.
@@ -203,7 +203,7 @@ fn wait_after(failures: i32) -> f64 {
 
 async fn check_recovery(tx: &mut Tx, user: UserId, code: &str) -> Checked {
     if !store::use_recovery_code(tx, user, &recovery::hash(code)).await? {
-        return Ok(Err("the recovery code is wrong or was used before".into()));
+        return Ok(Err("the recovery code is wrong or was already used".into()));
     }
     let left = store::recovery_codes_left(tx, user).await?;
     emit(tx, None, user, &RecoveryCodeUsed { user_id: user, left });
@@ -225,7 +225,7 @@ async fn check_passkey(app: &PeopleArea, tx: &mut Tx, found: &LockedChallenge, g
         Err(why) => return Ok(Err(why)),
     };
     let Some(known) = store::passkey(tx, found.user, &id).await? else {
-        return Ok(Err("the passkey is not one of this account's".into()));
+        return Ok(Err("the passkey does not belong to this account".into()));
     };
     let stored = u32::try_from(known.sign_count).unwrap_or(u32::MAX);
     let assertion =

@@ -55,7 +55,7 @@ impl Handle<ConfirmTotp> for PeopleArea {
         let secret = challenge::open(self, &found)?;
         let now = clock::now(&mut call.tx).await?.as_second();
         let Some(step) = totp::matching_step(secret.expose(), body.code.expose(), now) else {
-            let why = "the code does not fit: check the device's clock, and type the code that it shows now";
+            let why = "the code is wrong: check the clock of the device, and enter the code that it shows now";
             return Err(challenge::fail(call, Purpose::EnrollTotp, &found.hash, why).await?);
         };
         let id = FactorId::generate();

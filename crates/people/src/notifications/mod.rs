@@ -26,10 +26,7 @@ use platform::registry::Registry;
 use std::sync::Arc;
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.table(
-        "notifications",
-        ParentEnd::Stays("what people were told, for as long as `notifications.keep_days` says"),
-    );
+    registry.table("notifications", ParentEnd::Stays("notifications, retained for `notifications.keep_days`"));
     registry.consumer(|area| Arc::new(Tell { by_mail: area.sending.is_some(), policies: area.policies.clone() }));
     registry.expiry(|area, most| {
         Box::pin(async move {

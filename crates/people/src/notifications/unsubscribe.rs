@@ -66,8 +66,8 @@ async fn ask(app: Arc<PeopleArea>, token: RawPathParams, request: http::Request<
         Err(refused) => refused,
         Ok((_, _, kind)) => page(
             StatusCode::OK,
-            "Stop these mails?",
-            &format!("<p>{}</p><form method=\"post\"><button>Stop them</button></form>", escape(kind.info().about)),
+            "Unsubscribe from these emails?",
+            &format!("<p>{}</p><form method=\"post\"><button>Unsubscribe</button></form>", escape(kind.info().about)),
         ),
     }
 }
@@ -80,12 +80,13 @@ async fn stop(app: Arc<PeopleArea>, token: RawPathParams, request: http::Request
     match switch_off(&app, &arrival, user, kind).await {
         Ok(()) => page(
             StatusCode::OK,
-            "They are stopped",
-            "<p>You can switch them on again: <code>gpuaas notifications preferences</code>.</p>",
+            "You are unsubscribed",
+            "<p>To receive them again, run <code>gpuaas notifications preferences</code>.</p>",
         ),
         Err(error) => {
-            tracing::warn!(%error, "stopping mails failed");
-            let refused = page(StatusCode::SERVICE_UNAVAILABLE, "This did not work", "<p>Try again in a minute.</p>");
+            tracing::warn!(%error, "unsubscribing from mails failed");
+            let refused =
+                page(StatusCode::SERVICE_UNAVAILABLE, "Something went wrong", "<p>Try again in a minute.</p>");
             later(refused, AWAY_RETRY)
         }
     }
@@ -123,8 +124,8 @@ async fn admitted(
     let token = token.iter().next().map(|(_, value)| value).unwrap_or_default();
     let found = opened(&app.keyring, token).map(|(user, kind)| (arrival, user, kind));
     found.ok_or_else(|| {
-        let advice = "<p>The link is not whole, or is no longer valid. Copy it whole, or sign in and use <code>gpuaas notifications preferences</code>.</p>";
-        page(StatusCode::NOT_FOUND, "This link leads nowhere", advice)
+        let advice = "<p>The link is incomplete or no longer valid. Copy the complete link, or sign in and run <code>gpuaas notifications preferences</code>.</p>";
+        page(StatusCode::NOT_FOUND, "Invalid link", advice)
     })
 }
 

@@ -42,7 +42,7 @@ impl Converse<WatchNotifications> for PeopleArea {
         let closing = |reason: String| NotificationFrame::Closing { reason };
         let most = self.policies.number(keys::WATCHES_MAX);
         let Some(mut feed) = self.feed.listen(talk.caller.actor().as_str(), most) else {
-            let reason = format!("you hold {most} watches open, the limit; close one first");
+            let reason = format!("the limit of {most} open watches is reached; close one first");
             let _ = talk.socket.send(&closing(reason)).await;
             return;
         };
@@ -57,7 +57,7 @@ impl Converse<WatchNotifications> for PeopleArea {
         loop {
             let news = tokio::select! {
                 () = self.stopping.cancelled() => {
-                    let _ = talk.socket.send(&closing("the server stops".into())).await;
+                    let _ = talk.socket.send(&closing("the server is shutting down".into())).await;
                     return;
                 }
                 _ = look_again.tick() => {

@@ -8,7 +8,7 @@ use super::store::Facts;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotificationText {
     pub title: String,
-    /// Paragraphs, parted by empty lines.
+    /// Paragraphs, separated by empty lines.
     pub body: String,
 }
 
@@ -16,52 +16,52 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> NotificationText {
     use NotificationKind as K;
     let what = &facts.what;
     let place = facts.place();
-    let reason = facts.reason.as_deref().map(|it| format!("The reason: {it}.")).unwrap_or_default();
+    let reason = facts.reason.as_deref().map(|it| format!("Reason: {it}.")).unwrap_or_default();
     let resource = facts.resource.as_deref().unwrap_or_default();
-    let why = format!("`gpuaas why {resource}` says more.");
+    let why = format!("For details, run `gpuaas why {resource}`.");
     let (title, paragraphs) = match kind {
         K::AccessBreakGlass => (
-            format!("An operator opened a way into {what}"),
+            format!("An operator accessed {what}"),
             vec![
-                format!("An operator of the platform got a terminal on {what} {place}, without being a member."),
+                format!("A platform operator who is not a member of your organization opened a terminal on {what} {place} through emergency (break-glass) access."),
                 reason,
-                "`gpuaas access-sessions list` shows the session, and its recording is kept where recordings are."
+                "To see the session, run `gpuaas access-sessions list`. If your organization records sessions, this one was recorded too."
                     .into(),
             ],
         ),
         K::AddressChange => (
-            "Confirm your new address".into(),
+            "Confirm your new email address".into(),
             vec![
-                "Somebody wants to use this address for their account. If that was you, sign in and confirm it.".into(),
-                "If it was not you, do nothing: without this mail the address stays as it is.".into(),
+                "Someone asked to use this email address for their account. If that was you, sign in and confirm the change.".into(),
+                "If it was not you, ignore this email. The change does not take effect without it.".into(),
             ],
         ),
         K::AddressChanged => (
-            "The address of your account was changed".into(),
+            "Your email address was changed".into(),
             vec![
-                "Your account has another address now, which was confirmed there. Every session was signed out.".into(),
-                "If that was not you, tell the operators of the platform at once.".into(),
+                "The email address of your account was changed and the new address was confirmed. All sessions were signed out.".into(),
+                "If you did not make this change, contact the platform's operators immediately.".into(),
             ],
         ),
         K::AllocationFailed => (
             format!("Allocation {what} failed"),
-            vec![format!("{what} {place} could not be placed or prepared."), reason, why],
+            vec![format!("{what} {place} could not be provisioned."), reason, why],
         ),
         K::AllocationLeaseEnding => (
             format!("The lease of {what} ends {}", moment(facts.at)),
             vec![
                 format!(
-                    "{what} {place} ends {}, when its lease does. What is on its disks is erased then.",
+                    "The lease of {what} {place} ends {}. The allocation is then released and the data on its disks is erased.",
                     moment(facts.at)
                 ),
-                "Save what you need before.".into(),
+                "Save your data before then.".into(),
             ],
         ),
         K::AllocationNeedsAttention => (
-            format!("Allocation {what} could not be cleaned"),
+            format!("Allocation {what} could not be sanitized"),
             vec![
                 format!(
-                    "A host of {what} {place} could not be cleaned. Its GPUs stay out of use until an operator looked."
+                    "A host of {what} {place} could not be sanitized. Its GPUs stay out of service until an operator has checked them."
                 ),
                 reason,
                 why,
@@ -70,49 +70,49 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> NotificationText {
         K::AllocationNodeLost => (
             format!("Allocation {what} ended: its host is lost"),
             vec![
-                format!("{what} {place} ended. A host that it was on no longer answers."),
+                format!("{what} {place} ended because one of its hosts no longer responds."),
                 facts
                     .amount
                     .as_deref()
-                    .map(|it| format!("{it} that were charged after the host was last heard are refunded."))
+                    .map(|it| format!("Charges of {it} after the host was last seen are refunded automatically."))
                     .unwrap_or_default(),
                 reason,
                 why,
             ],
         ),
         K::AllocationOutOfFunds => (
-            format!("Allocation {what} ended: the money ran out"),
-            vec![format!("{what} {place} was released, because the balance of {} is used up.", facts.organization())],
+            format!("Allocation {what} ended: the balance is used up"),
+            vec![format!("{what} {place} was released because the balance of {} is used up.", facts.organization())],
         ),
         K::AllocationProjectEnded => (
             format!("Allocation {what} ended with its project"),
             vec![format!(
-                "{what} {place} was released, because its project was deleted or its organization was closed."
+                "{what} {place} was released because its project was deleted or its organization was closed."
             )],
         ),
         K::AllocationStopEnding => (
             format!("The stopped allocation {what} ends {}", moment(facts.at)),
             vec![
                 format!(
-                    "{what} {place} has been stopped for long. It is released {}, and what is on its disks is erased then.",
+                    "{what} {place} has been stopped for a long time. It will be released {}, and the data on its disks will be erased.",
                     moment(facts.at)
                 ),
-                format!("Start it before that to keep it: `gpuaas allocations start {resource}`."),
+                format!("To keep it, start it before then: `gpuaas allocations start {resource}`."),
             ],
         ),
         K::AllocationTakenBack => (
-            format!("Allocation {what} was ended by an operator"),
-            vec![format!("{what} {place} was ended by an operator of the platform."), reason, why],
+            format!("Allocation {what} was released by an operator"),
+            vec![format!("{what} {place} was released by a platform operator."), reason, why],
         ),
         K::BudgetThreshold => (
-            format!("{} used {what} of its budget", facts.project.as_deref().unwrap_or("A project")),
+            format!("{} has used {what} of its budget", facts.project.as_deref().unwrap_or("A project")),
             vec![
                 facts
                     .balance
                     .as_deref()
-                    .map(|it| format!("{it} are used by {}.", facts.project_of()))
+                    .map(|it| format!("{} has used {it}.", facts.project_of()))
                     .unwrap_or_default(),
-                facts.until.map(|at| format!("It begins anew at {}.", moment(Some(at)))).unwrap_or_default(),
+                facts.until.map(|at| format!("The budget resets at {}.", moment(Some(at)))).unwrap_or_default(),
                 why,
             ],
         ),
@@ -120,21 +120,21 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> NotificationText {
             format!("You are invited to {}", facts.organization()),
             vec![
                 format!(
-                    "{} invites you, as {}. The invitation can be accepted until {}.",
+                    "{} invited you to join as {}. The invitation expires {}.",
                     facts.organization(),
                     facts.role.as_deref().unwrap_or("member"),
                     moment(facts.until)
                 ),
-                "If you have an account, `gpuaas invitations accept` asks for the token that whoever invited you has."
+                "If you already have an account, run `gpuaas invitations accept` and enter the token that the person who invited you can see."
                     .into(),
             ],
         ),
         K::InvoiceIssued => issued(facts),
         K::MaintenancePlanned => (
-            format!("Maintenance from {}", moment(facts.at)),
+            format!("Maintenance scheduled from {}", moment(facts.at)),
             vec![
                 format!(
-                    "Hosts that {} uses are out of service from {} to {}. What is on them ends then.",
+                    "Hosts used by {} will be out of service from {} to {}. Allocations on them end when the maintenance starts.",
                     facts.project_of(),
                     moment(facts.at),
                     moment(facts.until)
@@ -146,98 +146,98 @@ pub fn say(kind: NotificationKind, facts: &Facts) -> NotificationText {
         K::PasswordReset if facts.is_issuers => (
             "Your account has no password".into(),
             vec![
-                "Somebody asked for a new password for the account of this address. It has none: sign in through your organization's issuer, with `gpuaas login --oidc` or single sign-on in the console."
+                "Someone requested a password reset for the account with this email address. The account has no password: sign in through your organization's identity provider, with `gpuaas login --oidc` or single sign-on in the console."
                     .into(),
-                "If it was not you, do nothing. If the issuer is gone, ask the operators of the platform.".into(),
+                "If it was not you, ignore this email. If the identity provider is no longer available, contact the platform's operators.".into(),
             ],
         ),
         K::PasswordReset => (
-            "Set a new password".into(),
+            "Reset your password".into(),
             vec![
-                "Somebody asked for a new password for the account of this address. It is set with this mail, once and soon."
+                "Someone requested a password reset for the account with this email address. Use this email to set a new password. It works once and expires soon."
                     .into(),
-                "If it was not you, do nothing: your password stays as it is.".into(),
+                "If it was not you, ignore this email. Your password stays the same.".into(),
             ],
         ),
         K::OrganizationSuspended => (
             format!("{} is suspended", facts.organization()),
             vec![
                 format!(
-                    "Operators of the platform suspended {}. What it runs is being stopped, and nothing is placed or started.",
+                    "The platform's operators suspended {}. Its running allocations are being stopped, and no allocation can be placed or started.",
                     facts.organization()
                 ),
-                "Members can still read, stop and release. Files stay; once it is resumed, start what you need again."
+                "Members can still view, stop and release allocations. Files are retained. When the organization is resumed, start the allocations that you need."
                     .into(),
             ],
         ),
         K::PaymentDisputed => disputed(facts),
         K::PaymentFailed => (
-            format!("A payment of {} was refused", amount(facts)),
+            format!("A payment of {} failed", amount(facts)),
             vec![
                 format!(
-                    "The payment of {} to {} did not arrive; nothing was paid.",
+                    "The payment of {} for {} failed. You were not charged.",
                     amount(facts),
                     facts.organization()
                 ),
                 reason,
-                "`gpuaas payments create` begins another.".into(),
+                "To try again, run `gpuaas payments create`.".into(),
             ],
         ),
         K::PaymentSucceeded => (
-            format!("A payment of {} arrived", amount(facts)),
+            format!("A payment of {} was received", amount(facts)),
             vec![
-                format!("{} are in the balance of {}.", amount(facts), facts.organization()),
-                "`gpuaas ledger balance` shows where you stand.".into(),
+                format!("{} was added to the balance of {}.", amount(facts), facts.organization()),
+                "To see your balance, run `gpuaas ledger balance`.".into(),
             ],
         ),
         K::RefundSettled => refunded(facts, reason),
         K::SignUpConfirmation => (
-            "Confirm your address".into(),
+            "Confirm your email address".into(),
             vec![
-                "Somebody asked for an account with this address. If that was you, confirm it and choose a name and a password: there is an account from then on."
+                "Someone requested an account with this email address. If that was you, confirm the address and choose a name and a password to create the account."
                     .into(),
-                "If it was not you, do nothing: there is no account.".into(),
+                "If it was not you, ignore this email. No account is created.".into(),
             ],
         ),
         K::WalletDepleted => (
             format!("The balance of {} is used up", facts.organization()),
             vec![
                 format!(
-                    "The money of {} ran out, and the grace is over. Allocations are being released, the newest first.",
+                    "The balance of {} is used up and the grace period is over. Allocations are being released, newest first.",
                     facts.organization()
                 ),
                 balance(facts),
-                "Add funds to keep what is left: `gpuaas ledger balance` shows where you stand.".into(),
+                "Add funds to keep the remaining allocations. To see your balance, run `gpuaas ledger balance`.".into(),
             ],
         ),
         K::WalletFunded => (
             format!("{} has funds again", facts.organization()),
             vec![format!(
-                "The balance of {} is sufficient again; nothing is released for lack of it.",
+                "The balance of {} is sufficient again. No more allocations are released for lack of funds.",
                 facts.organization()
             )],
         ),
         K::WalletGrace => (
-            format!("The money of {} is used up: allocations will end", facts.organization()),
+            format!("The balance of {} is used up: allocations will end", facts.organization()),
             vec![
                 format!(
-                    "What {} runs can no longer be paid for. Unless funds are added, allocations end when the grace is over.",
+                    "The balance of {} no longer covers its running allocations. Unless funds are added, allocations are released when the grace period ends.",
                     facts.organization()
                 ),
                 grace(facts),
-                "`gpuaas ledger balance` shows where you stand.".into(),
+                "To see your balance, run `gpuaas ledger balance`.".into(),
             ],
         ),
         K::WalletLow => (
             format!("The balance of {} is low", facts.organization()),
-            vec![forecast(facts), "`gpuaas ledger balance` shows where you stand.".into()],
+            vec![forecast(facts), "To see your balance, run `gpuaas ledger balance`.".into()],
         ),
         K::WebhookDisabled => (
             format!("A webhook of {} was disabled", facts.organization()),
             vec![
-                format!("Nothing is sent to {what} any more: too many events in a row did not arrive."),
+                format!("Events are no longer sent to {what} because too many deliveries in a row failed."),
                 reason,
-                format!("When the receiver works again: `gpuaas webhooks enable {resource}`."),
+                format!("When the receiver works again, run `gpuaas webhooks enable {resource}`."),
             ],
         ),
     };
@@ -249,10 +249,13 @@ fn issued(facts: &Facts) -> (String, Vec<String>) {
     let period = facts.period.as_deref().map(|it| format!(" for {it}")).unwrap_or_default();
     let what = &facts.what;
     let comes_to = match (facts.is_credit, facts.due.as_deref()) {
-        (true, _) => format!("{} are back in the prepaid balance.", amount(facts)),
-        (false, None) => format!("It comes to {}, paid from the prepaid balance.", amount(facts)),
+        (true, _) => format!("{} was returned to the prepaid balance.", amount(facts)),
+        (false, None) => format!("The total is {}, paid from the prepaid balance.", amount(facts)),
         (false, Some(due)) => {
-            format!("It comes to {}. The balance did not cover {due} of it; a payment does.", amount(facts))
+            format!(
+                "The total is {}. The balance did not cover {due} of it; make a payment for the rest.",
+                amount(facts)
+            )
         }
     };
     let resource = facts.resource.as_deref().unwrap_or_default();
@@ -260,7 +263,7 @@ fn issued(facts: &Facts) -> (String, Vec<String>) {
         format!("{what}{period}"),
         vec![
             format!("{what} of {}{period} was issued. {comes_to}", facts.organization()),
-            format!("`gpuaas invoices download {resource}` saves it."),
+            format!("To download it, run `gpuaas invoices download {resource}`."),
         ],
     )
 }
@@ -269,21 +272,21 @@ fn second_factors(facts: &Facts) -> (String, Vec<String>) {
     let named = facts.reason.as_deref().unwrap_or("a device");
     let (title, happened) = match facts.what.as_str() {
         "mfa_factor.added" => {
-            ("A second factor was added to your account", format!("`{named}` now confirms that it is you."))
+            ("A second factor was added to your account", format!("`{named}` can now be used to confirm your identity."))
         }
         "mfa_factor.removed" => {
-            ("A second factor was removed from your account", format!("`{named}` no longer confirms that it is you."))
+            ("A second factor was removed from your account", format!("`{named}` can no longer be used to confirm your identity."))
         }
         "recovery_code.replaced" => {
-            ("Your recovery codes were replaced", "The recovery codes that you had before no longer work.".into())
+            ("Your recovery codes were replaced", "Your previous recovery codes no longer work.".into())
         }
         "recovery_code.used" => (
-            "A recovery code of yours was used",
-            format!("A recovery code was used in place of your second factor; {named} are left."),
+            "One of your recovery codes was used",
+            format!("A recovery code was used instead of your second factor. Codes left: {named}."),
         ),
         _ => (
             "The second factors of your account were reset",
-            "An operator of the platform removed them and ended your sessions. Add a new one: `gpuaas me mfa enroll`."
+            "A platform operator removed your second factors and ended your sessions. To add a new one, run `gpuaas me mfa enroll`."
                 .into(),
         ),
     };
@@ -297,17 +300,17 @@ fn disputed(facts: &Facts) -> (String, Vec<String>) {
     match facts.what.as_str() {
         "won" => (
             format!("The dispute about {amount} was won"),
-            vec![format!("The bank decided: {amount} are in the balance of {organization} again.")],
+            vec![format!("The bank decided in your favor: {amount} was returned to the balance of {organization}.")],
         ),
         "lost" => (
             format!("The dispute about {amount} was lost"),
-            vec![format!("The bank decided: {amount} stay taken from the balance of {organization}.")],
+            vec![format!("The bank decided in favor of the payer: {amount} is not returned to the balance of {organization}.")],
         ),
         _ => (
             format!("A payment of {amount} is disputed"),
             vec![
-                format!("The payer's bank took {amount} back from the balance of {organization}, until it has decided."),
-                "Unless the balance is enough without it, allocations may end: `gpuaas ledger balance` shows where you stand."
+                format!("The payer's bank withdrew {amount} from the balance of {organization} until it reaches a decision."),
+                "If the remaining balance does not cover your allocations, they may be released. To see your balance, run `gpuaas ledger balance`."
                     .into(),
             ],
         ),
@@ -318,12 +321,12 @@ fn refunded(facts: &Facts, reason: String) -> (String, Vec<String>) {
     let (amount, organization) = (amount(facts), facts.organization());
     match facts.what == RefundState::Failed.as_str() {
         true => (
-            format!("A refund of {amount} could not be paid"),
-            vec![format!("The provider could not give {amount} back to the payer of {organization}."), reason],
+            format!("A refund of {amount} failed"),
+            vec![format!("The payment provider could not refund {amount} to the payer of {organization}."), reason],
         ),
         false => (
             format!("A refund of {amount} was paid"),
-            vec![format!("{amount} went from the balance of {organization} back to the payer.")],
+            vec![format!("{amount} was refunded from the balance of {organization} to the payer.")],
         ),
     }
 }
@@ -337,12 +340,12 @@ fn balance(facts: &Facts) -> String {
 }
 
 fn forecast(facts: &Facts) -> String {
-    let lasts = facts.until.map(|it| format!("At the present use it lasts until {}.", moment(Some(it))));
+    let lasts = facts.until.map(|it| format!("At the current rate it lasts until {}.", moment(Some(it))));
     joined(balance(facts), lasts)
 }
 
 fn grace(facts: &Facts) -> String {
-    let ends = facts.until.map(|it| format!("The grace ends {}.", moment(Some(it))));
+    let ends = facts.until.map(|it| format!("The grace period ends {}.", moment(Some(it))));
     joined(balance(facts), ends)
 }
 
@@ -393,9 +396,9 @@ mod tests {
             ..Facts::default()
         };
         let low = say(NotificationKind::WalletLow, &facts).body;
-        assert!(low.starts_with("The balance is 1.50 USD. At the present use it lasts until 2026-01-02 03:04 UTC."));
+        assert!(low.starts_with("The balance is 1.50 USD. At the current rate it lasts until 2026-01-02 03:04 UTC."));
         let grace = say(NotificationKind::WalletGrace, &facts).body;
-        assert!(grace.contains("The balance is 1.50 USD. The grace ends 2026-01-02 03:04 UTC."), "{grace}");
+        assert!(grace.contains("The balance is 1.50 USD. The grace period ends 2026-01-02 03:04 UTC."), "{grace}");
         let idle = say(NotificationKind::WalletLow, &Facts { until: None, ..facts }).body;
         assert!(idle.starts_with("The balance is 1.50 USD.\n\n"), "{idle}");
     }
@@ -413,12 +416,12 @@ mod tests {
         let paid = say(NotificationKind::InvoiceIssued, &facts);
         assert_eq!(paid.title, "Invoice 2026-000007 for 2026-11");
         assert!(
-            paid.body.contains("was issued. It comes to 11.90 USD, paid from the prepaid balance."),
+            paid.body.contains("was issued. The total is 11.90 USD, paid from the prepaid balance."),
             "{}",
             paid.body
         );
         let due = say(NotificationKind::InvoiceIssued, &Facts { due: Some("1.90 USD".into()), ..facts }).body;
-        assert!(due.contains("It comes to 11.90 USD. The balance did not cover 1.90 USD of it"), "{due}");
+        assert!(due.contains("The total is 11.90 USD. The balance did not cover 1.90 USD of it"), "{due}");
     }
 
     #[test]
@@ -433,7 +436,7 @@ mod tests {
         let said = say(NotificationKind::AllocationLeaseEnding, &facts);
         assert_eq!(said.title, "The lease of train-1 ends 2026-01-02 03:04 UTC");
         assert!(
-            said.body.starts_with("train-1 (project research of Acme) ends 2026-01-02 03:04 UTC,"),
+            said.body.starts_with("The lease of train-1 (project research of Acme) ends 2026-01-02 03:04 UTC."),
             "{}",
             said.body
         );

@@ -12,6 +12,6 @@ use platform::registry::Registry;
 pub fn register(registry: &mut Registry<PeopleArea>) {
     registry.table(
         "service_accounts",
-        ParentEnd::Stays("members of what ended can read, stop and release, and nothing else"),
+        ParentEnd::Stays("members of a closed organization can only read, stop and release"),
     );
 }

@@ -55,7 +55,7 @@ impl Handle<FinishOidc> for PeopleArea {
         call.tx.enter(Scope::Identity).await?;
         let hash = hash_token(request.body.state.expose());
         let Some(start) = store::take_start(&mut call.tx, &hash).await? else {
-            return Err(refused("this sign-in is not known, was finished, or took too long: start again"));
+            return Err(refused("the sign-in is unknown, already finished, or expired: start again"));
         };
         let verifier = Sealed::from_bytes(&start.verifier).and_then(|it| self.keyring.open(&context(&hash), &it));
         let verifier = verifier.map_err(|error: SecretsError| Failure::Internal(Box::new(error)))?;
@@ -78,7 +78,7 @@ impl Handle<ExchangeOidcToken> for PeopleArea {
         // Without the signature, of which one token may have several.
         let said = request.body.id_token.expose().rsplit_once('.').map_or("", |it| it.0);
         if !store::use_id_token(&mut call.tx, &hash_token(said), identity.believed_until).await? {
-            return Err(refused("the identity token was used before: get a new one from the issuer"));
+            return Err(refused("the identity token was already used: get a new one from the issuer"));
         }
         sign_in(self, call, oidc, &identity).await
     }
@@ -119,7 +119,7 @@ async fn account_at_first_sight(
         // An address may be given to somebody else; an account may not.
         if users::is_of_another(&mut call.tx, known.id, who).await? {
             return Err(refused(
-                "the account with your email address is somebody else's at the issuer: ask an operator",
+                "the account with your email address belongs to a different identity at the issuer: ask an operator",
             ));
         }
         // Anybody could have made the account; the owner of its address is here now.
@@ -158,7 +158,7 @@ fn failed(error: OidcError) -> Failure {
         OidcError::Away(_) | OidcError::Unreached | OidcError::Busy => {
             let source = std::error::Error::source(&error).map(tracing::field::display);
             tracing::warn!(%error, source, "signing in through the external issuer failed");
-            unavailable("the external issuer does not answer").into()
+            unavailable("the external issuer does not respond").into()
         }
     }
 }

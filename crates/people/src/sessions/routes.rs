@@ -50,7 +50,7 @@ impl Handle<CreateSession> for PeopleArea {
         if now.is_none_or(|it| (it.id, it.password_hash) != (known.id, known.password_hash)) {
             return Err(Failure::Refused(ProblemBuilder::new(
                 Code::Unauthenticated,
-                "the password was changed a moment ago",
+                "the password was changed concurrently",
             )));
         }
         attempt.succeeded(&mut call.tx, known.id).await?;
@@ -79,7 +79,7 @@ impl Handle<RefreshSession> for PeopleArea {
             store::revoke(&mut call.tx, user, session).await?;
             emit(&mut call.tx, None, session, &SessionsRevoked { user_id: user, session_id: Some(session) });
             call.note("reused", true);
-            return Err(Failure::Refused(refused("the refresh token was used before, so the session was ended")));
+            return Err(Failure::Refused(refused("the refresh token was already used, so the session was ended")));
         }
         let opened = TokenSession { user, session, now: presented.now(), expires_at: presented.expires_at() };
         let context = tokens::context(&hash.as_bytes()[..]);

@@ -9,15 +9,15 @@ use base64::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadKey {
-    #[error("its second word is not base 64; paste the whole line of the `.pub` file")]
+    #[error("its second word is not base64; paste the whole line of the `.pub` file")]
     NotBase64,
-    #[error("it ends before it is complete, or goes on after its end; paste the whole line of the `.pub` file")]
+    #[error("it is truncated or has trailing data; paste the whole line of the `.pub` file")]
     Cut,
-    #[error("it says that it is of one kind and holds another")]
+    #[error("its type does not match its content")]
     OtherKind,
-    #[error("its parts are not those of a key of its kind")]
+    #[error("its fields do not match its type")]
     Malformed,
-    #[error("RSA keys need 2048 to 8192 bits; make a better one with `ssh-keygen -t ed25519`")]
+    #[error("RSA keys need 2048 to 8192 bits; generate a new key with `ssh-keygen -t ed25519`")]
     RsaSize,
 }
 

@@ -13,11 +13,11 @@ use super::blob::{BadKey, part};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadSignature {
-    #[error("it is cut off or malformed; paste all of what `ssh-keygen -Y sign` prints")]
+    #[error("it is truncated or malformed; paste the complete output of `ssh-keygen -Y sign`")]
     Malformed,
-    #[error("its algorithm does not fit the key, or is outdated")]
+    #[error("its algorithm does not match the key, or is outdated")]
     Algorithm,
-    #[error("another key made it, or it signs something else")]
+    #[error("it was made with another key, or signs different data")]
     Wrong,
     #[error("the security key was not touched")]
     NotTouched,

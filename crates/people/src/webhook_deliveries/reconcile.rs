@@ -32,7 +32,7 @@ pub enum DeliveryError {
     Transition(#[from] TransitionError),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
-    #[error("the secret of a webhook cannot be opened: give the key that sealed it, see `secrets.keys`")]
+    #[error("the secret of a webhook cannot be decrypted: configure the key that sealed it, see `secrets.keys`")]
     Sealed(#[from] SecretsError),
 }
 

@@ -31,19 +31,19 @@ use platform::{
 pub enum SendError {
     #[error("was not sent: the address {0}")]
     Refused(#[from] Refusal),
-    #[error("was answered with status {0}; redirects are not followed")]
+    #[error("received status {0}; redirects are not followed")]
     Redirected(u16),
-    #[error("was answered with status {0}")]
+    #[error("received status {0}")]
     Status(u16),
-    #[error("was not answered within {0} seconds")]
+    #[error("received no response within {0} seconds")]
     Late(u64),
-    #[error("was not sent: the receiver's certificate is not accepted")]
+    #[error("was not sent: the receiver's certificate is not trusted")]
     Certificate,
-    #[error("was not sent: the receiver cannot be connected to")]
+    #[error("was not sent: cannot connect to the receiver")]
     Unreachable,
-    #[error("was not answered: the connection broke")]
+    #[error("received no response: the connection was lost")]
     Broken,
-    #[error("was not sent: this server cannot encrypt, its operators must look")]
+    #[error("was not sent: TLS is not available on this server; contact its operators")]
     NoEncryption,
 }
 
@@ -98,7 +98,7 @@ impl Sender {
             let builder = Client::builder().dns_resolver(resolver).no_proxy().pool_max_idle_per_host(0);
             let builder = builder.redirect(redirect::Policy::none()).https_only(!is_plain).http1_only();
             let built = builder.user_agent(concat!("gpuaas-webhooks/", env!("CARGO_PKG_VERSION"))).build();
-            built.inspect_err(|error| tracing::error!(%error, "webhooks cannot be sent: TLS does not start")).ok()
+            built.inspect_err(|error| tracing::error!(%error, "webhooks cannot be sent: TLS does not initialize")).ok()
         };
         Self { encrypted: client(false), plain: client(true), policies, busy: Arc::default() }
     }

@@ -11,15 +11,17 @@ use platform::policies::{Policies, keys};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("is not an address that can be sent to: give one like `https://example.com/hook`")]
+    #[error("is not a valid URL: use one such as `https://example.com/hook`")]
     NotAnAddress,
-    #[error("holds a user name, a password or a fragment: leave them out, the signature says who sends")]
+    #[error(
+        "contains a user name, a password or a fragment: remove them; deliveries are authenticated by their signature"
+    )]
     Decorated,
-    #[error("is not `https`: what is sent must be encrypted")]
+    #[error("does not use `https`: deliveries must be encrypted")]
     NotEncrypted,
-    #[error("is not public: give one that everybody can reach")]
+    #[error("is not a public address: use one that is reachable from the internet")]
     NotPublic,
-    #[error("has a name that does not resolve: check the name")]
+    #[error("has a host name that does not resolve: check the name")]
     Unresolvable,
 }
 

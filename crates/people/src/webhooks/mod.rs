@@ -46,7 +46,7 @@ pub async fn gave_up(tx: &mut Tx, policies: &Policies, id: Uuid, error: &str) ->
     if u64::try_from(failures).unwrap_or(0) < most {
         return Ok(());
     }
-    let reason = format!("{failures} deliveries in a row were given up; the last one {error}");
+    let reason = format!("{failures} deliveries in a row failed; the last one {error}");
     store::note_disabled(tx, id, &reason).await?;
     transition::<Lifecycle>(tx, row, Event::Disabled, &reason).await?;
     tracing::info!(webhook = %contract::id::WebhookId::from(id), failures, "a webhook was disabled");

@@ -162,7 +162,7 @@ const PATTERNS: std::ops::RangeInclusive<usize> = 1..=50;
 fn check_events(events: &[EventPattern]) -> Result<(), Failure> {
     let refused = |detail: String| Err(ProblemBuilder::new(Code::InvalidValue, detail).at("events").into());
     if !PATTERNS.contains(&events.len()) {
-        return refused("a webhook hears 1 to 50 patterns of events".to_owned());
+        return refused("a webhook needs 1 to 50 event patterns".to_owned());
     }
     let mut subjects = Vec::new();
     macro_rules! collect {

@@ -138,29 +138,29 @@ impl fmt::Display for Change {
         match self {
             Self::Correct(invalid) => invalid.fmt(f),
             Self::WaitForCleaning { gpus: 0 } => write!(f, "wait: a node is being sanitized"),
-            Self::WaitForCleaning { gpus } => write!(f, "wait: {gpus} GPUs are dirty and will be cleaned"),
-            Self::WaitForTurn => write!(f, "wait: what is free goes to a request that waited longer"),
-            Self::AllowOtherDomains => write!(f, "let the nodes lie in several fabric domains"),
-            Self::DropNumaBound => write!(f, "drop the NUMA bound"),
-            Self::DropFabricDevices => write!(f, "accept GPUs without a fabric device beside them"),
-            Self::DropAntiAffinity => write!(f, "let it run on the nodes that it avoids"),
-            Self::DropTags => write!(f, "accept nodes without the tags"),
-            Self::OtherPool { pool } => write!(f, "pool {pool} has room"),
-            Self::OtherRegion { region } => write!(f, "another region has room: {region}"),
-            Self::OtherGpus { from, to } => write!(f, "ask for {to} GPUs instead of {from}"),
-            Self::FewerNodes { from, to } => write!(f, "ask for {to} nodes instead of {from}"),
+            Self::WaitForCleaning { gpus } => write!(f, "wait: {gpus} GPUs are dirty and will be sanitized"),
+            Self::WaitForTurn => write!(f, "wait: free capacity is reserved for a request that has waited longer"),
+            Self::AllowOtherDomains => write!(f, "allow nodes in several fabric domains"),
+            Self::DropNumaBound => write!(f, "allow GPUs on several NUMA nodes"),
+            Self::DropFabricDevices => write!(f, "allow GPUs without a nearby fabric device"),
+            Self::DropAntiAffinity => write!(f, "allow nodes that are used by the same spread group"),
+            Self::DropTags => write!(f, "allow nodes without the tags"),
+            Self::OtherPool { pool } => write!(f, "use pool {pool}, which has capacity"),
+            Self::OtherRegion { region } => write!(f, "use region {region}, which has capacity"),
+            Self::OtherGpus { from, to } => write!(f, "request {to} GPUs instead of {from}"),
+            Self::FewerNodes { from, to } => write!(f, "request {to} nodes instead of {from}"),
             Self::LessOf { resource, from, to } => {
                 let [from, to] = [from, to].map(|amount| Resource::Host(*resource).amount(*amount));
-                write!(f, "ask for {to} instead of {from}")
+                write!(f, "request {to} instead of {from}")
             }
-            Self::MakeReady { name, state: Unavailable::Cordoned, .. } => write!(f, "lift the cordon of node {name}"),
-            Self::MakeReady { name, state, .. } => write!(f, "make node {name} ready, which is {state}"),
+            Self::MakeReady { name, state: Unavailable::Cordoned, .. } => write!(f, "uncordon node {name}"),
+            Self::MakeReady { name, state, .. } => write!(f, "make node {name} ready; it is {state}"),
             Self::Repair { name, .. } => write!(f, "repair node {name}"),
             Self::Sanitize { name, .. } => write!(f, "sanitize node {name}"),
-            Self::Attest { nodes: 1, name, .. } => write!(f, "wipe node {name} and attest it"),
-            Self::Attest { nodes, name, .. } => write!(f, "wipe {nodes} nodes and attest them, {name} first"),
-            Self::WaitForRelease { gpus: 0 } => write!(f, "wait: what others use may be released"),
-            Self::WaitForRelease { gpus } => write!(f, "wait: {gpus} GPUs are held and may be released"),
+            Self::Attest { nodes: 1, name, .. } => write!(f, "sanitize node {name} and attest it"),
+            Self::Attest { nodes, name, .. } => write!(f, "sanitize and attest {nodes} nodes, starting with {name}"),
+            Self::WaitForRelease { gpus: 0 } => write!(f, "wait: capacity in use may be released"),
+            Self::WaitForRelease { gpus } => write!(f, "wait: {gpus} GPUs are in use and may be released"),
             Self::AddNodes { nodes, needs, model } => {
                 let model = model.as_deref().map(|model| format!("{model} ")).unwrap_or_default();
                 let rest = Resources { gpus: 0, ..needs.clone() };

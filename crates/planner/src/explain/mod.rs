@@ -110,7 +110,7 @@ impl fmt::Display for Explanation {
         if all > self.rejected.len() {
             writeln!(f, "  and {} more nodes", all - self.rejected.len())?;
         }
-        write!(f, "what would let it run: {}", self.smallest_change)?;
+        write!(f, "to fix this: {}", self.smallest_change)?;
         self.other_changes.iter().try_for_each(|change| write!(f, "; or {change}"))
     }
 }

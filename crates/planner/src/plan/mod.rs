@@ -69,7 +69,10 @@ impl fmt::Display for Denial {
             Self::NoRoom => write!(f, "no node has room"),
             Self::Gang { fitting, wanted } => write!(f, "{fitting} nodes have room, and the gang needs {wanted}"),
             Self::SameFabric { fitting, wanted } => {
-                write!(f, "at most {fitting} nodes of one fabric domain have room, and the gang needs {wanted}")
+                write!(
+                    f,
+                    "at most {fitting} nodes of one fabric domain have enough free capacity, and the gang needs {wanted}"
+                )
             }
         }
     }

@@ -83,7 +83,7 @@ fn mig_slices_that_are_missing_are_named_by_their_profile() {
     let reason = |count| explain(&fleet, &ask(count)).unwrap_err().rejected[0].reason.clone();
     assert_eq!(reason(5), Reason::TooSmall { resource: profile(), has: 4, wanted: 5 });
     assert!(matches!(reason(4), Reason::NotFree { wanted: 4, resource, .. } if resource == profile()));
-    assert_eq!(reason(4).to_string(), "3 of 4 wanted MIG slices 1g free (1 held)");
+    assert_eq!(reason(4).to_string(), "3 of 4 requested MIG slices 1g free (1 in use)");
     assert_eq!(profile().code(), "mig_slices");
 }
 
@@ -92,10 +92,10 @@ fn shortfalls_read_as_people_write_amounts() {
     let memory = HostResources { memory_bytes: 48 * GIB, ..HostResources::default() };
     let fleet = fleet([used(host(1, 0), HostResources { memory_bytes: 32 * GIB, ..HostResources::default() })]);
     let explanation = explain(&fleet, &without_gpus(memory)).unwrap_err();
-    let reason = "has 32 GiB of memory free out of 64 GiB of memory; 48 GiB of memory wanted";
+    let reason = "has 32 GiB of memory free of 64 GiB of memory; 48 GiB of memory requested";
     assert_eq!(explanation.rejected[0].reason.to_string(), reason);
     assert_eq!(explanation.rule.to_string(), "too little memory is free on one node");
-    assert_eq!(explanation.smallest_change.to_string(), "ask for 32 GiB of memory instead of 48 GiB of memory");
+    assert_eq!(explanation.smallest_change.to_string(), "request 32 GiB of memory instead of 48 GiB of memory");
     let explanation = explain(&Fleet::default(), &without_gpus(cpus(4))).unwrap_err();
     assert_eq!(explanation.smallest_change.to_string(), "add 1 nodes with 4 CPUs each");
 }

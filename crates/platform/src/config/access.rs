@@ -41,7 +41,7 @@ pub struct Gateway {
     pub folder: PathBuf,
     /// For hosts; `agent_url` of the gateway leads here.
     pub agent_listen: String,
-    /// For people: terminals, forwards and apps. `public_url` leads here.
+    /// For people: terminals, forwards and web services. `public_url` leads here.
     pub listen: String,
     /// For SSH clients, where they are served; `ssh_address` leads here.
     pub ssh_listen: Option<String>,
@@ -50,9 +50,9 @@ pub struct Gateway {
     pub tls_key: Option<PathBuf>,
     /// Origins of web pages that may open terminals, as `https://console.example`.
     pub origins: Vec<String>,
-    /// As the gateway was created with; without it there are no apps.
+    /// As the gateway was created with; without it there are no web services.
     pub app_domain: Option<String>,
-    /// Whether browsers reach apps over https, so that their cookies say `Secure`.
+    /// Whether browsers reach web services over https, so that their cookies say `Secure`.
     pub apps_over_https: bool,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,

@@ -282,8 +282,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("GPUAAS_GATEWAY_LISTEN", "gateway.listen"),
     ("GPUAAS_GATEWAY_SSH_LISTEN", "gateway.ssh_listen"),
     ("GPUAAS_GATEWAY_ORIGINS", "gateway.origins"),
-    ("GPUAAS_GATEWAY_APP_DOMAIN", "gateway.app_domain"),
-    ("GPUAAS_GATEWAY_APPS_OVER_HTTPS", "gateway.apps_over_https"),
+    ("GPUAAS_GATEWAY_WEB_DOMAIN", "gateway.web_domain"),
+    ("GPUAAS_GATEWAY_WEB_OVER_HTTPS", "gateway.web_over_https"),
     ("GPUAAS_OIDC_ISSUER", "oidc.issuer"),
     ("GPUAAS_OIDC_CLIENT_ID", "oidc.client_id"),
     ("GPUAAS_OIDC_CLIENT_SECRET", "oidc.client_secret"),
@@ -386,7 +386,7 @@ impl Config {
 /// A variable's text as the setting's type; lists are parted by commas.
 fn typed(setting: &str, value: String) -> toml::Value {
     match setting {
-        "gateway.apps_over_https" => value.parse().map_or_else(|_| value.into(), toml::Value::Boolean),
+        "gateway.web_over_https" => value.parse().map_or_else(|_| value.into(), toml::Value::Boolean),
         "database.max_connections" => value.parse().map_or_else(|_| value.into(), toml::Value::Integer),
         "oidc.redirect_uris" | "node.names" | "stripe.webhook_secrets" | "gateway.origins" => {
             value.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect::<Vec<_>>().into()

@@ -27,7 +27,7 @@ impl Machine for Lifecycle {
     const EVENTS: &'static [Event] = &[Event::Exhausted, Event::ReplayRequested, Event::Delivered, Event::Discarded];
     const INITIAL: DeadLetterState = Waiting;
     const PARENT_END: ParentEnd =
-        ParentEnd::Stays("an event that is still to be delivered, also of an organization that is closed");
+        ParentEnd::Stays("an undelivered event is still delivered after its organization is closed");
     const ON_MOVE: Option<OnMove<Self::State>> = None;
 
     fn is_driven(state: DeadLetterState) -> bool {

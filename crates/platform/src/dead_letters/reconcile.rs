@@ -114,7 +114,7 @@ impl DeadLetterReconciler {
         store::postpone(tx, id, error, None).await?;
         transition::<Lifecycle>(tx, held.versioned()?, Event::Exhausted, error).await?;
         tracing::error!(consumer = held.letter.consumer, id = %held.letter.id, error,
-            "a dead letter needs a person: see `gpuaas dead-letters show`");
+            "a dead letter needs attention: see `gpuaas dead-letters show`");
         Ok(Next::Done)
     }
 }

@@ -16,7 +16,7 @@ pub struct EventSelection<'a> {
     pub organization: Option<OrganizationId>,
     pub subject: Option<&'a str>,
     pub resource: Option<&'a str>,
-    /// Only events about these; all when not said.
+    /// Only events with these subjects; all when not said.
     pub nouns: Option<&'a [String]>,
 }
 
@@ -31,7 +31,7 @@ pub async fn list(
         String::from("($3::text IS NULL OR starts_with(subject, $3)) AND ($5::uuid IS NULL OR id < $5)");
     conditions += if wanted.organization.is_some() { " AND organization_id = $1" } else { " AND $1::uuid IS NULL" };
     conditions += if wanted.resource.is_some() { " AND resource = $2" } else { " AND $2::text IS NULL" };
-    conditions += " AND ($4::text[] IS NULL OR split_part(subject, '.', 1) = ANY ($4))";
+    conditions += " AND ($4::text[] IS NULL OR subject = ANY ($4))";
     let statement = format!(
         "SELECT id, subject, organization_id, resource, at, correlation_id, data FROM outbox
          WHERE {conditions} ORDER BY id DESC LIMIT $6"

@@ -57,7 +57,7 @@ where
     let closing = |reason: String| WatchFrame::Closing { reason };
     let most = app.policies.number(keys::WATCHES_MAX);
     let Some(mut feed) = app.feed.listen(caller.actor().as_str(), most) else {
-        let reason = format!("you hold {most} watches open, the limit; close one first");
+        let reason = format!("the limit of {most} open watches is reached; close one first");
         let _ = talk.socket.send(&closing(reason)).await;
         return;
     };
@@ -86,7 +86,7 @@ where
     loop {
         let frame = tokio::select! {
             () = app.stopping.cancelled() => {
-                let _ = talk.socket.send(&closing("the server stops".into())).await;
+                let _ = talk.socket.send(&closing("the server is shutting down".into())).await;
                 return;
             }
             _ = look_again.tick() => {

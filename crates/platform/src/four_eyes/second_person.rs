@@ -118,7 +118,7 @@ fn refusal(call: &mut Call, correction: &Correction) -> Failure {
     let (id, by) = (correction.id, &correction.proposed_by);
     let what = correction.summary.as_deref().unwrap_or_default();
     let mine = call.caller.actor().as_str() == by;
-    let who = if mine { "another member of staff" } else { "anybody but them" };
+    let who = if mine { "another member of staff" } else { "anyone else" };
     let detail = format!("proposed by {by} as {id}: {what}; {who} runs `gpuaas corrections approve {id}`");
     Failure::Refused(ProblemBuilder::new(Code::ApprovalRequired, detail))
 }

@@ -196,7 +196,7 @@ async fn authorize_role(
                 Err(Failure::new(Code::SignInNeeded, "API keys cannot access the account itself"))
             }
             Some(user) => Ok((Scope::Person(user.uuid()), None)),
-            None => Err(Failure::new(Code::Forbidden, "only people can do this, not service accounts")),
+            None => Err(Failure::new(Code::Forbidden, "only user accounts can do this, not service accounts")),
         },
         Auth::Organization(permission) => {
             let organization = named(params, "organization_id")?;

@@ -97,7 +97,7 @@ impl Standing {
 fn why_ended(failure: Failure) -> &'static str {
     match failure.trouble().code {
         Code::Unavailable | Code::Internal => UNAVAILABLE,
-        _ => "the access ended",
+        _ => "access was revoked or has expired",
     }
 }
 

@@ -67,12 +67,12 @@ impl Failure {
         match self {
             Failure::Problem(trouble) | Failure::Refused(trouble) => trouble,
             Failure::Database(error) if kernel::tx::is_contended(&error) => {
-                tracing::warn!(%error, "a transaction was given up because of others beside it");
+                tracing::warn!(%error, "a transaction was rolled back because of concurrent changes");
                 metrics::counter!("gpuaas_database_contended_total").increment(1);
                 unavailable("the same records are being changed concurrently; the request had no effect, retry it")
             }
             Failure::Database(error) if kernel::tx::is_unavailable(&error) => {
-                tracing::warn!(%error, "the database is away");
+                tracing::warn!(%error, "the database is unavailable");
                 metrics::counter!("gpuaas_database_unavailable_total").increment(1);
                 unavailable("the database does not respond")
             }

@@ -105,9 +105,9 @@ pub async fn serve<E: Endpoint, A: Area + Handle<E>>(area: Arc<A>, request: http
         Err(Failure::Problem(match is_reading.load(Ordering::Relaxed) {
             true => ProblemBuilder::new(
                 Code::RequestTimeout,
-                format!("the body did not arrive within {} s", limit.as_secs()),
+                format!("the body was not received within {} s", limit.as_secs()),
             ),
-            false => failure::unavailable("the request took too long and was given up"),
+            false => failure::unavailable("the request timed out"),
         }))
     });
     finish(&E::INFO, &arrival, started, span, outcome)
@@ -414,8 +414,8 @@ fn check_declared(info: &EndpointInfo, code: Code) {
         tracing::error!(
             operation = info.operation,
             code = code.info().name,
-            "a handler answered a problem that its endpoint does not declare"
+            "a handler returned a problem that its endpoint does not declare"
         );
-        debug_assert!(false, "{} answered {}, which it does not declare", info.operation, code.info().name);
+        debug_assert!(false, "{} returned {}, which it does not declare", info.operation, code.info().name);
     }
 }

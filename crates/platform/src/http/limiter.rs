@@ -65,9 +65,9 @@ impl Limiter {
         };
         match (before, error) {
             (None, Some(error)) => {
-                tracing::warn!(%error, "Redis is away; limits are counted per process until it is back");
+                tracing::warn!(%error, "Redis is unavailable; limits are counted per process until it is available");
             }
-            (Some(_), None) => tracing::info!("Redis is back; limits are shared again"),
+            (Some(_), None) => tracing::info!("Redis is available again; limits are shared again"),
             (None, None) | (Some(_), Some(_)) => (),
         }
         if error.is_some() {

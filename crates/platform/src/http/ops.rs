@@ -108,7 +108,7 @@ fn is_of_this_machine(request: &Request) -> bool {
 }
 
 fn elsewhere() -> Response {
-    let text = "metrics are served to this machine alone; set `http.ops_listen` to serve them elsewhere\n";
+    let text = "metrics are only served to this machine; set `http.ops_listen` to serve them elsewhere\n";
     (StatusCode::NOT_FOUND, text).into_response()
 }
 

@@ -81,7 +81,7 @@ fn is_too_early(text: &str) -> bool {
 }
 
 fn too_early(code: Code) -> ProblemBuilder {
-    ProblemBuilder::new(code, "a time is too early: those from 4713 BC on are known")
+    ProblemBuilder::new(code, "the time is before 4713 BC, the earliest that is supported")
 }
 
 fn deepest(error: &dyn std::error::Error) -> String {

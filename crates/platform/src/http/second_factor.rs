@@ -32,13 +32,13 @@ pub fn check(
         return match asked {
             SecondFactor::Recent if is_bound && caller.second_factor.at.is_none() => Err(ProblemBuilder::new(
                 Code::StepUpRequired,
-                "this key was created without a second factor: create another one in a session that confirmed it",
+                "the key was created without a second factor: create another one in a session that used a second factor",
             )),
             _ => Ok(()),
         };
     }
     if is_required && !is_enrolled {
-        let detail = "a policy requires a second factor here, and your account has none";
+        let detail = "a policy requires a second factor, and your account has none";
         return Err(ProblemBuilder::new(Code::MfaEnrollmentRequired, detail));
     }
     if asked == SecondFactor::Enrolled || !is_enrolled {
@@ -50,7 +50,7 @@ pub fn check(
         Some(at) if now <= at + keys::seconds(seconds) => Ok(()),
         _ => Err(ProblemBuilder::new(
             Code::StepUpRequired,
-            format!("this requires that you used your second factor within the last {seconds} seconds"),
+            format!("this request requires that you used your second factor within the last {seconds} seconds"),
         )),
     }
 }

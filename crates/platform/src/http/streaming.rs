@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{self, error::SendTimeoutError};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, thiserror::Error)]
-#[error("the body was given up before its end")]
+#[error("the response body was canceled")]
 struct DownloadAborted;
 
 enum Part {
@@ -51,7 +51,7 @@ where
                 Ok(()) if !is_last => (),
                 Ok(()) | Err(SendTimeoutError::Closed(_)) => return,
                 Err(SendTimeoutError::Timeout(_)) => {
-                    tracing::warn!(?patience, "nobody reads a body that is being made; it is cut off");
+                    tracing::warn!(?patience, "the client does not read the response; the connection is closed");
                     return;
                 }
             }

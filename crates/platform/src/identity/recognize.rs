@@ -138,7 +138,7 @@ impl Recognizer {
             let claims = self.signing.verify(token).await.map_err(|error| match error {
                 SigningError::Vault(error) => Failure::from(error),
                 SigningError::Foreign(_) | SigningError::Expired | SigningError::UnknownKey | SigningError::NoKey => {
-                    refused("the token is malformed, expired or not ours")
+                    refused("the token is malformed, expired or from another issuer")
                 }
             })?;
             let credential = store::session(&self.db, claims.session, claims.user, project).await?;

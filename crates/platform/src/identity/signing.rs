@@ -71,15 +71,15 @@ pub struct Claims {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SigningError {
-    #[error("the token is not one of ours")]
+    #[error("the token was not issued by this platform")]
     Foreign(#[source] jsonwebtoken::errors::Error),
     #[error("the token has expired")]
     Expired,
-    #[error("the token names a key that is not known")]
+    #[error("the token names an unknown key")]
     UnknownKey,
     #[error("the signing keys could not be read")]
     Vault(#[source] VaultError),
-    #[error("no signing key is there yet")]
+    #[error("there is no signing key yet")]
     NoKey,
 }
 
@@ -221,10 +221,10 @@ impl Signing {
             }
             let rotate_after = keys::days(policies.number(keys::SIGNING_KEY_DAYS));
             if let Err(error) = self.refresh(rotate_after).await {
-                tracing::warn!(%error, "reading the signing keys failed; the last known ones apply");
+                tracing::warn!(%error, "reading the signing keys failed; the last known ones are still used");
             }
             if let Err(error) = self.db.learn_time().await {
-                tracing::warn!(%error, "learning the database's time failed");
+                tracing::warn!(%error, "reading the database's time failed");
             }
         }
     }

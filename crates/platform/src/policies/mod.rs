@@ -91,7 +91,7 @@ impl Policies {
     pub async fn run(self, db: Db, stop: CancellationToken) {
         while !stop.is_cancelled() {
             if let Err(error) = self.refresh(&db).await {
-                tracing::warn!(%error, "reading policies failed; the last known values apply");
+                tracing::warn!(%error, "reading policies failed; the last known values are still used");
             }
             tokio::select! {
                 () = stop.cancelled() => return,

@@ -194,7 +194,7 @@ async fn accept(call: &mut Call, place: PolicyTarget, key: &'static KeyInfo, val
                 Guardrail::RaiseOnly => "be raised",
                 Guardrail::StricterOnly | Guardrail::None => "become stricter",
             };
-            let detail = format!("the {} sets {}, which may only {how} here", above.source, above.value);
+            let detail = format!("the {} sets {}, which may only {how} at this level", above.source, above.value);
             return Err(Failure::new(Code::InvalidValue, detail));
         }
     }

@@ -121,24 +121,24 @@ pub enum MetalError {
     BadAccess(&'static str),
     #[error("the supplier cannot be reached")]
     Unreachable(#[source] reqwest::Error),
-    #[error("the supplier did not answer in time")]
+    #[error("the supplier did not respond in time")]
     TimedOut,
-    #[error("the supplier refuses the API key: give a new one with `gpuaas providers change`")]
+    #[error("the supplier rejects the API key: set a new one with `gpuaas providers change`")]
     WrongKey,
-    #[error("the supplier does not let the API key do this: {detail}")]
+    #[error("the API key does not have the permission: {detail}")]
     Forbidden { detail: String },
-    #[error("the supplier does not know this machine or address")]
+    #[error("the supplier does not know the machine or URL")]
     NotFound,
-    #[error("the machine's state does not allow this, or none fits: {detail}")]
+    #[error("the machine's state does not allow this, or no machine matches: {detail}")]
     Conflict { detail: String },
-    #[error("the supplier did not understand the request: {detail}")]
+    #[error("the supplier rejected the request as invalid: {detail}")]
     BadRequest { detail: String },
-    #[error("the supplier is overloaded or under repair")]
+    #[error("the supplier is overloaded or in maintenance")]
     Busy { after: Option<Duration> },
-    #[error("the supplier answered with more than {most} bytes")]
+    #[error("the response of the supplier exceeds {most} bytes")]
     TooLarge { most: usize },
-    #[error("the supplier's answer cannot be read: {0}")]
+    #[error("the response of the supplier is malformed: {0}")]
     Malformed(&'static str),
-    #[error("the supplier answered with status {status}: {detail}")]
+    #[error("the supplier returned status {status}: {detail}")]
     Unexpected { status: u16, detail: String },
 }

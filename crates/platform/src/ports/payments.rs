@@ -148,7 +148,7 @@ pub struct ProviderEvent {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
-    #[error("the provider does not take this currency")]
+    #[error("the provider does not support this currency")]
     Currency,
     #[error("the amount is not a whole number of the currency's smallest units")]
     Fraction,
@@ -159,15 +159,15 @@ pub enum AmountError {
 /// Why a message is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EventError {
-    #[error("there is no secret to check it with: set `stripe.webhook_secrets`")]
+    #[error("there is no secret to verify it with: set `stripe.webhook_secrets`")]
     NoSecret,
-    #[error("the signature's header is missing or malformed")]
+    #[error("the signature header is missing or malformed")]
     Header,
-    #[error("no signature in it is ours")]
+    #[error("no signature in it matches")]
     Signature,
-    #[error("it was signed too long ago, or in the future: check the clocks")]
+    #[error("its timestamp is too old, or in the future: check the clocks")]
     Time,
-    #[error("it is not an event")]
+    #[error("the body is not an event")]
     Body,
 }
 
@@ -176,23 +176,23 @@ pub enum EventError {
 pub enum PaymentError {
     #[error("the provider cannot be reached")]
     Unreachable(#[source] reqwest::Error),
-    #[error("the provider did not answer in time")]
+    #[error("the provider did not respond in time")]
     TimedOut,
-    #[error("the provider refuses the secret key: check `stripe.secret_key`")]
+    #[error("the provider rejects the secret key: check `stripe.secret_key`")]
     WrongKey,
     #[error("the provider is busy")]
     Busy { after: Option<Duration> },
-    #[error("the provider refuses: {detail}")]
+    #[error("the provider rejected the request: {detail}")]
     Refused { detail: String },
-    #[error("the provider remembers another request under the same name")]
+    #[error("the provider has another request with the same idempotency key")]
     NameReused,
-    #[error("the provider answered with more than {most} bytes")]
+    #[error("the response of the provider exceeds {most} bytes")]
     TooLarge { most: usize },
-    #[error("the provider's answer cannot be read: {0}")]
+    #[error("the response of the provider is malformed: {0}")]
     Malformed(&'static str),
     #[error("the amount cannot be sent to the payment provider")]
     Amount(#[from] AmountError),
-    #[error("the provider answered with status {status}")]
+    #[error("the provider returned status {status}")]
     Unexpected { status: u16 },
 }
 

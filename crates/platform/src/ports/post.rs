@@ -25,16 +25,16 @@ pub struct Letter {
 pub enum PostError {
     #[error("the mail server cannot be reached: {0}")]
     Away(String),
-    #[error("the mail server asked to come later: {text}")]
+    #[error("the mail server asked to retry later: {text}")]
     Later { code: u16, text: String },
     /// It will never take mail for this address.
-    #[error("the mail server refused the address: {text}")]
+    #[error("the mail server rejected the address: {text}")]
     Address { code: u16, text: String },
     /// It will never take this mail.
-    #[error("the mail server refused the mail: {text}")]
+    #[error("the mail server rejected the message: {text}")]
     Letter { code: u16, text: String },
     /// It takes no mail of ours, whoever it is for: somebody must look at `mail.url` and `mail.from`.
-    #[error("the mail server takes no mail from here: {text}")]
+    #[error("the mail server rejects this sender: {text}")]
     Sender { code: u16, text: String },
 }
 

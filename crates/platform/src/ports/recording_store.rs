@@ -6,9 +6,9 @@ use futures_util::future::BoxFuture;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    #[error("the store of recordings cannot be reached: {0}")]
+    #[error("the recording store cannot be reached: {0}")]
     Away(String),
-    #[error("the store of recordings refuses: {0}")]
+    #[error("the recording store denied access: {0}")]
     Refused(String),
 }
 

@@ -33,7 +33,7 @@ const LATENCY_BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 pub enum TelemetryError {
     #[error("the OTLP endpoint is not usable: check `telemetry.otlp_endpoint`")]
     Otlp(#[from] opentelemetry_otlp::ExporterBuildError),
-    #[error("logging was already set up")]
+    #[error("logging was already initialized")]
     Twice(#[from] tracing_subscriber::util::TryInitError),
 }
 

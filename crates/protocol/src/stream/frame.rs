@@ -121,11 +121,11 @@ pub enum Frame {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFrame {
-    #[error("a frame of {0} bytes is larger than {MAX_FRAME_BYTES}")]
+    #[error("a frame has {0} bytes, more than the limit of {MAX_FRAME_BYTES}")]
     TooLarge(usize),
-    #[error("there is no frame of kind {0}")]
+    #[error("unknown frame kind {0}")]
     Unknown(u8),
-    #[error("a frame of kind {0} has another form")]
+    #[error("a frame of kind {0} is malformed")]
     Malformed(u8),
 }
 

@@ -46,7 +46,7 @@ pub async fn consumers_killed_at_any_moment_lose_and_double_nothing(stand: Stand
             version += 1;
             stand.say("thing.made", "a", version).await;
         }
-        // A different moment every time.
+        // pause: the crash comes at a different moment every time
         tokio::time::sleep(Duration::from_micros((round as u64 * 7_919) % 40_000)).await;
         running.kill().await;
     }

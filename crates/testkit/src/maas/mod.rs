@@ -149,7 +149,7 @@ impl Maas {
         held.map(|it| it.system_id.clone()).collect()
     }
 
-    /// The user-data of the last deployment.
+    /// The user-data of the last install.
     pub fn user_data(&self, system_id: &str) -> Option<String> {
         self.shared.lock().machines[system_id].user_data.clone()
     }

@@ -128,7 +128,7 @@ async fn a_host_that_cannot_wipe_itself_is_shut_out_until_a_person_attests_it() 
     .await;
     // Attested too early it would be ready: what cannot be heard must not look well.
     fleet.is(before.node, NodeState::Sanitizing, NodeHealth::Unknown).await;
-    // Installed anew, the same machine is the same node, and is not used yet.
+    // Installed again, the same machine is the same node, and is not used yet.
     let token = fleet.token_for(pool).await;
     let mut after = Agent::enroll(server, token.secret.expose(), metal("m")).await.unwrap();
     assert_eq!(after.node, before.node);
@@ -164,15 +164,14 @@ async fn request_that_waits_for_an_attestation_says_so_and_names_no_cleaning() {
     let told = async |when: &str| {
         let why = tenant.why(id).await;
         println!("{when}: {}; {}", why.rule, why.change.as_deref().unwrap());
-        assert_eq!(why.rule, "a person has to attest first that the node that would do was wiped");
-        let change =
-            "wait until an operator wiped 1 of the hosts and attested it (`gpuaas nodes attest NODE --reason TEXT`)";
+        assert_eq!(why.rule, "an operator must first attest that the suitable node was sanitized");
+        let change = "wait until an operator has sanitized 1 of the hosts and attested it (`gpuaas nodes attest NODE --reason TEXT`)";
         assert_eq!(why.change.as_deref(), Some(change));
     };
     told("shut out").await;
     let mut after = enroll().await;
     fleet.is(after.node, NodeState::Sanitizing, NodeHealth::Ok).await;
-    told("installed anew").await;
+    told("installed again").await;
     let path = NodePath { node_id: after.node };
     fleet.operator.call::<AttestNode>(path, Default::default(), because()).await.unwrap();
     let tasks = after.wait(20_000).await.unwrap().tasks;
@@ -296,7 +295,7 @@ async fn replicas_share_one_authority_and_a_node_may_change_between_them() {
     });
     let mut tasks = answer.unwrap().tasks;
     if tasks.is_empty() {
-        // The first word to a replica is answered at once.
+        // It was answered because something else changed.
         tasks = agent.wait(20_000).await.unwrap().tasks;
     }
     assert_eq!(agent.verified(&tasks)[0].id, task);

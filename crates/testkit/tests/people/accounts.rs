@@ -180,7 +180,7 @@ async fn refresh_token_within_the_grace_has_one_successor() {
     let again = refresh(&world, first.refresh_token.expose()).await.unwrap();
     assert_eq!(again.refresh_token.expose(), second.refresh_token.expose(), "a repetition is no second chain");
     let third = refresh(&world, second.refresh_token.expose()).await.unwrap();
-    // Whoever shows the first one now did not get the second, which somebody used.
+    // The client that shows the first one now did not get the second, which somebody used.
     let refused = refresh(&world, first.refresh_token.expose()).await.unwrap_err();
     assert!(refused.is(Code::Unauthenticated), "{refused}");
     let refused = refresh(&world, third.refresh_token.expose()).await.unwrap_err();

@@ -107,7 +107,7 @@ async fn pages_may_talk_to_the_gateways_that_there_are_and_to_nothing_else() {
     let made = operator.call::<CreateGateway>(Nothing {}, Nothing {}, spec).await.unwrap();
     eventually("pages know it", || async { allowed(&browser, "connect-src").await == "'self' wss://gw.example.com" })
         .await;
-    assert_eq!(allowed(&browser, "form-action").await, "'self' https://*.apps.example.net");
+    assert_eq!(allowed(&browser, "form-action").await, "'self' https://*.web.example.net");
     let path = GatewayPath { gateway_id: made.gateway.id };
     operator.call::<RemoveGateway>(path, Nothing {}, Nothing {}).await.unwrap();
     eventually("pages forget it", || async { allowed(&browser, "connect-src").await == "'self'" }).await;
@@ -227,16 +227,16 @@ async fn gateway_names_stay_apart_from_the_consoles_and_the_node_listeners() {
     let create = async |name: &str, agents: &str, apps: &str| {
         operator.call::<CreateGateway>(Nothing {}, Nothing {}, gateway_spec(region, name, agents, apps)).await
     };
-    let below = ["gpu.example.com", "apps.gpu.example.com", "example.com", "apps.example.com"];
+    let below = ["gpu.example.com", "web.gpu.example.com", "example.com", "web.example.com"];
     for (number, apps) in below.into_iter().enumerate() {
         let refused = create(&format!("a-{number}"), "edge.example.com", apps).await.unwrap_err();
         assert!(refused.is(contract::Code::InvalidValue), "{apps}: {refused}");
         assert!(refused.to_string().contains("gpu.example.com"), "{refused}");
     }
-    let refused = create("b", "NODES.example.com", "example-apps.net").await.unwrap_err();
+    let refused = create("b", "NODES.example.com", "example-web.net").await.unwrap_err();
     assert!(refused.is(contract::Code::InvalidValue), "{refused}");
-    create("c", "edge.example.com", "example-apps.net").await.unwrap();
-    create("d", "127.0.0.1", "apps.example.net").await.expect("one machine for all of it is a usual way to begin");
+    create("c", "edge.example.com", "example-web.net").await.unwrap();
+    create("d", "127.0.0.1", "web.example.net").await.expect("one machine for all of it is a usual way to begin");
 }
 
 #[tokio::test(flavor = "multi_thread")]

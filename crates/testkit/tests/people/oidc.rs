@@ -191,12 +191,12 @@ async fn a_state_works_once_and_not_for_long() {
     let other = site.start().await;
     let again = site.finish(&returned["code"], other.state.expose()).await;
     refused(again, Code::Unauthenticated, "did not accept the code");
-    refused(site.finish("code", other.state.expose()).await, Code::Unauthenticated, "was finished");
+    refused(site.finish("code", other.state.expose()).await, Code::Unauthenticated, "already finished");
 
     let late = site.start().await;
     let returned = site.issuer.visit(&late.authorization_url, "someone").await;
     site.world.server.app.db.clock.advance(Duration::from_secs(601));
-    refused(site.finish(&returned["code"], late.state.expose()).await, Code::Unauthenticated, "took too long");
+    refused(site.finish(&returned["code"], late.state.expose()).await, Code::Unauthenticated, "or expired");
     assert_eq!(site.count("sessions").await, 1);
 }
 
@@ -263,7 +263,7 @@ async fn at_first_sight_a_confirmed_address_finds_its_account() {
     let name = person.email.as_str().split('@').next().unwrap().to_owned();
     assert_eq!(site.sign_in(&name).await.unwrap().user_id, person.id);
     let other = site.sign_in(&format!("{name}~other")).await;
-    refused(other, Code::Unauthenticated, "somebody else's");
+    refused(other, Code::Unauthenticated, "a different identity");
 
     let site = site.with_self_service().await;
     refused(site.sign_in("unverified").await, Code::Unauthenticated, "verify it");
@@ -328,7 +328,7 @@ async fn id_token_opens_one_session_and_none_when_it_was_made_for_a_browser() {
     let token = site.issuer.id_token("someone").await;
     assert_eq!(site.exchange(&token).await.unwrap().user_id, user);
     let sessions = site.count("sessions").await;
-    refused(site.exchange(&token).await, Code::Unauthenticated, "used before");
+    refused(site.exchange(&token).await, Code::Unauthenticated, "already used");
     let browsers = site.issuer.sign(&site.claims(json!({ "nonce": "of a browser" }))).await;
     refused(site.exchange(&browsers).await, Code::Unauthenticated, "another sign-in");
     assert_eq!(site.count("sessions").await, sessions);
@@ -372,9 +372,9 @@ async fn an_issuer_that_is_away_stops_nobody_who_needs_it_not() {
     site.whoami(&session).await.unwrap();
     let person = site.world.person_with_password().await;
     site.with_password(&person).await.unwrap();
-    refused(site.finish(&returned["code"], started.state.expose()).await, Code::Unavailable, "does not answer");
-    refused(site.exchange(&foreign).await, Code::Unavailable, "does not answer");
-    assert!(site.standing().await.contains("verified by the keys known"));
+    refused(site.finish(&returned["code"], started.state.expose()).await, Code::Unavailable, "does not respond");
+    refused(site.exchange(&foreign).await, Code::Unavailable, "does not respond");
+    assert!(site.standing().await.contains("verified with the known keys"));
     assert_eq!(site.count("oidc_starts").await, 1, "the sign-in may be finished later");
 
     site.issuer.come_back().await;
@@ -384,14 +384,15 @@ async fn an_issuer_that_is_away_stops_nobody_who_needs_it_not() {
 
     site.issuer.go_away().await;
     site.world.server.app.db.clock.advance(Duration::from_secs(86_400));
-    refused(site.exchange(&token).await, Code::Unavailable, "does not answer");
-    assert!(site.standing().await.contains("nobody can sign in through it"));
+    refused(site.exchange(&token).await, Code::Unavailable, "does not respond");
+    assert!(site.standing().await.contains("signing in through it fails"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_starts_before_its_issuer_and_finds_it_later() {
     let mut site = Site::at(Issuer::not_yet().await, CLIENT, Some(CLIENT_SECRET)).await.with_self_service().await;
-    eventually("the first try to fail", || async { site.standing().await.contains("nobody can sign in") }).await;
+    eventually("the first try to fail", || async { site.standing().await.contains("signing in through it fails") })
+        .await;
     assert!(site.try_start(CALLBACK).await.unwrap_err().is(Code::Unavailable));
     site.issuer.come_back().await;
     eventually("the issuer to be found", || async { site.standing().await == "ok" }).await;

@@ -1,5 +1,5 @@
 //! Rate limits with a real Redis: shared by processes, and kept apart in each
-//! of them while Redis is away.
+//! of them while Redis is unavailable.
 
 use std::{sync::Arc, time::Instant};
 

@@ -181,7 +181,7 @@ const FLEET: &str = "
     INSERT INTO payment_events (id, provider, event_id, kind, outcome, processed_at)
       SELECT gen_random_uuid(), 'stripe', 'evt_1', 'customer.created', 'unknown', app_now();
     INSERT INTO gateways (id, region_id, name, agent_url, public_url, app_domain, token_hash, token_expires_at)
-      SELECT gen_random_uuid(), id, 'gw', 'https://gw:1', 'wss://gw', 'apps.test', 'h', app_now() FROM regions LIMIT 1;
+      SELECT gen_random_uuid(), id, 'gw', 'https://gw:1', 'wss://gw', 'web.test', 'h', app_now() FROM regions LIMIT 1;
     INSERT INTO gateway_certificates (serial, gateway_id, expires_at) SELECT '1', id, app_now() FROM gateways;
     INSERT INTO gateway_beats SELECT id, app_now(), 1, '0.1.0', 0, 0 FROM gateways;
     INSERT INTO access_tickets (id, organization_id, project_id, allocation_id, hash, session_id, node_id, kind, actor, expires_at)

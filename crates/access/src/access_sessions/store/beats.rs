@@ -110,7 +110,7 @@ pub async fn of_earlier_starts(tx: &mut Tx, gateway: GatewayId, generation: i64)
     rows.into_iter().map(session).collect()
 }
 
-/// Sessions that should be carried and that no gateway spoke of for so long. Apps
+/// Sessions that should be carried and that no gateway spoke of for so long. Web services
 /// are quiet between two requests: of them, those whose time or allocation is over.
 pub async fn unheard(tx: &mut Tx, silent: Duration, limit: i64) -> sqlx::Result<Vec<Session>> {
     let statement = format!(

@@ -92,10 +92,10 @@ impl Sandbox {
         let why = match made {
             Ok(Ok(sandbox)) => return Ok(sandbox),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => "it took too long".to_owned(),
+            Err(_) => "timed out".to_owned(),
         };
-        let refused = Refused::new(refusals::FAILED, format!("the sandbox could not be made: {why}"));
-        Err(refused.advise("it needs bubblewrap 0.8 or later, and user namespaces that ordinary users may make"))
+        let refused = Refused::new(refusals::FAILED, format!("the sandbox could not be created: {why}"));
+        Err(refused.advise("bubblewrap 0.8 or later and unprivileged user namespaces are required"))
     }
 
     async fn try_make(occupant: &Occupant) -> io::Result<Self> {
@@ -247,7 +247,7 @@ fn host_name(name: &str) -> String {
 fn file_server() -> Result<&'static str, Refused> {
     let found = FILE_SERVERS.iter().find(|path| Path::new(path).exists());
     found.copied().ok_or_else(|| {
-        let refused = Refused::new(refusals::UNSUPPORTED, "there is no sftp-server on this host");
+        let refused = Refused::new(refusals::UNSUPPORTED, "sftp-server is not installed on this host");
         refused.advise("install the package `openssh-sftp-server` on that host")
     })
 }

@@ -39,7 +39,8 @@ impl Joined {
         let AttachOptions { size, from, recorded, is_watching, limits } = wish;
         let joining = Joining { size, from, recorded, is_watching, limits };
         let joined = terminal.join(joining);
-        let (id, opened) = joined.ok_or_else(|| Refused::new(refusals::TOO_MANY, "too many look at this session"))?;
+        let (id, opened) =
+            joined.ok_or_else(|| Refused::new(refusals::TOO_MANY, "too many viewers watch this session"))?;
         Ok(Self { terminal: Arc::clone(terminal), id, opened })
     }
 }

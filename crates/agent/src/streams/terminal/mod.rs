@@ -121,13 +121,13 @@ impl Terminal {
         let is_first = id == 0;
         let mut queue = VecDeque::new();
         if joining.is_watching {
-            state.notice_typist("somebody looks on");
+            state.notice_typist("a viewer is watching");
         } else {
             if let Some(old) = state.typist.replace(id)
                 && let Some(old) = state.viewers.get_mut(&old)
             {
                 old.closing = Some(Closing::TakenOver);
-                queue.push_back(Frame::Notice("you took this session over from another window".into()));
+                queue.push_back(Frame::Notice("this session was taken over by another window".into()));
             }
             state.limits = joining.limits;
             state.active_at = Instant::now();

@@ -15,7 +15,7 @@ pub(crate) fn inspect(config: &Config) -> Result<()> {
     let keys = std::fs::read_dir(&config.keys_root).into_iter().flatten().flatten();
     let keys = keys.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let files = left_in_shared(config, &ids)
-        .map_err(|error| Failure::lasting("not_clean", format!("shared folders cannot be looked through: {error}")))?;
+        .map_err(|error| Failure::lasting("not_clean", format!("shared folders cannot be searched: {error}")))?;
     let files = files.iter().map(|path| path.display().to_string()).collect();
     let found: [(&str, Vec<String>); 5] = [
         ("users", users::made_below(&config.home_root)),
@@ -28,8 +28,8 @@ pub(crate) fn inspect(config: &Config) -> Result<()> {
     if left.is_empty() {
         return Ok(());
     }
-    let advice = "make the wipe script remove them, or attest the wipe by hand";
-    Err(Failure::lasting("not_clean", format!("after the wipe there are {}; {advice}", left.join("; "))))
+    let advice = "make the wipe script remove them, or attest the wipe manually";
+    Err(Failure::lasting("not_clean", format!("after the wipe, the host still has {}; {advice}", left.join("; "))))
 }
 
 fn listed((kind, names): &(&str, Vec<String>)) -> String {

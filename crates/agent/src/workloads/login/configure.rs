@@ -21,10 +21,10 @@ pub(crate) async fn configure(config: &Config) -> Vec<String> {
     let mut left = Vec::new();
     let made = run(tool("groupadd", &["--force", "--system", LOGINS])).await;
     if !made.is_ok_and(|ended| ended.is_success()) {
-        left.push(format!("the group {LOGINS} could not be made: sshd cannot tell logins from other users"));
+        left.push(format!("the group {LOGINS} could not be created: sshd cannot distinguish logins from other users"));
     }
     if let Err(error) = keys::make_root(&config.keys_root) {
-        left.push(format!("{}: {error}: no key opens a login", config.keys_root.display()));
+        left.push(format!("{}: {error}: keys cannot be used to log in", config.keys_root.display()));
     }
     left.extend(sshd_file(config).await.err());
     left.extend(open_files().err());
@@ -40,12 +40,12 @@ async fn sshd_file(config: &Config) -> Result<(), String> {
         return Ok(());
     }
     let write = state::replace(Path::new(SSHD_FILE), wanted.as_bytes(), 0o644);
-    write.map_err(|error| format!("{SSHD_FILE}: {error}: no login is handed over while sshd honors other keys"))?;
+    write.map_err(|error| format!("{SSHD_FILE}: {error}: no login is created while sshd accepts other keys"))?;
     let tested = run(sshd::asked(&program, &["-t"])).await?;
     if !tested.is_success() {
         // A broken file would keep the operator out, too.
         let _ = std::fs::remove_file(SSHD_FILE);
-        return Err(format!("{SSHD_FILE} was taken back, because sshd refuses it: {}", tested.said));
+        return Err(format!("{SSHD_FILE} was reverted because sshd rejects it: {}", tested.said));
     }
     // One of the two is its name; without systemd the operator restarts it.
     for unit in ["ssh.service", "sshd.service"] {
@@ -108,7 +108,7 @@ async fn hide_processes() -> Result<(), String> {
     if ended.is_success() && are_processes_hidden() {
         return Ok(());
     }
-    Err(format!("tenants see each other's command lines; mount /proc with hidepid=2 ({})", ended.said))
+    Err(format!("tenants can see each other's command lines; mount /proc with hidepid=2 ({})", ended.said))
 }
 
 /// Whether users see their own processes only.

@@ -74,7 +74,7 @@ fn sweep(user: &User, ids: &Ids, shared: &[PathBuf]) -> io::Result<()> {
     remove(&runtime_folder(user))?;
     // A home of "/" or the like is somebody's mistake, not a home.
     if home.components().count() < 3 {
-        return Err(io::Error::other(format!("{} is not a home", home.display())));
+        return Err(io::Error::other(format!("{} is not a home directory", home.display())));
     }
     remove(home)
 }
@@ -164,7 +164,7 @@ impl FolderWalk<'_> {
             let entry = entry?;
             // It may be gone since.
             let Ok(metadata) = entry.metadata() else { continue };
-            self.left = self.left.checked_sub(1).ok_or_else(|| io::Error::other("more files than are looked at"))?;
+            self.left = self.left.checked_sub(1).ok_or_else(|| io::Error::other("more files than are searched"))?;
             if self.found.len() == MAX_FOUND {
                 return Ok(());
             }

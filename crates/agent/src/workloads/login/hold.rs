@@ -45,7 +45,7 @@ impl Login {
     pub(super) async fn require_sshd(&self, user: &str) -> Result<()> {
         let Some(file) = self.sshd_file.get() else { return Ok(()) };
         sshd::check(self.config(), file, user).await.map_err(|why| {
-            let detail = format!("{why}: logins could be entered with other keys; run gpuaas-node doctor on the host");
+            let detail = format!("{why}: other keys could be used to log in; run gpuaas-node doctor on the host");
             Failure::lasting("sshd", detail)
         })
     }
@@ -58,7 +58,8 @@ impl Login {
         match self.host.cards.processes_on(&new) {
             0 => Ok(()),
             busy => {
-                let detail = format!("{busy} processes use a GPU that nobody holds; end them, or sanitize the host");
+                let detail =
+                    format!("{busy} processes use a GPU that no allocation holds; end them, or sanitize the host");
                 Err(Failure::passing("gpu_busy", detail))
             }
         }
@@ -78,7 +79,7 @@ impl Login {
             tracing::warn!(groups = self.groups.describe(), "logins of this host have no limits");
         }
         match self.host.cards.enforce() {
-            Ok(changed) => tracing::info!(changed, "device files of GPUs are open to their holders only"),
+            Ok(changed) => tracing::info!(changed, "device files of GPUs are open to their allocations only"),
             Err(failure) => tracing::error!(detail = failure.detail, "device files of GPUs could not be closed"),
         }
     }
@@ -131,7 +132,7 @@ impl Login {
             return Ok(());
         }
         let ended = sessions::end(user).await?;
-        tracing::info!(login = user.name, ended, "a key was taken away; connections to sshd were ended");
+        tracing::info!(login = user.name, ended, "a key was removed; its connections to sshd were closed");
         self.logins.set_to_cut(&user.name, false)
     }
 
@@ -147,7 +148,7 @@ impl Login {
             }
             self.lock_after(user, "ensure_keys").await;
             if let Err(failure) = self.cut_off(user).await {
-                tracing::error!(login = user.name, detail = failure.detail, "connections to sshd could not be ended");
+                tracing::error!(login = user.name, detail = failure.detail, "connections to sshd could not be closed");
             }
             return Err(failure);
         }

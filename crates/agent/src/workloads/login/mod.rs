@@ -84,11 +84,11 @@ impl Login {
     /// The user, if it is one that the agent made.
     fn ours(&self, name: &str) -> Result<Option<User>> {
         if !is_login_name(name) {
-            return Err(Failure::lasting("bad_login", format!("{name:?} is not a user name that is accepted")));
+            return Err(Failure::lasting("bad_login", format!("{name:?} is not a valid user name")));
         }
         match users::find(name)? {
             Some(user) if user.is_ours => Ok(Some(user)),
-            Some(_) => Err(Failure::lasting("foreign_user", format!("{name} was not made by the agent"))),
+            Some(_) => Err(Failure::lasting("foreign_user", format!("{name} was not created by the agent"))),
             None => Ok(None),
         }
     }
@@ -102,7 +102,7 @@ impl Login {
     fn open_login(&self, name: &str) -> std::result::Result<User, Refused> {
         let refused = |detail: String| Refused::new(refusals::NO_ALLOCATION, detail);
         let user = self.ours(name).map_err(|failure| refused(failure.detail))?;
-        let user = user.ok_or_else(|| refused(format!("there is no user {name}")))?;
+        let user = user.ok_or_else(|| refused(format!("user {name} does not exist")))?;
         if users::is_locked(&user) { Err(refused(format!("{name} is locked"))) } else { Ok(user) }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) async fn kill_all_of(user: &User, ids: &Ids, groups: &Groups) -> Resu
         tokio::time::sleep(PAUSE).await;
     }
     let left: Vec<String> = alive_of(ids).iter().take(SHOWN).map(i32::to_string).collect();
-    Err(Failure::passing("processes_left", format!("processes {} survive being killed", left.join(", "))))
+    Err(Failure::passing("processes_left", format!("processes {} are still running after SIGKILL", left.join(", "))))
 }
 
 /// Every process of the host.

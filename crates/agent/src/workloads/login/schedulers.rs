@@ -19,7 +19,8 @@ static ONE: Mutex<()> = Mutex::new(());
 pub(crate) fn deny(name: &str) -> Result<()> {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let denied = deny_in(Path::new(CRON_DENY), Path::new(AT_DENY), name);
-    denied.map_err(|error| Failure::passing("control_group", format!("cron or at cannot be closed: {error}")))
+    denied
+        .map_err(|error| Failure::passing("control_group", format!("access to cron or at cannot be revoked: {error}")))
 }
 
 fn deny_in(cron: &Path, at: &Path, name: &str) -> io::Result<()> {
@@ -31,7 +32,7 @@ fn deny_in(cron: &Path, at: &Path, name: &str) -> io::Result<()> {
 pub(crate) fn forget(name: &str) -> Result<()> {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let taken = take(Path::new(CRON_DENY), name).and_then(|()| take(Path::new(AT_DENY), name));
-    taken.map_err(|error| Failure::passing("control_group", format!("a list of cron or at: {error}")))
+    taken.map_err(|error| Failure::passing("control_group", format!("a job list of cron or at: {error}")))
 }
 
 fn lines(file: &Path) -> io::Result<Vec<String>> {

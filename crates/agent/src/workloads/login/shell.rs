@@ -17,7 +17,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5); // bound: the port is on
 /// `enter` is the program, with its arguments, that starts another one in the group.
 pub(crate) fn prepare(user: &User, enter: &[String], program: Program<'_>) -> Result<Prepared, Refused> {
     let Some((first, rest)) = enter.split_first() else {
-        return Err(Refused::new(refusals::FAILED, "this host has no way to start programs for logins"));
+        return Err(Refused::new(refusals::FAILED, "this host cannot start programs for logins"));
     };
     let mut command = Command::new(first);
     command.args(rest).arg("/usr/bin/setsid").env_clear().current_dir("/");
@@ -45,7 +45,7 @@ pub(crate) fn prepare(user: &User, enter: &[String], program: Program<'_>) -> Re
 fn file_server() -> Result<&'static str, Refused> {
     let found = FILE_SERVERS.iter().find(|path| Path::new(path).exists());
     found.copied().ok_or_else(|| {
-        let refused = Refused::new(refusals::UNSUPPORTED, "there is no sftp-server on this host");
+        let refused = Refused::new(refusals::UNSUPPORTED, "sftp-server is not installed on this host");
         refused.advise("install the package `openssh-sftp-server` on that host")
     })
 }
@@ -55,12 +55,12 @@ pub(crate) async fn connect(user: &User, port: u16) -> Result<PortRoute, Refused
     let listener = own_listener(user.uid, port)?;
     let connecting = tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(listener.address)).await;
     let refused = |detail: String| Refused::new(refusals::NOTHING_LISTENS, detail);
-    let socket = connecting.map_err(|_| refused(format!("port {port} does not answer")))?;
+    let socket = connecting.map_err(|_| refused(format!("port {port} does not respond")))?;
     let socket = socket.map_err(|error| refused(format!("port {port}: {error}")))?;
     if own_listener(user.uid, port)? == listener {
         Ok(PortRoute::Socket(socket))
     } else {
-        Err(Refused::new(refusals::FOREIGN_PORT, format!("port {port} changed hands")))
+        Err(Refused::new(refusals::FOREIGN_PORT, format!("port {port} is now used by another user")))
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) async fn ensure(
         let home = home_root.join(name);
         make(name, &home.to_string_lossy(), next_uid).await?;
     }
-    let user = find(name)?.ok_or_else(|| Failure::passing("user", format!("{name} was made and is not there")))?;
+    let user = find(name)?.ok_or_else(|| Failure::passing("user", format!("{name} was created but does not exist")))?;
     ensure_home(&user).await?;
     Ok(user)
 }
@@ -94,7 +94,7 @@ async fn make(name: &str, home: &str, next_uid: impl Fn() -> Result<u32>) -> Res
             made => return made,
         }
     }
-    Err(Failure::passing("user", "user ids are taken by somebody else as fast as they are tried"))
+    Err(Failure::passing("user", "user ids are being used by other programs at the same time"))
 }
 
 /// The user is in the group of those who hold a GPU, or not.
@@ -173,10 +173,10 @@ pub(crate) fn is_locked(user: &User) -> bool {
 pub(crate) async fn remove(user: &User) -> Result<()> {
     edit("userdel", &["--remove", &user.name]).await?;
     if user.home.exists() {
-        return Err(Failure::passing("home", format!("{} is still there", user.home.display())));
+        return Err(Failure::passing("home", format!("{} still exists", user.home.display())));
     }
     match find(&user.name)? {
-        Some(_) => Err(Failure::passing("user", format!("{} is still there", user.name))),
+        Some(_) => Err(Failure::passing("user", format!("{} still exists", user.name))),
         None => Ok(()),
     }
 }

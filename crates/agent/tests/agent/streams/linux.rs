@@ -181,5 +181,5 @@ async fn a_stopped_allocation_has_no_streams_and_a_released_one_no_user() {
     let mut foreign = host.grant(shell());
     foreign.workload = login("root");
     let refused = host.gateway.open(&host.plane, &foreign).await.err().unwrap();
-    assert_eq!(refused.1.code, refusals::NO_ALLOCATION, "root was not made by the agent");
+    assert_eq!(refused.1.code, refusals::NO_ALLOCATION, "root was not created by the agent");
 }

@@ -139,8 +139,8 @@ async fn above_the_most_streams_of_a_gateway_one_is_refused_at_once_and_the_othe
     let (status, problem) = world.gateway.open(&world.plane, &grant).await.err().expect("it is refused");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert_eq!((status, problem.code.as_str()), (429, refusals::TOO_MANY_STREAMS));
-    assert!(problem.detail.contains("2 streams of this gateway"), "{problem:?}");
-    assert!(problem.advice.contains("close a shell") && problem.advice.contains("try again"), "{problem:?}");
+    assert!(problem.detail.contains("2 streams for this gateway"), "{problem:?}");
+    assert!(problem.advice.contains("close an unused shell") && problem.advice.contains("try again"), "{problem:?}");
     println!("refused after {:?}: {}; {}", began.elapsed(), problem.detail, problem.advice);
     // More at once than the library keeps apart for those.
     let grants: Vec<_> = (0..100).map(|_| world.grant(cat())).collect();

@@ -166,7 +166,9 @@ async fn a_new_window_takes_over_and_both_are_notified() {
     let mut second = world.gateway.open(&world.plane, &again(&grant, None, false)).await.unwrap();
     assert_eq!(first.closed_with().await, Closing::TakenOver);
     assert!(matches!(second.frame().await, Some(Frame::Opened(opened)) if opened.resumed));
-    assert!(matches!(second.frame().await, Some(Frame::Notice(text)) if text.contains("took this session over")));
+    assert!(
+        matches!(second.frame().await, Some(Frame::Notice(text)) if text.contains("was taken over by another window"))
+    );
     assert!(String::from_utf8_lossy(&second.screen().await.1).contains("42"));
     first.typed("echo from the old window\n");
     second.typed("exit\n");
@@ -185,7 +187,7 @@ async fn watcher_neither_types_nor_takes_over() {
     watcher.until("42").await;
     loop {
         if let Frame::Notice(text) = typist.frame().await.unwrap() {
-            assert!(text.contains("looks on"), "{text}");
+            assert!(text.contains("viewer is watching"), "{text}");
             break;
         }
     }

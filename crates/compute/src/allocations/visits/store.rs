@@ -282,7 +282,7 @@ pub async fn keep_parts(tx: &mut Tx, visit: &Visit, held: &[HeldSlot]) -> sqlx::
 
 /// Forgets what it waited for.
 pub async fn placed(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
-    sqlx::query("UPDATE allocations SET reason = NULL, attempts = 0 WHERE id = $1")
+    sqlx::query("UPDATE allocations SET reason = NULL, is_waiting = false, attempts = 0 WHERE id = $1")
         .bind(id.uuid())
         .execute(tx.conn())
         .await?;
@@ -297,7 +297,7 @@ pub async fn attempt(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Resul
     Ok(())
 }
 
-/// Starts its time: the lease counts from here. Answers how long it lasts, if not for ever.
+/// Starts their time: leases count from here. Answers how long those last that end.
 pub async fn activate(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Duration>> {
     let left: Option<f64> = sqlx::query_scalar(
         "UPDATE allocations SET active_at = coalesce(active_at, app_now()), reason = NULL, attempts = 0,
@@ -312,7 +312,7 @@ pub async fn activate(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Dura
 
 /// Notes that its project was told of the end of its lease.
 pub async fn lease_told(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
-    sqlx::query("UPDATE allocations SET lease_told_for = lease_ends_at WHERE id = $1")
+    sqlx::query("UPDATE allocations SET lease_warning_sent_for = lease_ends_at WHERE id = $1")
         .bind(id.uuid())
         .execute(tx.conn())
         .await?;

@@ -85,7 +85,7 @@ type KnownColumns = (
     Option<String>,
 );
 
-const KNOWN: &str = "SELECT id, region_id, state, version, health, trouble, inventory_hash, drain_deadline_at, has_wipe_script, inventory->>'driver' FROM nodes";
+const KNOWN: &str = "SELECT id, region_id, state, version, health, degraded_reason, inventory_hash, drain_deadline_at, has_wipe_script, inventory->>'driver' FROM nodes";
 
 pub async fn get(tx: &mut Tx, id: NodeId) -> sqlx::Result<Option<Node>> {
     let statement = format!("{NODES} WHERE nodes.id = $1");

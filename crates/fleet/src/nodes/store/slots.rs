@@ -160,7 +160,7 @@ pub async fn clean_used(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Changed>>
 }
 
 /// How the reason of a quarantine begins once the whole host was wiped.
-pub const WIPED: &str = "wiped since: ";
+pub const WIPED: &str = "sanitized since: ";
 
 /// Notes at what stays quarantined that the whole host was wiped. GPUs that another
 /// node had before were wiped with it.

@@ -266,7 +266,7 @@ impl Plane {
             {
                 json(&session(ticket, None))
             }
-            _ => problem(401, "no_such_app"),
+            _ => problem(401, "no_such_web_service"),
         }
     }
 

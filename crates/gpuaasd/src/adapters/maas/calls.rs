@@ -74,12 +74,12 @@ impl Calls {
     }
 
     async fn send(&self, method: Method, path: &str, query: &str, form: Option<String>) -> Result<Vec<u8>, MetalError> {
-        let mut address = self.base.join(path).map_err(|_| MetalError::BadAccess("the address is not one"))?;
+        let mut address = self.base.join(path).map_err(|_| MetalError::BadAccess("the URL is not valid"))?;
         address.set_query((!query.is_empty()).then_some(query));
         let authorization = self.key.header(self.clock.estimate().as_second());
         let mut request = self.http.request(method, address).header(header::ACCEPT, "application/json");
         let mut value = header::HeaderValue::from_bytes(authorization.expose())
-            .map_err(|_| MetalError::BadAccess("the key cannot be sent"))?;
+            .map_err(|_| MetalError::BadAccess("the API key contains invalid characters"))?;
         value.set_sensitive(true);
         request = request.header(header::AUTHORIZATION, value);
         if let Some(form) = form {

@@ -42,7 +42,7 @@ impl MetalConnector for MaasConnector {
 
     fn connect(&self, access: &MetalAccess) -> Result<Arc<dyn MetalProvider>, MetalError> {
         let base = format!("{}/api/2.0/", access.url.trim_end_matches('/'));
-        let base = Url::parse(&base).map_err(|_| MetalError::BadAccess("the address is not one"))?;
+        let base = Url::parse(&base).map_err(|_| MetalError::BadAccess("the URL is not valid"))?;
         let key = ApiKey::parse(&access.api_key)?;
         Ok(Arc::new(Maas { calls: Calls { http: self.http.clone(), base, key, clock: self.clock.clone() } }))
     }

@@ -26,17 +26,17 @@ pub struct Connection {
 
 #[derive(Debug, thiserror::Error)]
 pub enum NatsError {
-    #[error("the address is not usable: expected `nats://host:4222`, several separated by commas")]
+    #[error("the address is not valid: expected `nats://host:4222`, several separated by commas")]
     Address(#[source] std::io::Error),
     #[error("the connection could not be set up")]
     Connect(#[from] async_nats::ConnectError),
     #[error("the stream could not be read: is JetStream enabled on the server?")]
     ReadStream(#[from] jetstream::context::GetStreamError),
-    #[error("the stream could not be made or changed")]
+    #[error("the stream could not be created or changed")]
     ChangeStream(#[from] jetstream::context::CreateStreamError),
     #[error("the newest message of the stream could not be read")]
     Newest(#[from] jetstream::stream::LastRawMessageError),
-    #[error("the durable consumer could not be made")]
+    #[error("the durable consumer could not be created")]
     Durable(#[from] jetstream::stream::ConsumerError),
     #[error("a message was not accepted; if it says the payload is too large, raise `max_payload` on the server")]
     Publish(#[from] jetstream::context::PublishError),
@@ -44,7 +44,7 @@ pub enum NatsError {
     Fetch(#[source] async_nats::Error),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
-    #[error("an event cannot be written as JSON")]
+    #[error("an event cannot be encoded as JSON")]
     Json(#[from] serde_json::Error),
 }
 
@@ -62,7 +62,7 @@ impl Connection {
             .event_callback(|event| async move {
                 match event {
                     Event::Disconnected => {
-                        tracing::warn!("NATS is away; events wait in the database until it is back");
+                        tracing::warn!("NATS is unavailable; events wait in the database until it is available");
                     }
                     Event::Connected => tracing::info!("NATS is connected"),
                     other => tracing::debug!(%other, "NATS"),
@@ -86,13 +86,13 @@ impl Connection {
     /// Whether the server is there and has JetStream; for readiness.
     pub async fn check(&self, patience: Duration) -> Result<(), String> {
         if !self.is_up() {
-            return Err("does not answer; events wait in the database".to_owned());
+            return Err("does not respond; events wait in the database".to_owned());
         }
         match tokio::time::timeout(patience, self.jetstream.get_stream(STREAM)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) if is_missing(&error) => Err("has no stream yet; events wait in the database".to_owned()),
-            Ok(Err(_)) => Err("answers without JetStream; start it with `jetstream` enabled".to_owned()),
-            Err(_) => Err("does not answer in time; events wait in the database".to_owned()),
+            Ok(Err(_)) => Err("responds without JetStream; start it with `jetstream` enabled".to_owned()),
+            Err(_) => Err("does not respond in time; events wait in the database".to_owned()),
         }
     }
 }

@@ -85,7 +85,7 @@ impl Bus for Nats {
         Box::pin(async move {
             let names: Vec<&str> = consumers.iter().map(|it| it.name()).collect();
             if let Err(error) = readers::forget(&self.db, &names).await {
-                tracing::warn!(%error, "positions of the embedded bus stay; they keep events from expiring until the next start");
+                tracing::warn!(%error, "positions of the embedded bus remain; they prevent events from expiring until the next start");
             }
             let mut running = JoinSet::new();
             running.spawn(relay::run(self.clone(), stop.clone()));
@@ -127,7 +127,7 @@ impl Nats {
     fn wanted(&self) -> Config {
         Config {
             name: STREAM.to_owned(),
-            description: Some("what happened in the control plane".to_owned()),
+            description: Some("events of the control plane".to_owned()),
             subjects: vec![SUBJECTS.to_owned()],
             retention: RetentionPolicy::Limits,
             discard: DiscardPolicy::Old,

@@ -53,7 +53,7 @@ pub async fn run(nats: Nats, stop: CancellationToken) {
                     checked = None;
                     metrics::counter!("gpuaas_relay_failures_total").increment(1);
                     let rest = nats.rest(failures);
-                    tracing::warn!(error = %chain(&error), ?rest, "events could not be passed on to NATS; trying again");
+                    tracing::warn!(error = %chain(&error), ?rest, "events could not be published to NATS; trying again");
                     tokio::select! {
                         () = stop.cancelled() => return,
                         () = tokio::time::sleep(rest) => continue,
@@ -130,7 +130,7 @@ async fn rewind_if_the_stream_is_behind(nats: &Nats) -> Result<(), NatsError> {
     };
     let (reader, _) = readers::batch(&nats.db, READER, 0).await?;
     if reader.position > floor {
-        tracing::warn!(from = %reader.position, to = %floor, "NATS lacks events that it had; publishing them again");
+        tracing::warn!(from = %reader.position, to = %floor, "NATS lost events; publishing them again");
         advance(nats, reader.position, floor).await?;
     }
     Ok(())

@@ -30,7 +30,7 @@ const POLL: Duration = Duration::from_millis(20);
 pub(super) fn sweep(place: &ClusterPaths) -> Result<(), DevError> {
     let left = find(&place.data, place.account.as_ref());
     if !left.is_empty() {
-        tracing::info!(pids = ?left, data = %place.data.display(), "stopping what an earlier run left");
+        tracing::info!(pids = ?left, data = %place.data.display(), "stopping processes of an earlier run");
         end(place)?;
     }
     remove_stale_lock(&place.data);

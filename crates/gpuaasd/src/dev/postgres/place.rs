@@ -135,7 +135,7 @@ fn reachable_home(dir: &Path, account: &Account, durable: bool) -> Result<PathBu
         home = %home.display(),
         closed = %closed.display(),
         account = account.name,
-        "the data folder is closed to the account of PostgreSQL; its data goes elsewhere"
+        "the account of PostgreSQL cannot access the data folder; using another folder"
     );
     Ok(home)
 }

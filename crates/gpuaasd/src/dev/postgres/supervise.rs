@@ -151,7 +151,7 @@ impl Supervisor {
             }
             match leftovers::sweep(&self.spec.place).and_then(|()| self.start_once()) {
                 Ok(Start::Ready) => {
-                    tracing::info!(restarts = self.restarts, "the private PostgreSQL is back");
+                    tracing::info!(restarts = self.restarts, "the private PostgreSQL is running again");
                     self.status.send_replace(Status::Ready);
                     return None;
                 }
@@ -164,7 +164,7 @@ impl Supervisor {
         tracing::error!(
             restarts = self.restarts,
             log = %self.spec.place.log.display(),
-            "the private PostgreSQL keeps dying and is given up: read its log, then start gpuaasd again"
+            "the private PostgreSQL fails repeatedly and is not restarted: check its log, then start gpuaasd again"
         );
         self.status.send_replace(Status::GivenUp);
         None

@@ -19,9 +19,9 @@ use super::{decimal, quantity};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
-    #[error("the typeface is broken")]
+    #[error("the font is malformed")]
     Font,
-    #[error("it has too many pages")]
+    #[error("the document has too many pages")]
     Long,
 }
 

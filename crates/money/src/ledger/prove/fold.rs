@@ -73,7 +73,7 @@ pub fn check_interval(
         let whole =
             within(rate, interval.start_us, interval.start_us, until).map_err(|error| (None, error.to_string()))?;
         if i128::from(whole) != sum {
-            return Err((None, format!("it was charged {sum} in all where usage and price come to {whole}")));
+            return Err((None, format!("it was charged {sum} in total; usage and price give {whole}")));
         }
     }
     Ok(())
@@ -92,11 +92,11 @@ pub fn check_counts(
     for count in counts {
         total += i128::from(count.quantity);
         if i128::from(count.total) != total {
-            return Err((None, format!("a count says {} in all where they come to {total}", count.total)));
+            return Err((None, format!("a count has a total of {}; the counts add up to {total}", count.total)));
         }
         let amount = cost(count.total) - cost(count.total - count.quantity);
         if i128::from(count.amount) != amount {
-            return Err((None, format!("a count says {} where quantity and price come to {amount}", count.amount)));
+            return Err((None, format!("a count has an amount of {}; quantity and price give {amount}", count.amount)));
         }
     }
     let within = |from_us: i64, to_us: i64| {
@@ -109,7 +109,7 @@ pub fn check_counts(
     if let Some(posted_to_us) = posted_to_us {
         let whole = i128::from(within(i64::MIN, posted_to_us));
         if whole != sum {
-            return Err((None, format!("it was charged {sum} in all where quantity and price come to {whole}")));
+            return Err((None, format!("it was charged {sum} in total; quantity and price give {whole}")));
         }
     }
     Ok(())
@@ -130,11 +130,11 @@ fn compare(
         match lines.next() {
             Some(line) if line.number == number && line.amount == expected => sum += i128::from(expected),
             Some(line) if line.number == number => {
-                let what = format!("a line says {} where usage and price come to {expected}", line.amount);
+                let what = format!("a line has an amount of {}; usage and price give {expected}", line.amount);
                 return Err((Some(line.number), what));
             }
             Some(line) if line.number < number => return Err(unfounded(*line)),
-            Some(_) | None => return Err((Some(number), format!("a line of {expected} is missing"))),
+            Some(_) | None => return Err((Some(number), format!("a line with the amount {expected} is missing"))),
         }
     }
     match lines.next() {
@@ -146,17 +146,17 @@ fn compare(
 /// Compares what was refunded because a host was last heard at a moment with
 /// what the interval came to after it. An interval that runs cannot be refunded.
 pub fn check_refund(interval: &Interval, last_heard_us: i64, refunded: i64) -> Result<(), String> {
-    let Some(end_us) = interval.end_us else { return Err("a refund is for an interval that has not ended".into()) };
+    let Some(end_us) = interval.end_us else { return Err("a refund refers to an interval that has not ended".into()) };
     let rate = Rate::from_micros_per_hour(interval.micros_per_hour, interval.currency);
     let expected = within(rate, interval.start_us, last_heard_us, end_us).map_err(|error| error.to_string())?;
     if expected == refunded {
         return Ok(());
     }
-    Err(format!("{refunded} were refunded where usage after the host was last heard comes to {expected}"))
+    Err(format!("{refunded} was refunded; usage after the host was last seen comes to {expected}"))
 }
 
 fn unfounded(line: Charged) -> (Option<i64>, String) {
-    (Some(line.number), format!("a line of {} has no usage to it", line.amount))
+    (Some(line.number), format!("a line with the amount {} has no usage", line.amount))
 }
 
 /// What an interval adds between two moments.
@@ -182,28 +182,28 @@ pub struct Frozen {
 pub fn check_price(prices: &[Price], frozen: Frozen, at_us: i64) -> Result<(), String> {
     let own = match frozen.price {
         None if frozen.price_micros == 0 => None,
-        None => return Err(format!("it costs {} without a price", frozen.price_micros)),
+        None => return Err(format!("it has a rate of {} without a price", frozen.price_micros)),
         Some(id) => {
             let own = prices.iter().find(|it| it.id == id);
-            Some(*own.ok_or("its price is not one of its SKU, unit, kind and currency")?)
+            Some(*own.ok_or("its price does not belong to its SKU, unit, kind and currency")?)
         }
     };
     if let Some(own) = own {
         if (own.price_micros, own.per_units) != (frozen.price_micros, frozen.per_units) {
             let (says, is) = (frozen.price_micros, own.price_micros);
             return Err(format!(
-                "it costs {says} per {}, where its price is {is} per {}",
+                "it has a rate of {says} per {}; its price is {is} per {}",
                 frozen.per_units, own.per_units
             ));
         }
         if own.effective_us > at_us {
-            return Err(format!("version {} of the price was not in force yet", own.version));
+            return Err(format!("version {} of the price was not in effect yet", own.version));
         }
     }
     let rank = |it: &Price| (it.effective_us, it.version);
     let later = prices.iter().find(|it| it.effective_us <= at_us && own.is_none_or(|own| rank(it) > rank(&own)));
     match later {
-        Some(later) => Err(format!("version {} of the price was in force already", later.version)),
+        Some(later) => Err(format!("version {} of the price was already in effect", later.version)),
         None => Ok(()),
     }
 }

@@ -182,13 +182,13 @@ fn a_price_is_the_one_that_was_in_force() {
     assert_eq!(check(2, 10 * HOUR, 200), Ok(()));
     assert!(check(1, 5 * HOUR, 101).unwrap_err().contains("its price is 100 per 1"));
     assert!(check_price(&all, Frozen { per_units: 2, ..frozen(Some(1), 100) }, 0).is_err());
-    assert!(check(2, 5 * HOUR, 200).unwrap_err().contains("not in force yet"));
-    assert!(check(1, 11 * HOUR, 100).unwrap_err().contains("in force already"));
-    assert!(check(3, 11 * HOUR, 100).unwrap_err().contains("not one of its SKU"));
-    assert!(check_price(&all, frozen(None, 0), 5 * HOUR).unwrap_err().contains("in force already"));
+    assert!(check(2, 5 * HOUR, 200).unwrap_err().contains("not in effect yet"));
+    assert!(check(1, 11 * HOUR, 100).unwrap_err().contains("already in effect"));
+    assert!(check(3, 11 * HOUR, 100).unwrap_err().contains("not belong to its SKU"));
+    assert!(check_price(&all, frozen(None, 0), 5 * HOUR).unwrap_err().contains("already in effect"));
     assert!(check_price(&[], frozen(None, 7), 5 * HOUR).unwrap_err().contains("without a price"));
     // To the microsecond: nothing that starts with a change has a choice of prices.
-    assert!(check(1, 10 * HOUR, 100).unwrap_err().contains("in force already"));
+    assert!(check(1, 10 * HOUR, 100).unwrap_err().contains("already in effect"));
     assert_eq!(check(1, 10 * HOUR - 1, 100), Ok(()));
 }
 

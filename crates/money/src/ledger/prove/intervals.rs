@@ -133,7 +133,7 @@ fn paired(marks: &mut Vec<MarkRow>, prices: &Prices) -> Result<Vec<Run>, Discrep
         let before = previous.take().filter(|it| (it.subject_id, &it.meter) == (mark.subject_id, &mark.meter));
         let wrong = |what: String| mark.found(what);
         if before.as_ref().is_some_and(|it| mark.at_us < it.at_us) {
-            return Err(wrong(format!("mark {} lies before the one that it follows", mark.number)));
+            return Err(wrong(format!("mark {} is earlier than the one before it", mark.number)));
         }
         if mark.number != before.as_ref().map_or(0, |it| it.number) + 1 {
             return Err(wrong(format!("a mark before mark {} is missing", mark.number)));
@@ -161,19 +161,19 @@ fn paired(marks: &mut Vec<MarkRow>, prices: &Prices) -> Result<Vec<Run>, Discrep
                         let Some(Run { usage: Usage::Counted { counts, .. }, .. }) = runs.last_mut() else { continue };
                         counts
                     }
-                    _ => return Err(wrong(format!("mark {} counts for an interval of another price", mark.number))),
+                    _ => return Err(wrong(format!("mark {} counts for an interval with another price", mark.number))),
                 };
                 let (at_us, quantity, amount) = (mark.at_us, mark.quantity, mark.amount);
                 counts.push(Count { at_us, quantity, total: mark.total.unwrap_or(0), amount });
             }
-            _ => return Err(wrong(format!("mark {} ends what it did not start", mark.number))),
+            _ => return Err(wrong(format!("mark {} ends an interval that is not open", mark.number))),
         }
         previous = Some(mark);
     }
     Ok(runs)
 }
 
-#[expect(clippy::too_many_arguments, reason = "the ends of two ranges, and what is compared")]
+#[expect(clippy::too_many_arguments, reason = "the bounds of two ranges, and the compared values")]
 async fn compare(
     tx: &mut Tx,
     organization: OrganizationId,
@@ -196,7 +196,7 @@ async fn compare(
             }
             counted.lines += 1;
             if row.account != run.sku.to_string() || row.currency != run.currency.as_str() {
-                let what = "a line is for another SKU or currency than was used".into();
+                let what = "a line has another SKU or currency than the usage".into();
                 return Ok(Some(run.found(Some(row.number), what)));
             }
             charged.push(Charged { number: row.number, amount: row.amount });
@@ -228,20 +228,20 @@ async fn refunds(
             Ok(Some(Discrepancy { journal: Some(row.number), subject, what }))
         };
         let Some((subject, meter, number, last_heard_us)) = refund_of(&row.reference) else {
-            return wrong(None, "its reference names no interval".into());
+            return wrong(None, "its reference does not name an interval".into());
         };
         // Others are looked at with the page that they are on.
         if after.is_some_and(|it| subject <= it) || until.is_some_and(|it| subject > it) {
             continue;
         }
         if !seen.insert((subject, meter.to_owned(), number)) {
-            return wrong(Some(subject), format!("interval {number} was refunded before"));
+            return wrong(Some(subject), format!("interval {number} was already refunded"));
         }
         let run =
             runs.iter().find(|it| (it.subject.id, it.subject.meter.as_str(), it.number) == (subject, meter, number));
         let Some(Usage::Measured(interval)) = run.filter(|it| it.currency.as_str() == row.currency).map(|it| &it.usage)
         else {
-            return wrong(Some(subject), format!("it refunds an interval {number} that never was"));
+            return wrong(Some(subject), format!("it refunds interval {number}, which does not exist"));
         };
         if let Err(what) = check_refund(interval, last_heard_us, row.amount) {
             return wrong(Some(subject), format!("interval {number}: {what}"));
@@ -259,8 +259,10 @@ fn refund_of(reference: &str) -> Option<(Uuid, &str, i64, i64)> {
 }
 
 fn unused(row: &ChargedRow) -> Discrepancy {
-    let what =
-        format!("a line of {} is for an interval {} of {} that never was", row.amount, row.of_interval, row.meter);
+    let what = format!(
+        "a line with the amount {} is for interval {} of {}, which does not exist",
+        row.amount, row.of_interval, row.meter
+    );
     Discrepancy { journal: Some(row.number), subject: Some(row.subject_id.to_string()), what }
 }
 
@@ -276,7 +278,7 @@ impl MarkRow {
     }
 
     fn run(&self) -> Result<Run, Discrepancy> {
-        let currency = self.currency.parse().map_err(|_| self.found("its currency is none".into()))?;
+        let currency = self.currency.parse().map_err(|_| self.found("its currency is unknown".into()))?;
         let (kind, meter) = (self.subject_kind.clone(), self.meter.clone());
         Ok(Run {
             subject: SubjectId { kind, id: self.subject_id, meter },
@@ -309,7 +311,7 @@ impl MarkRow {
         {
             let (quantity, rate) = (self.quantity, self.micros_per_hour);
             let what = format!(
-                "interval {}: it costs {rate} an hour, where {quantity} at {} each were asked for",
+                "interval {}: it has a rate of {rate} per hour; {quantity} at {} each were requested",
                 self.number, price.price_micros
             );
             return Err(self.found(what));

@@ -76,7 +76,7 @@ pub async fn step(
     }
     let hash = page.last().map_or(&before.hash, |it| &it.hash);
     if month.is_none() && *hash != book.hash {
-        return Ok(Step::Differs(at(reached, "the newest journal is not the one that the books name".into())));
+        return Ok(Step::Differs(at(reached, "the newest journal does not match the head of the books".into())));
     }
     let closed_to = page.iter().rev().find_map(|it| it.to_at).or(before.closed_to);
     Ok(match nothing_follows(tx, organization, &book, closed_to, month).await? {
@@ -101,21 +101,21 @@ async fn nothing_follows(
         return Ok(None);
     }
     if let Some((kind, id)) = store::loose_mark(tx, organization, closed_to, book).await? {
-        let what = "a mark lies in time that was posted, and no journal covers it".into();
+        let what = "a mark is in a posted period, but no journal covers it".into();
         return Ok(Some(Discrepancy { journal: None, subject: Some(subject_text(&kind, id)), what }));
     }
     if let Some((id, meter)) = store::wrong_open_interval(tx, organization).await? {
-        let what = format!("the open intervals of {meter} are not those that started and did not end");
+        let what = format!("the open intervals of {meter} do not match its started and ended intervals");
         return Ok(Some(Discrepancy { journal: None, subject: Some(id.to_string()), what }));
     }
     if let Some(number) = store::beyond(tx, organization, book).await? {
-        return Ok(Some(at(number, format!("journal {number} is none that the books know"))));
+        return Ok(Some(at(number, format!("journal {number} is unknown to the books"))));
     }
     if let Some(number) = store::unattested(tx, organization).await? {
-        return Ok(Some(at(number, format!("journal {number} is not the one that the audit log attests"))));
+        return Ok(Some(at(number, format!("journal {number} does not match the audit log"))));
     }
     let wrong = store::wrong_checkpoint(tx, organization).await?;
-    Ok(wrong.map(|number| at(number, "a balance that was kept is not the sum of its entries".into())))
+    Ok(wrong.map(|number| at(number, "a stored balance is not the sum of its entries".into())))
 }
 
 async fn check(
@@ -160,7 +160,7 @@ async fn check(
         }
         if let (Some(from), Some(to)) = (journal.from_at.map(|it| it.to_jiff()), journal.to_at.map(|it| it.to_jiff())) {
             if from > to || closed_to.is_some_and(|it| from < it) {
-                return Ok(Some(at(journal.number, "its window overlaps one that was closed before".into())));
+                return Ok(Some(at(journal.number, "its window overlaps an earlier one".into())));
             }
             closed_to = Some(to);
         }
@@ -183,7 +183,7 @@ fn misplaced(journal: &JournalRow, read: &mut Read, row: &EntryRow) -> Option<St
         ("usage", false) => row.account.as_deref() == Some("wallet"),
         (_, is_of_usage) => !is_of_usage && row.account.is_some(),
     };
-    (!fits).then(|| format!("line {} is for an account that it cannot be for", row.line))
+    (!fits).then(|| format!("line {} has an account that its kind does not allow", row.line))
 }
 
 async fn read_marks(

@@ -27,7 +27,7 @@ pub struct Range {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProveError {
-    #[error("not a place in this proof; send `next_after` of an earlier part, with the same range")]
+    #[error("not a position in this proof; send `next_after` of an earlier response, with the same range")]
     BadPlace,
     #[error("no such month")]
     BadMonth,

@@ -28,7 +28,7 @@ impl ProofPosition {
             Part::Intervals { after } => ('u', after.map(|it| it.to_string())),
         };
         let text = format!("{}.{letter}.{}", self.organization.uuid(), after.unwrap_or_default());
-        text.parse().expect("ids, letters and numbers are what a place is made of")
+        text.parse().expect("a position consists of ids, letters and numbers")
     }
 
     pub fn parse(text: &ProofPlace) -> Option<Self> {

@@ -144,7 +144,7 @@ pub async fn open(tx: &mut Tx, organization: OrganizationId) -> sqlx::Result<i64
 
 /// Writes where it is paid.
 pub async fn opened(tx: &mut Tx, id: PaymentId, checkout: &str, url: Option<&str>) -> sqlx::Result<()> {
-    sqlx::query("UPDATE payments SET checkout_id = $2, checkout_url = $3, trouble = NULL WHERE id = $1")
+    sqlx::query("UPDATE payments SET checkout_id = $2, checkout_url = $3, last_error = NULL WHERE id = $1")
         .bind(id.uuid())
         .bind(checkout)
         .bind(url)

@@ -15,7 +15,7 @@ pub enum Item<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not CBOR as an authenticator writes it")]
+#[error("malformed CBOR from the authenticator")]
 pub struct Malformed;
 
 // bound: an attestation object is three levels deep

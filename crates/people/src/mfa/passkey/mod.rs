@@ -55,19 +55,19 @@ pub struct Assertion<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasskeyError {
-    #[error("what the browser sent cannot be read")]
+    #[error("the response of the browser is malformed")]
     Malformed,
-    #[error("the passkey answered another request")]
+    #[error("the passkey answered a different challenge")]
     WrongChallenge,
-    #[error("the passkey was used on another site")]
+    #[error("the passkey was used for a different site")]
     WrongOrigin,
-    #[error("the passkey did not verify who uses it: set a PIN or a fingerprint on it")]
+    #[error("the passkey did not verify its user: set a PIN or a fingerprint on it")]
     NotVerified,
-    #[error("the passkey uses an algorithm that is not accepted")]
+    #[error("the passkey uses an algorithm that is not supported")]
     Algorithm,
-    #[error("the signature does not fit the passkey")]
+    #[error("the signature does not match the passkey")]
     Signature,
-    #[error("the passkey's counter went backwards: it may have been copied")]
+    #[error("the passkey's signature counter went backward: it may have been cloned")]
     Counter,
 }
 

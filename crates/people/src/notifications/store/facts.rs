@@ -285,7 +285,7 @@ async fn payment(tx: &mut Tx, id: PaymentId, subject: &str) -> sqlx::Result<Opti
 
 async fn refund(tx: &mut Tx, id: RefundId) -> sqlx::Result<Option<Facts>> {
     let row: Option<(String, i64, String, Option<String>)> = sqlx::query_as(
-        "SELECT p.currency, r.amount, r.state, r.trouble FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id = $1",
+        "SELECT p.currency, r.amount, r.state, r.last_error FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id = $1",
     )
     .bind(id.uuid())
     .fetch_optional(tx.conn())

@@ -77,13 +77,13 @@ impl Oidc {
         match status {
             StatusCode::OK => Ok(fetch::parse(TOKEN_ENDPOINT, &body)?),
             StatusCode::BAD_REQUEST => Err(OidcError::Refused(
-                "the issuer did not accept the code: it works once and not for long; start again",
+                "the issuer did not accept the code, which works once and expires soon: start again",
             )),
             other => {
                 if other.is_client_error() {
                     tracing::error!(
                         status = other.as_u16(),
-                        "the external issuer refuses this installation: check `oidc.client_id` and `oidc.client_secret`"
+                        "the external issuer rejects the credentials of this installation: check `oidc.client_id` and `oidc.client_secret`"
                     );
                 }
                 Err(FetchError::Status { what: TOKEN_ENDPOINT, status: other.as_u16() }.into())

@@ -14,11 +14,11 @@ pub enum FetchError {
         #[source]
         source: reqwest::Error,
     },
-    #[error("{what} answered with status {status}")]
+    #[error("{what} returned status {status}")]
     Status { what: &'static str, status: u16 },
-    #[error("{what} answered with more than {BODY_BYTES} bytes")]
+    #[error("{what} returned more than {BODY_BYTES} bytes")]
     TooLarge { what: &'static str },
-    #[error("{what} does not answer as OpenID Connect says: {why}")]
+    #[error("the response of {what} violates OpenID Connect: {why}")]
     Malformed { what: &'static str, why: &'static str },
 }
 

@@ -62,9 +62,9 @@ impl Oidc {
     pub fn standing(&self) -> Option<Result<(), &'static str>> {
         let (is_away, asked) = self.read(|state| (state.is_away, state.tried.is_some()));
         match self.known() {
-            Some(_) if is_away => Some(Err("does not answer; identity tokens are verified by the keys known")),
+            Some(_) if is_away => Some(Err("does not respond; identity tokens are verified with the known keys")),
             Some(_) => Some(Ok(())),
-            None => asked.then_some(Err("does not answer; nobody can sign in through it")),
+            None => asked.then_some(Err("does not respond; signing in through it fails")),
         }
     }
 
@@ -136,16 +136,16 @@ impl Oidc {
         let address = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
         let document: Document = fetch::json(WHAT, self.0.http.get(address)).await?;
         if document.issuer != *issuer {
-            return Err(wrong("it names another issuer than `oidc.issuer`; they must be equal to the letter"));
+            return Err(wrong("its issuer differs from `oidc.issuer`; they must be identical"));
         }
         let endpoints = [&document.authorization_endpoint, &document.token_endpoint, &document.jwks_uri];
         if !endpoints.into_iter().chain(document.userinfo_endpoint.as_ref()).all(|it| is_safe(it)) {
-            return Err(wrong("its addresses must be `https`"));
+            return Err(wrong("its URLs must use `https`"));
         }
         let set: KeySet = fetch::json("the issuer's key set", self.0.http.get(&document.jwks_uri)).await?;
         let keys = Keys::read(set);
         if keys.is_empty() {
-            let why = "it has no RS256, ES256 or EdDSA key to verify signatures with";
+            let why = "it has no RS256, ES256 or EdDSA key for signatures";
             return Err(FetchError::Malformed { what: "the issuer's key set", why });
         }
         Ok(Arc::new(IssuerMetadata { document, keys, fetched_at }))
@@ -161,10 +161,10 @@ impl Oidc {
         });
         metrics::gauge!("gpuaas_oidc_issuer_up").set(if outcome.is_ok() { 1.0 } else { 0.0 });
         match outcome {
-            Ok(_) if was_away => tracing::info!("the external issuer answers again"),
+            Ok(_) if was_away => tracing::info!("the external issuer responds again"),
             Err(error) if !was_away => {
                 let source = std::error::Error::source(error).map(tracing::field::display);
-                tracing::warn!(%error, source, "the external issuer is away; what is known of it is kept for a while");
+                tracing::warn!(%error, source, "the external issuer is unavailable; its cached keys and URLs are used for a while");
             }
             Ok(_) | Err(_) => (),
         }

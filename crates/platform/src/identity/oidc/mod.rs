@@ -92,11 +92,11 @@ pub enum OidcError {
     /// The token, the code or the person is not accepted; meant for the caller.
     #[error("{0}")]
     Refused(&'static str),
-    #[error("the external issuer cannot be asked")]
+    #[error("the external issuer is unavailable")]
     Away(#[from] FetchError),
     #[error("too many requests wait for the external issuer")]
     Busy,
-    #[error("the external issuer was not reached, or for longer than its keys are trusted")]
+    #[error("the external issuer was never reached, or not within the time that its keys are trusted")]
     Unreached,
 }
 

@@ -58,7 +58,7 @@ pub fn verify(token: &str, keys: &Keys, expected: &Expected) -> Result<Claims, T
     let header =
         header.ok_or(refused("the identity token is malformed, or is not signed with RS256, ES256 or EdDSA"))?;
     if header.crit.is_some() {
-        return Err(refused("the identity token has critical headers, which are not understood here"));
+        return Err(refused("the identity token has critical headers that are not supported"));
     }
     let key = keys.find(header.kid.as_deref(), header.alg).ok_or(TokenRejection::UnknownKey)?;
     let mut rules = Validation::new(key.algorithm);
@@ -74,7 +74,7 @@ pub fn verify(token: &str, keys: &Keys, expected: &Expected) -> Result<Claims, T
 
 fn judge(claims: &Claims, expected: &Expected) -> Result<(), &'static str> {
     if claims.iss != expected.issuer {
-        return Err("the identity token is of another issuer");
+        return Err("the identity token is from another issuer");
     }
     if !claims.is_for(expected.client_id) {
         return Err("the identity token is for another client");
@@ -84,20 +84,20 @@ fn judge(claims: &Claims, expected: &Expected) -> Result<(), &'static str> {
         return Err("the identity token has expired: sign in at the issuer again");
     }
     if claims.iat - leeway > now {
-        return Err("the identity token is from the future: compare the clocks");
+        return Err("the identity token was issued in the future: check the clocks");
     }
     if expected.oldest.is_some_and(|it| claims.iat + it.as_secs_f64() + leeway <= now) {
-        return Err("the identity token is too old to be exchanged: get a new one");
+        return Err("the identity token is too old: get a new one");
     }
     match (expected.nonce, &claims.nonce) {
         (None, None) => (),
         (Some(wanted), Some(nonce)) if wanted == nonce => (),
         (Some(_), _) => return Err("the identity token does not belong to this sign-in: start again"),
         // A browser was to bring it back; whoever has it took it from there.
-        (None, Some(_)) => return Err("the identity token was made for another sign-in: get one without a nonce"),
+        (None, Some(_)) => return Err("the identity token was issued for another sign-in: get one without a nonce"),
     }
     if !(1..=255).contains(&claims.sub.len()) {
-        return Err("the identity token has no usable subject");
+        return Err("the identity token has no valid subject");
     }
     Ok(())
 }

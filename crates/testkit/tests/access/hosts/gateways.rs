@@ -72,7 +72,7 @@ async fn a_session_begun_at_one_gateway_goes_on_at_the_other() {
     has_host(&site, site.door.id).await;
     name.leads_to(site.door.port);
     let mut moved = site.tenant.back(id, session, None, Some(again.seen)).await.unwrap();
-    moved.told("you took this session over").await;
+    moved.told("this session was taken over by another window").await;
     assert_eq!(again.ends().await, End::Close(Closing::TakenOver));
     assert_eq!(pid_of(&mut moved).await, pid);
     moved.types("exit 4\r").await;

@@ -40,10 +40,10 @@ async fn bad_frames_close_their_own_window_and_no_other() {
         let (_, mut shell) = stand.tenant.shell(stand.allocation).await;
         let _ = shell.to.send(bytes).await;
         let end = shell.ends().await;
-        assert!(matches!(&end, End::Closed(4400, words) if words.contains("no message")), "{what}: {end:?}");
+        assert!(matches!(&end, End::Closed(4400, words) if words.contains("malformed message")), "{what}: {end:?}");
         assert!(other.runs(&format!("echo '{what}'")).await.contains(what), "another session goes on");
     }
-    println!("seven kinds of rubbish: 4400 each, and another shell of the allocation went on");
+    println!("seven kinds of malformed messages: 4400 each, and another shell of the allocation went on");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -40,7 +40,7 @@ impl Stand {
         let (session, mut owner) = self.shares(&self.tenant).await;
         let guest = Tenant { client, ..colleague.clone() };
         let mut taken = self.window(&guest, joins(session, false)).await;
-        taken.told("you took this session over").await;
+        taken.told("this session was taken over by another window").await;
         assert_eq!(owner.ends().await, End::Close(Closing::TakenOver));
         taken.types("echo it-is-$MARK\r").await;
         taken.shows("it-is-shared").await;
@@ -78,15 +78,15 @@ async fn a_takeover_is_announced_in_both_windows() {
     first.runs("MARK=kept").await;
     let spec = AccessTicketSpec { resume: Some(session), ..terminal() };
     let mut second = stand.window(&stand.tenant, spec.clone()).await;
-    second.told("you took this session over").await;
+    second.told("this session was taken over by another window").await;
     assert_eq!(first.ends().await, End::Close(Closing::TakenOver));
     let (code, words) = first.closes().await;
-    assert!(code == 4409 && words.contains("taken over"), "{code} {words}");
+    assert!(code == 4409 && words.contains("continued from another connection"), "{code} {words}");
     second.types("echo still-$MARK\r").await;
     second.shows("still-kept").await;
     // And back, again with a word to both.
     let mut third = stand.window(&stand.tenant, spec).await;
-    third.told("you took this session over").await;
+    third.told("this session was taken over by another window").await;
     assert_eq!(second.ends().await, End::Close(Closing::TakenOver));
     let open = stand.sessions(Some(AccessSessionState::Open)).await;
     assert_eq!(open.iter().filter(|it| it.id == session).count(), 1, "it is one session throughout");
@@ -111,7 +111,7 @@ async fn colleague_watches_and_takes_over_only_shared_sessions() {
     let refused = stand.try_ticket(&stand.cloud.world().as_(&viewer), joins(shared, true)).await.unwrap_err();
     assert_eq!(code(refused), "forbidden");
     let mut watcher = stand.window(&colleague, joins(shared, true)).await;
-    owner.told("somebody looks on").await;
+    owner.told("a viewer is watching").await;
     owner.runs("echo seen-by-$((1 + 1))").await;
     watcher.shows("seen-by-2").await;
     // Keys of who looks on reach nobody.
@@ -121,7 +121,7 @@ async fn colleague_watches_and_takes_over_only_shared_sessions() {
     assert!(!watcher.text.contains("intru1der") && !owner.text.contains("intru1der"), "{}", watcher.text);
 
     let mut taken = stand.window(&colleague, joins(shared, false)).await;
-    taken.told("you took this session over").await;
+    taken.told("this session was taken over by another window").await;
     assert_eq!(owner.ends().await, End::Close(Closing::TakenOver));
     taken.types("echo it-is-$MARK\r").await;
     taken.shows("it-is-shared").await;
@@ -165,7 +165,7 @@ async fn takeover_lasts_no_longer_than_the_role_and_the_credential_behind_it() {
     let colleague = stand.colleague().await;
     let (session, _owner) = stand.shares(&colleague).await;
     let mut taken = stand.window(&stand.tenant, joins(session, false)).await;
-    taken.told("you took this session over").await;
+    taken.told("this session was taken over by another window").await;
     stand.removes(&colleague).await;
     stand.is_cut_off((session, taken), "its owner was removed").await;
 }
@@ -176,7 +176,7 @@ async fn owner_who_is_back_does_not_depend_on_the_guest_any_more() {
     let colleague = stand.colleague().await;
     let (session, mut taken) = stand.taken_by(colleague.client.clone(), &colleague).await;
     let mut owner = stand.window(&stand.tenant, joins(session, false)).await;
-    owner.told("you took this session over").await;
+    owner.told("this session was taken over by another window").await;
     assert_eq!(taken.ends().await, End::Close(Closing::TakenOver));
     let mut watcher = stand.window(&colleague, joins(session, true)).await;
     stand.removes(&colleague).await;
@@ -199,7 +199,7 @@ async fn as_many_sessions_as_policy_allows_and_then_a_clear_refusal() {
     let more = stand.ticket(terminal()).await;
     let Err(End::Closed(code, words)) = Shell::open(&more.url, &more, None).await else { panic!("it is refused") };
     assert!(
-        code == 4429 && words.contains("as many sessions as it may") && words.contains("end one"),
+        code == 4429 && words.contains("has reached its session limit") && words.contains("end one"),
         "{code} {words}"
     );
     println!("the fourth heard: {code} {words}");

@@ -130,7 +130,7 @@ async fn breaking_the_glass_opens_a_terminal_and_notifies_the_owners() {
     eventually("the owner to be told", || async {
         let filter = NotificationFilter::default();
         let page = stand.tenant.client.call::<ListNotifications>(Nothing {}, filter, Nothing {}).await.unwrap();
-        page.items.iter().any(|it| it.body.contains("The reason: the tenant asked for help."))
+        page.items.iter().any(|it| it.body.contains("Reason: the tenant asked for help."))
     })
     .await;
     let sessions = stand.sessions(None).await;

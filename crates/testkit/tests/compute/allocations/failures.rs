@@ -102,7 +102,7 @@ async fn allocation_that_could_not_be_cleaned_can_be_released_again() {
     host.script(|it| it.processes_left = 3);
     tenant.release(active.id).await.unwrap();
     let stuck = tenant.reaches(active.id, AllocationState::ReleaseFailed).await;
-    assert_eq!(stuck.reason.as_deref(), Some("3 processes are left on the GPUs"));
+    assert_eq!(stuck.reason.as_deref(), Some("3 processes still use the GPUs"));
     host.script(|it| it.processes_left = 0);
     let released = tenant.gives_back(active.id).await;
     assert!(!released.needs_attention);
@@ -128,7 +128,7 @@ async fn a_host_that_lies_in_its_proof_is_marked_and_gets_nothing_more() {
     host.script(|it| it.lie = None);
     let next = tenant.ask(ask(1)).await;
     tenant.waits(next).await;
-    assert!(tenant.why(next).await.rule.starts_with("no node that would do is healthy"));
+    assert!(tenant.why(next).await.rule.starts_with("no suitable node is healthy"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

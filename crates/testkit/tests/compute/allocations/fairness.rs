@@ -32,7 +32,7 @@ async fn shared_nodes(nodes: usize, gpus: u32) -> (Cloud, sim::Handle) {
 
 /// From now on a request waits long enough at once.
 async fn reserve_soon(cloud: &Cloud) {
-    set_policy(&cloud.fleet.operator, "placement.reserve_after_seconds", "1").await;
+    set_policy(&cloud.fleet.operator, "placement.starvation_guard_seconds", "1").await;
     let app = &cloud.world().server.app;
     app.policies.refresh(&app.db).await.unwrap();
 }
@@ -49,7 +49,7 @@ async fn crowded(many: &Tenant, big: &Tenant) -> (Vec<AllocationId>, AllocationI
 }
 
 async fn is_kept_room(tenant: &Tenant, id: AllocationId) {
-    is_told(tenant, id, "it waited longest, so 1 node takes nothing else").await;
+    is_told(tenant, id, "it has waited longest, so 1 node is reserved for it").await;
 }
 
 async fn is_told(tenant: &Tenant, id: AllocationId, what: &str) {
@@ -69,19 +69,22 @@ async fn request_that_waited_longest_is_reserved_room_and_small_ones_no_longer_o
     reserve_soon(&cloud).await;
     is_kept_room(&big, large).await;
     let why = big.why(large).await.rule;
-    assert_eq!(why, "too few GPUs are free on one node; it waited longest, so 1 node takes nothing else until it fits");
+    assert_eq!(
+        why,
+        "too few GPUs are free on one node; it has waited longest, so 1 node is reserved for it until it fits"
+    );
     many.gives_back(small.remove(0)).await;
     let late = many.ask(ask(1)).await;
     many.waits(late).await;
     let why = many.why(late).await;
-    assert_eq!(why.rule, "what is free is kept for a request that waited longer");
-    assert_eq!(why.change.as_deref(), Some("wait: what is free goes to a request that waited longer"));
+    assert_eq!(why.rule, "free capacity is reserved for a request that has waited longer");
+    assert_eq!(why.change.as_deref(), Some("wait: free capacity is reserved for a request that has waited longer"));
     for id in small {
         many.gives_back(id).await;
         assert_eq!(many.get(late).await.state, AllocationState::Requested, "it overtook the one that waits longer");
     }
     big.reaches(large, AllocationState::Active).await;
-    let kept: i64 = cloud.asked("SELECT count(*) FROM nodes WHERE reserved_for = $1", large).await;
+    let kept: i64 = cloud.asked("SELECT count(*) FROM nodes WHERE kept_for = $1", large).await;
     assert_eq!(kept, 0, "nothing is kept for one that runs");
     big.gives_back(large).await;
     many.reaches(late, AllocationState::Active).await;
@@ -98,9 +101,9 @@ async fn a_gang_that_waited_longest_is_reserved_all_its_nodes_and_no_others() {
     let gang = big.ask(AllocationSpec { nodes: contract::Within::new(2).unwrap(), ..ask(2) }).await;
     big.waits(gang).await;
     reserve_soon(&cloud).await;
-    is_told(&big, gang, "it waited longest, so 2 nodes take nothing else").await;
+    is_told(&big, gang, "it has waited longest, so 2 nodes are reserved for it").await;
     let kept: Vec<uuid::Uuid> =
-        cloud.asked("SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM nodes WHERE reserved_for = $1", gang).await;
+        cloud.asked("SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM nodes WHERE kept_for = $1", gang).await;
     assert_eq!(kept.len(), 2);
     let is_kept = |id: NodeId| kept.contains(&id.uuid());
 
@@ -126,7 +129,7 @@ async fn a_gang_that_waited_longest_is_reserved_all_its_nodes_and_no_others() {
         let node = cloud.fleet.node(part.node_id).await.node;
         assert_eq!(part.host.as_deref(), Some(node.name.as_str()));
     }
-    let left: i64 = cloud.asked("SELECT count(*) FROM nodes WHERE reserved_for = $1", gang).await;
+    let left: i64 = cloud.asked("SELECT count(*) FROM nodes WHERE kept_for = $1", gang).await;
     assert_eq!(left, 0, "nothing is kept for one that runs");
     big.gives_back(gang).await;
     many.reaches(late, AllocationState::Active).await;
@@ -153,11 +156,11 @@ async fn request_too_large_for_an_empty_fleet_delays_no_other() {
     let tenant = cloud.tenant().await;
     let never = tenant.ask(ask(4)).await;
     let told = tenant.waits(never).await.reason.unwrap();
-    assert!(told.ends_with("even if they were empty, so nobody waits behind it"), "{told}");
+    assert!(told.ends_with("even if they were empty, so it does not block later requests"), "{told}");
     let small = tenant.get_one(ask(1)).await;
     let why = tenant.why(never).await;
-    assert!(why.rule.ends_with("even if they were empty, so nobody waits behind it"), "{}", why.rule);
-    assert_eq!(why.change.as_deref(), Some("ask for 1 GPUs instead of 4"));
+    assert!(why.rule.ends_with("even if they were empty, so it does not block later requests"), "{}", why.rule);
+    assert_eq!(why.change.as_deref(), Some("request 1 GPUs instead of 4"));
 
     // One that could run holds up those behind it, as before.
     let two = tenant.ask(ask(2)).await;
@@ -167,13 +170,13 @@ async fn request_too_large_for_an_empty_fleet_delays_no_other() {
     assert_eq!((tenant.why(two).await.waits_behind, tenant.why(one).await.waits_behind), (Some(0), Some(1)));
     reserve_soon(&cloud).await;
     is_kept_room(&tenant, two).await;
-    let kept: i64 = cloud.asked("SELECT count(*) FROM nodes WHERE reserved_for = $1", never).await;
+    let kept: i64 = cloud.asked("SELECT count(*) FROM nodes WHERE kept_for = $1", never).await;
     assert_eq!(kept, 0, "no room is kept for what could never use it");
     tenant.gives_back(small.id).await;
     tenant.reaches(two, AllocationState::Active).await;
     tenant.gives_back(one).await;
 
-    // Hosts that are large enough come later: it is placed by itself.
+    // Hosts that are large enough come later: it is placed automatically.
     let url = format!("https://{}", cloud.world().server.node_address.unwrap());
     let pool = testkit::fleet::add_pool(&cloud.fleet.operator, "large", contract::pools::Provider::Sim).await;
     let _large = hosts(&cloud.fleet, pool, url, 1, 4).await;

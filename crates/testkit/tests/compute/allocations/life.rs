@@ -156,11 +156,11 @@ async fn allocations_of_a_spread_group_are_on_different_nodes() {
     assert_ne!(one.parts[0].node_id, two.parts[0].node_id);
     let third = tenant.ask(apart()).await;
     tenant.waits(third).await;
-    assert_eq!(tenant.why(third).await.rule, "every node that would do is one to avoid");
+    assert_eq!(tenant.why(third).await.rule, "every suitable node is excluded by anti-affinity");
     let fourth = tenant.ask(ask(1)).await;
     assert_eq!(
         tenant.waits(fourth).await.reason.as_deref(),
-        Some("1 older requests of the organization wait for the same")
+        Some("an older request of the organization waits for the same capacity")
     );
     tenant.gives_back(one.id).await;
     tenant.reaches(fourth, AllocationState::Active).await;
@@ -177,7 +177,7 @@ async fn a_gang_gets_all_of_its_nodes_or_none() {
     tenant.waits(gang).await;
     let held = cloud.slots().await.iter().filter(|(_, it)| it.held_by.is_some()).count();
     assert_eq!(held, 1, "a gang that waits holds nothing");
-    assert_eq!(tenant.why(gang).await.rule, "too few nodes have room at the same time");
+    assert_eq!(tenant.why(gang).await.rule, "too few nodes have enough free capacity at the same time");
     tenant.gives_back(small.id).await;
     let gang = tenant.reaches(gang, AllocationState::Active).await;
     assert_eq!(gang.parts.iter().map(|it| it.gpus.len()).collect::<Vec<_>>(), [2, 2]);

@@ -50,7 +50,7 @@ async fn impossible_request_is_refused_clearly_and_leaves_nothing_behind() {
     refused(tenant.try_ask(nowhere).await, Code::InvalidValue, "no region `moon`");
     for key in [foreign.id, SshKeyId::generate()] {
         let spec = AllocationSpec { ssh_keys: Some(vec![key]), ..ask(1) };
-        refused(tenant.try_ask(spec).await, Code::InvalidValue, "you have no public key");
+        refused(tenant.try_ask(spec).await, Code::InvalidValue, "you have no SSH key");
     }
     refused(
         tenant.try_ask(AllocationSpec { nodes: contract::Within::new(256).unwrap(), ..ask(8) }).await,

@@ -31,7 +31,7 @@ async fn is_turned_away(tenant: &Tenant, nth: usize) -> AllocationId {
     let sku = format!("other-{nth}").parse().unwrap();
     let id = tenant.ask(AllocationSpec { sku, ..ask(1) }).await;
     tenant.waits(id).await;
-    assert_eq!(tenant.why(id).await.rule, "what is free is kept for a request that waited longer");
+    assert_eq!(tenant.why(id).await.rule, "free capacity is reserved for a request that has waited longer");
     id
 }
 
@@ -53,7 +53,7 @@ async fn reserved_node_goes_to_no_younger_request_on_either_control_plane() {
     }
     let large = here.ask(ask(4)).await;
     eventually("room to be kept", || async {
-        plant.count("SELECT count(*) FROM nodes WHERE reserved_for IS NOT NULL").await == 1
+        plant.count("SELECT count(*) FROM nodes WHERE kept_for IS NOT NULL").await == 1
     })
     .await;
     // One is free from here on, and younger requests that fit ask both.
@@ -75,7 +75,7 @@ async fn reserved_node_goes_to_no_younger_request_on_either_control_plane() {
         }
     }
     there.reaches(large, AllocationState::Active).await;
-    let kept = "SELECT count(*) FROM nodes JOIN allocations a ON a.id = reserved_for WHERE a.state <> 'requested'";
+    let kept = "SELECT count(*) FROM nodes JOIN allocations a ON a.id = kept_for WHERE a.state <> 'requested'";
     assert_eq!(plant.count(kept).await, 0, "nothing is kept for one that runs");
     here.gives_back(large).await;
     let running = "SELECT count(*) FROM allocations WHERE state = 'active'";

@@ -28,7 +28,7 @@ async fn a_stopped_one_keeps_its_slots_while_nothing_of_it_runs_and_starts_by_ne
     let stopping = tenant.stop(active.id).await.unwrap();
     assert_eq!(stopping.state, AllocationState::Stopping);
     let stopped = tenant.reaches(active.id, AllocationState::Stopped).await;
-    assert_eq!(stopped.reason.as_deref(), Some("its project stopped it"));
+    assert_eq!(stopped.reason.as_deref(), Some("stopped by its project"));
     let login = &host.logins()[&active.login];
     assert!(login.stopped, "the host let its processes go on");
     assert_eq!(login.gpus, active.parts[0].gpus, "nobody else gets its GPUs");
@@ -41,7 +41,10 @@ async fn a_stopped_one_keeps_its_slots_while_nothing_of_it_runs_and_starts_by_ne
     assert_eq!((lines.as_ref().unwrap().items[0].free, lines.unwrap().items[0].used), (1, 1));
     let other = tenant.ask(ask(2)).await;
     tenant.waits(other).await;
-    assert_eq!(tenant.why(active.id).await.rule, "it is stopped and its GPUs stay held for it: its project stopped it");
+    assert_eq!(
+        tenant.why(active.id).await.rule,
+        "it is stopped and its GPUs stay reserved for it: stopped by its project"
+    );
 
     let proofs =
         "SELECT count(*) FROM tasks WHERE subject_id = $1 AND verb = 'ensure_allocation' AND reported_at IS NOT NULL";
@@ -73,7 +76,7 @@ async fn keys_that_are_chosen_while_it_is_stopped_apply_when_it_starts() {
     let body = AllocationSshKeys { ssh_keys: vec![key.id] };
     tenant.client.call::<SetAllocationSshKeys>(path, Default::default(), body).await.unwrap();
     assert_eq!(tenant.get(active.id).await.state, AllocationState::Stopped);
-    assert_eq!(host.logins()[&active.login].keys, 0, "nobody is let in while it is stopped");
+    assert_eq!(host.logins()[&active.login].keys, 0, "nobody can log in while it is stopped");
     tenant.start(active.id).await.unwrap();
     tenant.reaches(active.id, AllocationState::Active).await;
     assert_eq!(host.logins()[&active.login].keys, 1);
@@ -90,7 +93,7 @@ async fn a_start_that_fails_ends_stopped_and_keeps_everything() {
     tenant.start(active.id).await.unwrap();
     let back = tenant.reaches(active.id, AllocationState::Stopped).await;
     assert!(back.reason.as_deref().unwrap().starts_with("it could not be started: self_test"), "{back:?}");
-    assert!(host.logins()[&active.login].stopped, "what the start had prepared is taken back");
+    assert!(host.logins()[&active.login].stopped, "what the start had prepared is undone");
     let slots = cloud.slots().await;
     assert_eq!((slots[0].1.held_by, &slots[0].1.condition), (Some(active.id), &SlotCondition::Dirty.into()));
     host.script(|it| it.self_test_fails = false);
@@ -117,7 +120,7 @@ async fn failed_stop_needs_attention_and_can_be_stopped_again_or_released() {
     let stuck = tenant.get(active.id).await;
     assert_eq!(
         (&stuck.state, stuck.reason.as_deref()),
-        (&AllocationState::Stopping.into(), Some("3 processes are left on the GPUs"))
+        (&AllocationState::Stopping.into(), Some("3 processes still use the GPUs"))
     );
     host.script(|it| it.processes_left = 0);
     tenant.stop(active.id).await.unwrap();
@@ -158,7 +161,7 @@ async fn release_always_works_against_a_stop_at_the_same_time() {
         if let Err(error) = &stop {
             assert!(error.is(Code::Conflict), "{error}");
         }
-        release.expect("what is stopped or about to be can be given back");
+        release.expect("what is stopped or about to be can be released");
         tenant.reaches(id, AllocationState::Released).await;
         assert_eq!(cloud.logins(), 0);
         cloud.has_free(1).await;

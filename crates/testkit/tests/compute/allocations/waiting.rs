@@ -59,7 +59,7 @@ async fn requests_of_one_organization_are_served_in_the_order_in_which_they_came
         queue.push(id);
     }
     assert_eq!(tenant.why(queue[3]).await.waits_behind, Some(3));
-    assert_eq!(tenant.why(queue[3]).await.rule, "3 older requests of the organization wait for the same");
+    assert_eq!(tenant.why(queue[3]).await.rule, "3 older requests of the organization wait for the same capacity");
     let canceled = queue.remove(0);
     tenant.gives_back(canceled).await;
     assert_eq!(tenant.why(queue[2]).await.waits_behind, Some(2));
@@ -137,7 +137,7 @@ async fn a_node_serves_one_organization_at_a_time_and_the_others_get_the_reason(
     let stranger = other.ask(ask(1)).await;
     other.waits(stranger).await;
     let why = other.why(stranger).await;
-    assert_eq!(why.rule, "every node that would do serves another organization");
+    assert_eq!(why.rule, "every suitable node serves another organization");
     assert_eq!(why.rejected.iter().map(|it| it.nodes).sum::<u32>(), 1);
     assert!(!format!("{why:?}").contains(cloud.hosts.node(0).name()), "nodes are no business of a tenant: {why:?}");
     one.gives_back(first.id).await;
@@ -165,7 +165,7 @@ async fn hosts_are_shared_only_where_they_isolate() {
     one.get_one(ask(1)).await;
     let stranger = other.ask(ask(1)).await;
     other.waits(stranger).await;
-    assert_eq!(other.why(stranger).await.rule, "every node that would do serves another organization");
+    assert_eq!(other.why(stranger).await.rule, "every suitable node serves another organization");
     one.get_one(ask(1)).await;
 }
 
@@ -180,13 +180,13 @@ async fn explanation_shows_the_fleet_as_it_is_also_where_nothing_is_placed() {
     tenant.waits(two).await;
     let why = there.why(two).await;
     assert_eq!(why.rule, "too few GPUs are free on one node", "a process without a picture of the fleet");
-    assert_eq!(why.change.as_deref(), Some("ask for 1 GPUs instead of 2"));
+    assert_eq!(why.change.as_deref(), Some("request 1 GPUs instead of 2"));
     assert_eq!(why, tenant.why(two).await);
     // What changed since is read, too.
     let path = NodePath { node_id: cloud.id_of(&cloud.hosts.node(0)) };
     cloud.fleet.operator.call::<CordonNode>(path, Default::default(), because()).await.unwrap();
-    assert!(there.why(two).await.rule.starts_with("no node that would do is ready"), "{:?}", there.why(two).await);
-    assert_eq!(there.why(first.id).await.rule, "its hosts proved the GPUs; it runs");
+    assert!(there.why(two).await.rule.starts_with("no suitable node is ready"), "{:?}", there.why(two).await);
+    assert_eq!(there.why(first.id).await.rule, "its hosts verified the GPUs; it is running");
     api.stop().await;
 }
 
@@ -198,9 +198,9 @@ async fn explanation_names_the_rule_and_the_smallest_change() {
     tenant.waits(four).await;
     let why = tenant.why(four).await;
     assert_eq!((why.state, why.waits_behind), (AllocationState::Requested.into(), Some(0)));
-    assert_eq!(why.change.as_deref(), Some("ask for 2 GPUs instead of 4"), "{}", why.rule);
+    assert_eq!(why.change.as_deref(), Some("request 2 GPUs instead of 4"), "{}", why.rule);
     tenant.gives_back(four).await;
-    assert_eq!(tenant.why(four).await.rule, "it is over: its project gave it back");
+    assert_eq!(tenant.why(four).await.rule, "it was released: released by its project");
 
     let far = RegionSpec { name: "far".parse().unwrap() };
     cloud.fleet.operator.call::<CreateRegion>(Default::default(), Default::default(), far).await.unwrap();
@@ -208,5 +208,5 @@ async fn explanation_names_the_rule_and_the_smallest_change() {
     tenant.waits(there).await;
     let why = tenant.why(there).await;
     assert!(why.rule.starts_with("no node is in the region"), "{}", why.rule);
-    assert_eq!(why.change.as_deref(), Some("another region has room: region-sim-a"));
+    assert_eq!(why.change.as_deref(), Some("use region region-sim-a, which has capacity"));
 }

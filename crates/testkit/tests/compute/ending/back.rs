@@ -47,7 +47,7 @@ async fn lost_host_that_comes_back_cleans_what_it_had_without_anybody_asking() {
     unanswered(&cloud, &tenant, active.id).await;
     assert_eq!(cloud.logins(), 1, "its login is still there");
     let why = tenant.why(active.id).await;
-    assert!(why.change.as_deref().is_some_and(|it| it.contains("cleans it when it comes back")), "{why:?}");
+    assert!(why.change.as_deref().is_some_and(|it| it.contains("sanitizes it when it comes back online")), "{why:?}");
     cloud.hosts.node(0).speak();
     let ended = tenant.reaches(active.id, AllocationState::Failed).await;
     assert_eq!((ended.needs_attention, cloud.logins()), (false, 0), "(needs a person, logins left)");

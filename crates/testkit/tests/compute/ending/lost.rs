@@ -34,7 +34,7 @@ async fn silenced(cloud: &Cloud, tenant: &Tenant, active: &Allocation) -> (NodeI
     (node, cloud.asked::<i64>(LAST_SEEN, active.id).await.max(seen))
 }
 
-/// The host of an allocation falls silent after a while; when it was last heard.
+/// The host of an allocation falls silent after a while.
 async fn falls_silent(cloud: &Cloud, active: &Allocation) -> (NodeId, i64) {
     let host = cloud.hosts.node(0);
     let node = cloud.id_of(&host);
@@ -151,7 +151,7 @@ async fn lost_host_leaves_the_quota_at_once_and_can_be_force_released() {
     refresh(&cloud).await;
     let (active, node, _) = lost(&cloud, &tenant).await;
     let why = tenant.why(active.id).await;
-    assert!(why.rule.contains("has not been heard since"), "before it is declared lost: {why:?}");
+    assert!(why.rule.contains("was last seen at"), "before it is declared lost: {why:?}");
     declared(&cloud, node).await;
     let held = "SELECT count(*) FROM slots WHERE held_by IS NOT NULL AND condition = 'quarantined'";
     assert_eq!(count(&cloud, held).await, 1, "nobody else gets its slot");

@@ -264,7 +264,7 @@ async fn a_machine_serves_is_erased_between_tenants_and_serves_again() {
     assert!(after.iter().any(|it| !it.1 && !before.contains(it)), "a new certificate works: {after:?}");
     let new_token = read_instructions(&site.maas.user_data("a1").unwrap()).unwrap().token;
     assert_ne!(new_token, told.token);
-    assert_eq!(site.maas.taken().len(), 2, "once for each deployment");
+    assert_eq!(site.maas.taken().len(), 2, "once for each install");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -402,7 +402,7 @@ async fn a_machine_that_somebody_takes_away_fails_and_is_not_touched() {
     let (machine, node) = site.serves().await;
     site.maas.set("a1", Status::Deployed, Some("somebody"));
     let failed = site.drive(MachineState::Failed).await;
-    assert!(failed.reason.as_deref().unwrap_or_default().contains("somebody else holds it"), "{failed:?}");
+    assert!(failed.reason.as_deref().unwrap_or_default().contains("it is in use by someone else"), "{failed:?}");
     assert_eq!(site.fleet.state(node).await.0, "failed");
     assert!(serials(&site, node).await.iter().all(|it| it.1));
     let path = MachinePath { machine_id: machine.id };

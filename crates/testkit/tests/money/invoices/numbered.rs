@@ -104,7 +104,7 @@ async fn killed_workers_leave_no_gap_and_issue_nothing_twice() {
     sqlx::query(due).execute(&mut above).await.unwrap();
     let kills = rounds(50);
     for kill in 0..kills {
-        // Spread by the kill's number: the same run again kills at the same moments.
+        // pause: spread by the kill's number, so that the same run again kills at the same moments
         tokio::time::sleep(Duration::from_millis(5 + (kill as u64 * 37) % 90)).await;
         workers.remove(kill % 2).kill().await;
         workers.insert(kill % 2, Daemon::serve(&url, free_port(), &[]).await);

@@ -171,7 +171,7 @@ async fn price_is_in_force_once_a_second_person_agreed() {
     println!("{refused}");
     let waits = staff.waits().await;
     assert!(refused.to_string().contains(&format!("`gpuaas corrections approve {}`", waits.id)), "{refused}");
-    let summary = "`slice` costs 2.00 USD per GPU hour from its approval on";
+    let summary = "`slice` costs 2.00 USD per GPU hour once approved";
     assert_eq!((waits.kind.clone(), waits.summary.as_deref()), (CorrectionKind::Price.into(), Some(summary)));
     assert!(staff.set_price(2_000_000, None).await.unwrap_err().is(Code::ApprovalRequired));
     assert_eq!((staff.waits().await.id, staff.price().await), (waits.id, (1_000_000, 1)), "the same one waits");

@@ -107,7 +107,7 @@ async fn a_refusal_says_what_is_needed_and_what_there_is() {
     let refused = funds.ask(ask(4)).await.unwrap_err();
     assert!(refused.is(Code::InsufficientFunds), "{refused}");
     let text = refused.to_string();
-    assert!(text.contains("4.00 USD are needed") && text.contains("3.00 USD are available"), "{text}");
+    assert!(text.contains("needs 4.00 USD") && text.contains("3.00 USD is available"), "{text}");
     // A lease says how long it must be affordable.
     let short = AllocationSpec { lease_minutes: contract::Within::new(30), ..ask(4) };
     let id = funds.ask(short).await.unwrap().id.uuid();

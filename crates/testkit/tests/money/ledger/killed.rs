@@ -54,7 +54,7 @@ async fn killed_workers_bill_no_window_twice_and_miss_none() {
     });
     let kills = rounds(200);
     for kill in 0..kills {
-        // Spread by the kill's number: the same run again kills at the same moments.
+        // pause: spread by the kill's number, so that the same run again kills at the same moments
         tokio::time::sleep(Duration::from_millis(20 + (kill as u64 * 37) % 180)).await;
         let worker = workers.remove(kill % 2);
         worker.kill().await;

@@ -29,9 +29,13 @@ async fn each_crossing_is_notified_once_and_foreseen() {
     stand.pass(10).await;
     let balance = stand.balance().await;
     assert_eq!(balance.state, WalletState::Grace);
-    let ends = balance.grace_ends_at.expect("a grace has an end");
+    let ends = balance.grace_ends_at.expect("a grace period has an end");
     let why = stand.why(id).await;
-    assert!(why.rule.contains("after a grace until") && why.change.unwrap().contains("add funds"), "{}", why.rule);
+    assert!(
+        why.rule.contains("after a grace period (until") && why.change.unwrap().contains("add funds"),
+        "{}",
+        why.rule
+    );
     stand.pass(20).await;
     assert_eq!(stand.crossings().await, [1, 1, 0, 0]);
     assert_eq!(stand.get(id).await.state, AllocationState::Active, "not before the grace is over");

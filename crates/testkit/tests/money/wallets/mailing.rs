@@ -21,7 +21,7 @@ async fn owner_who_is_signed_out_gets_a_mail_when_the_money_runs_out() {
         server.received().len() >= 4
     })
     .await;
-    for text in ["is low", "is used up: allocations will end", "is used up", "ended: the money ran out"] {
+    for text in ["is low", "is used up: allocations will end", "is used up", "ended: the balance is used up"] {
         assert!(subject(text) >= 1, "{text}: {:?}", server.received());
     }
     assert_eq!(server.received().len(), 4, "one for each crossing, and one for the allocation");

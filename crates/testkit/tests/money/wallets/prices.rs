@@ -62,7 +62,7 @@ async fn sku_priced_in_another_currency_alone_is_not_free() {
         stand.policy("billing.currency", "EUR").await;
         let refused = stand.try_ask(ask(1)).await.unwrap_err();
         assert!(refused.is(Code::NotPriced), "{refused}");
-        assert!(refused.to_string().contains("`slice` has a price in USD, and none in EUR"), "{refused}");
+        assert!(refused.to_string().contains("`slice` has a price in USD but no price in EUR"), "{refused}");
         stand.policy("billing.currency", "USD").await;
     }
 }
@@ -125,7 +125,7 @@ async fn request_is_charged_in_the_currency_of_the_platform() {
     let before = stand.ask(ask(1)).await;
     stand.policy("billing.currency", "EUR").await;
     let refused = stand.try_ask(ask(1)).await.unwrap_err();
-    assert!(refused.to_string().contains("2.00 EUR are needed for it, and 0.00 EUR are available"), "{refused}");
+    assert!(refused.to_string().contains("the request needs 2.00 EUR, and 0.00 EUR is available"), "{refused}");
     stand.policy("billing.required", "false").await;
     let after = stand.ask(ask(1)).await;
     for (id, currency) in [(before, "USD"), (after, "EUR")] {

@@ -30,9 +30,9 @@ async fn person_who_is_signed_out_gets_a_mail_that_can_be_read() {
     assert_eq!((mail.headers["from"].as_str(), mail.envelope_from.as_str()), (FROM, "no-reply@gpu.example.test"));
     assert_eq!(mail.headers["to"], stand.owner.email.to_string());
     assert_eq!(mail.headers["subject"], "The balance of Test Organization is used up");
-    assert!(mail.text.contains("Allocations are being released, the newest first."), "{}", mail.text);
-    assert!(mail.html.contains("<h1") && mail.html.contains("the newest first."), "{}", mail.html);
-    assert!(mail.text.contains("(wallet_depleted) are always sent"), "{}", mail.text);
+    assert!(mail.text.contains("Allocations are being released, newest first."), "{}", mail.text);
+    assert!(mail.html.contains("<h1") && mail.html.contains("newest first."), "{}", mail.html);
+    assert!(mail.text.contains("(wallet_depleted) cannot be turned off"), "{}", mail.text);
     assert!(!mail.headers.contains_key("list-unsubscribe"), "what is mandatory cannot be stopped");
     assert_eq!(mail.headers["auto-submitted"], "auto-generated");
     let known = &stand.mails().await[0];

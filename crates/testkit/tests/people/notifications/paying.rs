@@ -43,8 +43,8 @@ async fn payers_are_notified_of_payments_and_of_refunds() {
     let events = [
         ("invoice.issued", invoice("invoice", "2026-000001", 11_900_000, 1_900_000), "Invoice 2026-000001 for 2026-11"),
         ("invoice.issued", invoice("credit_note", "2026-000002", -4_000_000, 0), "Credit note 2026-000002 for 2026-11"),
-        ("payment.succeeded", about(payment), "A payment of 50.00 USD arrived"),
-        ("payment.failed", about(payment), "A payment of 50.00 USD was refused"),
+        ("payment.succeeded", about(payment), "A payment of 50.00 USD was received"),
+        ("payment.failed", about(payment), "A payment of 50.00 USD failed"),
         ("refund.succeeded", about(refund), "A refund of 20.00 USD was paid"),
         ("payment.dispute_opened", about(payment), "A payment of 30.00 USD is disputed"),
         ("payment.dispute_lost", about(payment), "The dispute about 30.00 USD was lost"),
@@ -56,10 +56,10 @@ async fn payers_are_notified_of_payments_and_of_refunds() {
         }
     }
     let bodies: Vec<String> = stand.told(&billing).await.into_iter().rev().map(|it| it.body).collect();
-    assert!(bodies[0].contains("It comes to 11.90 USD. The balance did not cover 1.90 USD of it"), "{}", bodies[0]);
-    assert!(bodies[0].contains("`gpuaas invoices download invoice-1` saves it."), "{}", bodies[0]);
-    assert!(bodies[1].contains("4.00 USD are back in the prepaid balance."), "{}", bodies[1]);
-    assert!(bodies[3].contains("The reason: the payer's bank refused it."), "{}", bodies[3]);
+    assert!(bodies[0].contains("The total is 11.90 USD. The balance did not cover 1.90 USD of it"), "{}", bodies[0]);
+    assert!(bodies[0].contains("run `gpuaas invoices download invoice-1`."), "{}", bodies[0]);
+    assert!(bodies[1].contains("4.00 USD was returned to the prepaid balance."), "{}", bodies[1]);
+    assert!(bodies[3].contains("Reason: declined by the payer's bank."), "{}", bodies[3]);
     assert_eq!(stand.told(&member).await, [], "who does not pay is not told");
     println!("{}", bodies.join("\n----\n"));
 }
@@ -78,7 +78,7 @@ async fn an_invoice_is_sent_by_mail_as_text_and_as_a_page() {
     .await;
     let mail = server.received().remove(0);
     assert_eq!(mail.headers["subject"], "Invoice 2026-000001 for 2026-11");
-    assert!(mail.text.contains("It comes to 11.90 EUR, paid from the prepaid balance."), "{}", mail.text);
+    assert!(mail.text.contains("The total is 11.90 EUR, paid from the prepaid balance."), "{}", mail.text);
     assert!(mail.html.contains("11.90 EUR") && mail.defects.is_empty(), "{}", mail.html);
     println!("Subject: {}\n\n{}", mail.headers["subject"], mail.text);
 }

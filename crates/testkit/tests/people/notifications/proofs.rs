@@ -278,7 +278,7 @@ async fn password_reset_does_not_go_around_the_issuer() {
     stand.ask_for_password(person.email.as_str()).await;
     stand.mails_are(1).await;
     let mail = server.to(person.email.as_str()).remove(0);
-    assert!(!mail.text.contains("gpm_") && mail.text.contains("issuer"), "{}", mail.text);
+    assert!(!mail.text.contains("gpm_") && mail.text.contains("identity provider"), "{}", mail.text);
     // Nor with a token from before the account belonged to the issuer.
     stand.ask_for_password(other.email.as_str()).await;
     stand.mails_are(2).await;
@@ -380,7 +380,7 @@ async fn address_changes_when_whoever_asked_proves_the_new_one() {
     .await;
     stand.mails_are(2).await;
     let notice = server.to(&old).remove(0);
-    assert_eq!(notice.headers["subject"], "The address of your account was changed");
+    assert_eq!(notice.headers["subject"], "Your email address was changed");
     assert!(!notice.text.contains("gpm_") && !notice.text.contains("new@example.test"), "{}", notice.text);
     // An address that is taken stays with its account.
     let me = stand.world.signed_in(person.id).await;

@@ -238,7 +238,7 @@ async fn stewards_are_notified_of_a_disabled_webhook_without_its_address() {
     stand.is_told("webhook.disabled", about(id)).await;
     for told in [&stand.owner, &admin] {
         let told = stand.told(told).await.remove(0);
-        assert!(told.body.starts_with("Nothing is sent to hooks.example.test any more"), "{}", told.body);
+        assert!(told.body.starts_with("Events are no longer sent to hooks.example.test"), "{}", told.body);
         assert!(told.body.contains(&format!("gpuaas webhooks enable {id}")) && !told.body.contains("hidden"));
     }
     assert_eq!(stand.told(&member).await, []);

@@ -47,7 +47,7 @@ async fn address_that_is_not_public_gets_no_delivery() {
     stand.project("two").await;
     let named = stand.fanned_out(named, 1).await.remove(0);
 
-    // The check is made anew for every attempt, so a name that comes to lead
+    // The check is made again for every attempt, so a name that comes to lead
     // elsewhere, or a policy that changes, takes effect at once.
     stand.policy("webhooks.allow_http_loopback", "false").await;
     stand.policy("webhooks.attempts", "1").await;
@@ -58,7 +58,7 @@ async fn address_that_is_not_public_gets_no_delivery() {
     for delivery in [&literal, &named] {
         let delivery = stand.look(delivery).await;
         assert_eq!(delivery.state, State::Exhausted);
-        assert!(delivery.error.unwrap().contains("not public"));
+        assert!(delivery.error.unwrap().contains("not a public address"));
     }
     assert!(stand.receiver.heard().is_empty());
 
@@ -77,12 +77,12 @@ async fn a_receiver_that_hangs_talks_for_ever_or_sends_elsewhere_does_no_harm() 
     let (_, delivery) = stand.one().await;
     let elsewhere = Receiver::start().await;
     for (manner, state, error) in [
-        (ReceiverBehavior::Hang, State::Exhausted, Some("was not answered within 1 seconds")),
+        (ReceiverBehavior::Hang, State::Exhausted, Some("received no response within 1 seconds")),
         (ReceiverBehavior::Endless, State::Delivered, None),
         (
             ReceiverBehavior::Redirect(elsewhere.url.clone()),
             State::Exhausted,
-            Some("was answered with status 302; redirects are not followed"),
+            Some("received status 302; redirects are not followed"),
         ),
     ] {
         stand.receiver.behave(manner.clone());
@@ -101,7 +101,7 @@ async fn a_receiver_that_hangs_talks_for_ever_or_sends_elsewhere_does_no_harm() 
     stand.resend(&delivery).await.unwrap();
     stand.settle().await;
     let error = stand.look(&delivery).await.error.unwrap();
-    assert_eq!(error, "was not sent: the receiver cannot be connected to");
+    assert_eq!(error, "was not sent: cannot connect to the receiver");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -96,7 +96,7 @@ async fn failed_delivery_is_tried_again_ever_more_slowly_then_exhausted_and_can_
     };
     let (heard, first) = attempts(0).await;
     assert_eq!((heard, first.attempts, first.state), (1, 1, State::Pending.into()));
-    assert_eq!((first.last_status, first.error.as_deref()), (Some(500), Some("was answered with status 500")));
+    assert_eq!((first.last_status, first.error.as_deref()), (Some(500), Some("received status 500")));
     assert!(first.next_attempt_at.is_some());
     assert_eq!(attempts(25).await.0, 1, "the first pause is half a minute");
     assert_eq!(attempts(10).await.0, 2);
@@ -113,7 +113,7 @@ async fn failed_delivery_is_tried_again_ever_more_slowly_then_exhausted_and_can_
     assert_eq!((heard, last.attempts, last.state, last.last_status), (4, 1, State::Delivered.into(), Some(204)));
     let heard = stand.receiver.heard();
     assert_eq!(heard[0].body, heard[3].body);
-    assert_ne!(heard[0].headers["gpuaas-signature"], heard[3].headers["gpuaas-signature"], "each is signed anew");
+    assert_ne!(heard[0].headers["gpuaas-signature"], heard[3].headers["gpuaas-signature"], "each is signed again");
     // What arrived can be sent again, too.
     stand.resend(&delivery).await.unwrap();
     assert_eq!(attempts(0).await.0, 5);
@@ -172,7 +172,7 @@ async fn a_webhook_that_keeps_failing_is_disabled_with_notice_and_can_be_enabled
     let disabled = stand.get(id).await;
     assert_eq!(disabled.state, WebhookState::Disabled);
     let reason = disabled.disabled_reason.unwrap();
-    assert_eq!(reason, "2 deliveries in a row were given up; the last one was answered with status 404");
+    assert_eq!(reason, "2 deliveries in a row failed; the last one received status 404");
     let filter = EventFilter { subject: Some(WebhookDisabled::INFO.subject.into()), ..EventFilter::default() };
     let told = stand.owner.call::<ListEvents>(stand.at(), filter, Nothing {}).await.unwrap().items;
     assert_eq!(told.len(), 1);

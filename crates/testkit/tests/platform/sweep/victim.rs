@@ -235,7 +235,7 @@ const FLEET: &str = "
     INSERT INTO machines (id, provider_id, pool_id, system_id, hostname, state)
       VALUES ($machine_id, $provider_id, $pool_id, 'a1', 'a1', 'discovered');
     INSERT INTO gateways (id, region_id, name, agent_url, public_url, app_domain, token_hash, token_expires_at)
-      VALUES ($gateway_id, $region_id, 'swept', 'https://gateway.example.test:1', 'wss://gateway.example.test', 'apps.example.test', 'h', app_now());
+      VALUES ($gateway_id, $region_id, 'swept', 'https://gateway.example.test:1', 'wss://gateway.example.test', 'web.example.test', 'h', app_now());
     INSERT INTO billing_profiles (organization_id, legal_name, address) VALUES (NULL, 'Seller', '{}')";
 
 const TENANT: &str = "

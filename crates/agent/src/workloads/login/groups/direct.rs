@@ -32,17 +32,17 @@ impl Direct {
         }
         let found: Vec<_> = CONTROLLERS.iter().map(|name| (*name, root.join(name))).filter(is_writable).collect();
         if found.is_empty() {
-            return Err(format!("no control groups can be made below {}; mount them", root.display()));
+            return Err(format!("control groups cannot be created below {}; mount cgroup2 there", root.display()));
         }
         Ok(Self::Legacy(found))
     }
 
     pub fn describe(&self) -> String {
         match self {
-            Self::Unified(_) => "a control group for each login, without a device policy".into(),
+            Self::Unified(_) => "a control group per login, without a device policy".into(),
             Self::Legacy(roots) => {
                 let names: Vec<&str> = roots.iter().map(|(name, _)| *name).collect();
-                format!("a control group for each login ({})", names.join(", "))
+                format!("a control group per login ({})", names.join(", "))
             }
         }
     }

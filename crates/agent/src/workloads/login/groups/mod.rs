@@ -47,7 +47,7 @@ impl Groups {
     /// In words, for people who look after the host.
     pub fn describe(&self) -> String {
         match self {
-            Self::Systemd => "a slice of systemd for each login".into(),
+            Self::Systemd => "a systemd slice per login".into(),
             Self::Direct(direct) => direct.describe(),
             Self::None(reason) => format!("none: {reason}"),
         }
