@@ -85,11 +85,11 @@ COMMENT ON FUNCTION forbid_change() IS 'Refuses to change or remove rows that we
 -- moves states cannot disagree.
 -- not tenant data: derived from the code
 CREATE TABLE legal_moves (
-  machine text NOT NULL,
+  lifecycle text NOT NULL,
   -- Empty for the states that a new row may start in.
   from_state text NOT NULL,
   to_state text NOT NULL,
-  PRIMARY KEY (machine, from_state, to_state)
+  PRIMARY KEY (lifecycle, from_state, to_state)
 );
 COMMENT ON TABLE legal_moves IS 'State transitions that each lifecycle allows.';
 GRANT SELECT ON legal_moves TO gpuaas_public, gpuaas_identity, gpuaas_person, gpuaas_tenant, gpuaas_operator, gpuaas_system;
@@ -109,7 +109,7 @@ BEGIN
     END IF;
     before := OLD.state;
   END IF;
-  IF NOT EXISTS (SELECT FROM legal_moves WHERE machine = TG_ARGV[0] AND from_state = before AND to_state = NEW.state) THEN
+  IF NOT EXISTS (SELECT FROM legal_moves WHERE lifecycle = TG_ARGV[0] AND from_state = before AND to_state = NEW.state) THEN
     RAISE EXCEPTION '% %: no legal move from % to %', TG_ARGV[0], NEW.id, before, NEW.state
       USING ERRCODE = 'check_violation';
   END IF;

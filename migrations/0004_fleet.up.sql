@@ -42,7 +42,7 @@ CREATE TABLE nodes (
   health_reason text,
   health_since timestamptz NOT NULL DEFAULT app_now(),
   -- What the host itself reports as wrong with it, until it reports that it recovered.
-  trouble text,
+  degraded_reason text,
   inventory jsonb,
   inventory_hash text,
   fabric_domain text,
@@ -50,8 +50,8 @@ CREATE TABLE nodes (
   has_wipe_script boolean NOT NULL DEFAULT false,
   -- The organization that it serves until it is sanitized.
   serves uuid REFERENCES organizations (id),
-  -- The waiting allocation that it is reserved for: nothing else is placed there.
-  reserved_for uuid,
+  -- The waiting allocation that it is kept free for: nothing else is placed there.
+  kept_for uuid,
   drain_deadline_at timestamptz,
   machine_id text,
   created_at timestamptz NOT NULL DEFAULT app_now()
@@ -60,7 +60,7 @@ COMMENT ON TABLE nodes IS 'Hosts that run an agent.';
 CREATE INDEX nodes_by_pool ON nodes (pool_id, id);
 CREATE INDEX nodes_by_state ON nodes (state, id) WHERE state <> 'retired';
 CREATE UNIQUE INDEX nodes_by_name ON nodes (pool_id, name) WHERE state <> 'retired';
-CREATE INDEX nodes_reserved ON nodes (reserved_for) WHERE reserved_for IS NOT NULL;
+CREATE INDEX nodes_kept ON nodes (kept_for) WHERE kept_for IS NOT NULL;
 CREATE TRIGGER guard_state BEFORE INSERT OR UPDATE OF state ON nodes
   FOR EACH ROW EXECUTE FUNCTION guard_state('node');
 GRANT SELECT, INSERT, UPDATE ON nodes TO gpuaas_operator, gpuaas_system;
@@ -174,6 +174,7 @@ CREATE TRIGGER note_update AFTER UPDATE ON nodes REFERENCING NEW TABLE AS change
 CREATE TABLE providers (
   id uuid PRIMARY KEY,
   name text NOT NULL,
+  kind text NOT NULL,
   pool_id uuid NOT NULL REFERENCES pools (id),
   url text NOT NULL,
   -- Sealed by a key that is not in the database; absent once the provider is removed.
@@ -189,10 +190,10 @@ CREATE TABLE providers (
   version bigint NOT NULL DEFAULT 1,
   state_since timestamptz NOT NULL DEFAULT app_now(),
   heard_at timestamptz,
-  trouble text,
+  last_error text,
   created_at timestamptz NOT NULL DEFAULT app_now()
 );
-COMMENT ON TABLE providers IS 'MAAS servers that supply machines to a pool.';
+COMMENT ON TABLE providers IS 'What supplies machines to a pool, such as a MAAS server.';
 CREATE UNIQUE INDEX providers_by_name ON providers (name) WHERE state <> 'removed';
 CREATE TRIGGER guard_state BEFORE INSERT OR UPDATE OF state ON providers
   FOR EACH ROW EXECUTE FUNCTION guard_state('provider');
@@ -212,7 +213,7 @@ CREATE TABLE machines (
   state text NOT NULL,
   version bigint NOT NULL DEFAULT 1,
   state_since timestamptz NOT NULL DEFAULT app_now(),
-  -- Deployments begun since it last served, and calls that release it.
+  -- Installs begun since it last served, and calls that release it.
   attempts integer NOT NULL DEFAULT 0,
   release_attempts integer NOT NULL DEFAULT 0,
   -- Whether MAAS was seen to erase it since it must be erased.
@@ -220,7 +221,7 @@ CREATE TABLE machines (
   -- Whether it was installed since it was last erased.
   is_dirty boolean NOT NULL DEFAULT false,
   reason text,
-  -- The token that its deployment carries; sealed until it is used.
+  -- The token that its install carries; sealed until it is used.
   token_id uuid REFERENCES enrollment_tokens (id),
   token bytea,
   node_id uuid REFERENCES nodes (id),
@@ -229,7 +230,7 @@ CREATE TABLE machines (
   power_forced boolean NOT NULL DEFAULT false,
   power text,
   power_at timestamptz,
-  power_trouble text,
+  power_error text,
   created_at timestamptz NOT NULL DEFAULT app_now(),
   UNIQUE (provider_id, system_id)
 );
@@ -316,7 +317,7 @@ CREATE TABLE maintenance_notices (
   window_id uuid NOT NULL REFERENCES maintenance_windows (id),
   announced_at timestamptz NOT NULL DEFAULT app_now(),
   -- The state of the window in the last notice to its project.
-  told text,
+  notified_state text,
   PRIMARY KEY (window_id, project_id),
   FOREIGN KEY (organization_id, project_id) REFERENCES projects (organization_id, id)
 );

@@ -46,7 +46,7 @@ CREATE TABLE allocations (
   nodes integer NOT NULL CHECK (nodes > 0),
   region_id uuid REFERENCES regions (id),
   same_fabric boolean NOT NULL,
-  apart text,
+  spread_group text,
   lease_minutes integer,
   tags jsonb NOT NULL DEFAULT '{}',
   -- The currency that it is charged in, chosen by the request.
@@ -62,15 +62,17 @@ CREATE TABLE allocations (
   failure text,
   needs_attention boolean NOT NULL DEFAULT false,
   attempts integer NOT NULL DEFAULT 0,
+  -- Whether it was visited and found no room.
+  is_waiting boolean NOT NULL DEFAULT false,
   -- False while it would not fit even if nothing else were on the nodes in service: it
   -- does not hold up the queue.
   could_run boolean NOT NULL DEFAULT true,
-  -- Since when nodes are reserved for it, because it waited too long.
-  reserved_at timestamptz,
+  -- Since when nodes are kept free for it, because it waited too long.
+  kept_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT app_now(),
   lease_ends_at timestamptz,
   -- The end of the lease that its project was last warned of.
-  lease_told_for timestamptz,
+  lease_warning_sent_for timestamptz,
   active_at timestamptz,
   -- From when its stopped time counts; starts leave it, also those that fail.
   stopped_since timestamptz,
@@ -85,7 +87,8 @@ CREATE TABLE allocations (
 COMMENT ON TABLE allocations IS 'GPUs that a project requested, from the request to the release.';
 CREATE INDEX allocations_by_project ON allocations (project_id, id);
 CREATE INDEX allocations_live ON allocations (organization_id, sku_id) WHERE state NOT IN ('released', 'failed');
-CREATE INDEX allocations_waiting ON allocations (organization_id, created_at) WHERE state = 'requested';
+CREATE INDEX allocations_requested ON allocations (organization_id, created_at) WHERE state = 'requested';
+CREATE INDEX allocations_waiting ON allocations (sku_id, created_at, id) WHERE state = 'requested' AND is_waiting;
 CREATE INDEX allocations_active ON allocations (organization_id, id) WHERE state = 'active';
 CREATE INDEX allocations_ending ON allocations (lease_ends_at) WHERE lease_ends_at IS NOT NULL AND ended_at IS NULL;
 CREATE TRIGGER guard_state BEFORE INSERT OR UPDATE OF state ON allocations

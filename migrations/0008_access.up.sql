@@ -10,7 +10,7 @@ CREATE TABLE gateways (
   agent_url text NOT NULL,
   public_url text NOT NULL,
   ssh_address text,
-  app_domain text NOT NULL,
+  web_domain text NOT NULL,
   token_hash bytea NOT NULL UNIQUE,
   token_expires_at timestamptz NOT NULL,
   joined_at timestamptz,
@@ -21,7 +21,7 @@ CREATE TABLE gateways (
 );
 COMMENT ON TABLE gateways IS 'Gateways, which carry sessions between people and hosts.';
 CREATE UNIQUE INDEX gateways_by_name ON gateways (name) WHERE removed_at IS NULL;
-GRANT SELECT (id, region_id, public_url, ssh_address, app_domain, joined_at, removed_at) ON gateways TO gpuaas_tenant;
+GRANT SELECT (id, region_id, public_url, ssh_address, web_domain, joined_at, removed_at) ON gateways TO gpuaas_tenant;
 GRANT SELECT, INSERT, UPDATE ON gateways TO gpuaas_operator, gpuaas_system;
 
 -- not tenant data: the platform's own gateways
@@ -153,7 +153,7 @@ CREATE TABLE access_sessions (
   FOREIGN KEY (organization_id, project_id) REFERENCES projects (organization_id, id),
   FOREIGN KEY (organization_id, allocation_id) REFERENCES allocations (organization_id, id)
 ) WITH (fillfactor = 80);
-COMMENT ON TABLE access_sessions IS 'Terminals, port forwards and web apps that are or were open.';
+COMMENT ON TABLE access_sessions IS 'Terminals, port forwards and web services that are or were open.';
 CREATE INDEX access_sessions_by_organization ON access_sessions (organization_id, id);
 CREATE INDEX access_sessions_by_allocation ON access_sessions (allocation_id, id);
 CREATE INDEX access_sessions_live ON access_sessions (gateway_id, id) WHERE state <> 'ended';

@@ -90,6 +90,8 @@ test('password is reset with the mailed token, and the old one opens nothing', a
   const page = await visit();
   await page.goto('/sign-in');
   await page.getByRole('link', { name: 'Forgot your password?' }).click();
+  // The page before has a field of the same name.
+  await page.getByRole('heading', { name: 'Reset your password' }).waitFor();
   await page.getByLabel('Email address').fill(FIRST.email);
   await page.getByRole('button', { name: 'Send email' }).click();
   await page.getByLabel('Token').waitFor();

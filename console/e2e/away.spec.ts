@@ -93,8 +93,10 @@ test('invoice of a past month downloads as PDF and CSV', async () => {
   const state = async () => ((await server.call('GET', `${at}/${made.id}`)) as { state: string }).state;
   await expect.poll(state, { timeout: 30_000 }).toBe('active');
   await page.goto(`/o/${org}`);
-  // bound: 8 GPUs cost a cent in little more than a second
-  await page.waitForTimeout(3_000);
+  // A cent, the least that an invoice shows: 8 GPUs cost it in little more than a second.
+  const cost = async () =>
+    ((await server.call('GET', `${at}/${made.id}/cost`)) as { amount_micros: number }).amount_micros;
+  await expect.poll(cost, { timeout: 30_000 }).toBeGreaterThan(20_000);
   await server.call('POST', `${at}/${made.id}/release`);
   await expect.poll(state, { timeout: 30_000 }).toBe('released');
   await server.asOperator('PUT', '/v1/platform/billing-profile', {

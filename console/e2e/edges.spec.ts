@@ -54,8 +54,8 @@ test('organization with 100,000 allocations is paged and searched within two sec
   server.sql(`
     SET session_replication_role = replica;
     INSERT INTO allocations (id, organization_id, project_id, name, sku_id, gpus, nodes, same_fabric, login,
-        ssh_keys, created_by, state, created_at, state_since, ended_at)
-      SELECT gen_random_uuid(), o.id, p.id, 'run-' || lpad(n::text, 6, '0'), s.id, 1, 1, false, 'g' || n, '{}',
+        created_by, state, created_at, state_since, ended_at)
+      SELECT gen_random_uuid(), o.id, p.id, 'run-' || lpad(n::text, 6, '0'), s.id, 1, 1, false, 'g' || n,
         'user', 'released', now() - n * interval '1 minute', now(), now()
       FROM organizations o JOIN projects p ON p.organization_id = o.id, skus s, generate_series(1, ${MANY}) n
       WHERE o.name = 'Too much' AND s.name = 'h200-slice';

@@ -24,7 +24,7 @@ INSERT INTO regions (id, name) VALUES (gen_random_uuid(), 'hall');
 INSERT INTO pools (id, region_id, name, provider, isolation, isolates_vms)
   SELECT gen_random_uuid(), id, 'row-' || number, 'enrolled', 'user_revoke', true
   FROM regions, generate_series(0, 3) AS number WHERE name = 'hall';
-INSERT INTO legal_moves (machine, from_state, to_state)
+INSERT INTO legal_moves (lifecycle, from_state, to_state)
   SELECT 'node', '', state FROM unnest(ARRAY['ready', 'cordoned', 'failed']) AS state ON CONFLICT DO NOTHING;
 INSERT INTO nodes (id, region_id, pool_id, name, state, health, fabric_domain, agent_version)
   SELECT gen_random_uuid(), pools.region_id, pools.id, 'gpu-' || lpad(number::text, 4, '0'),

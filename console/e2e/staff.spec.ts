@@ -63,7 +63,7 @@ test('gateway is created, started with the shown environment, and removed', asyn
   await dialog.getByLabel('Name').fill('edge-1');
   await dialog.getByLabel('Agent URL').fill(`https://127.0.0.1:${hosts}`);
   await dialog.getByLabel('Public URL').fill(`ws://127.0.0.1:${people}`);
-  await dialog.getByLabel('App domain').fill('edge.localhost');
+  await dialog.getByLabel('Web domain').fill('edge.localhost');
   await dialog.getByRole('button', { name: 'Create' }).click();
   const lines = (await operator.getByText(/^GPUAAS_GATEWAY_JOIN_TOKEN=/).textContent()) ?? '';
   await operator.getByRole('button', { name: 'I have saved it' }).click();

@@ -223,20 +223,20 @@ test('shell exit is shown with its code', async () => {
   await page.waitForURL(`**${home}`);
 });
 
-test('app of the allocation opens at its own origin, without a ticket in its URL', async () => {
+test('web service of the allocation opens at its own origin, without a ticket in its URL', async () => {
   await typeLine(
     page,
     `mkdir -p /tmp/w && cd /tmp/w && echo hello-from-inside > index.html && (python3 -m http.server 8123 >/dev/null 2>&1 &) ; sleep 1; echo served`,
   );
   await showsLine(page, 'served');
   await page.getByLabel('Port', { exact: true }).fill('8123');
-  const [app] = await Promise.all([
+  const [service] = await Promise.all([
     context.waitForEvent('page'),
     page.getByRole('button', { name: 'Open in new tab' }).click(),
   ]);
-  await app.getByText('hello-from-inside').waitFor();
-  expect(app.url()).toMatch(new RegExp(`^http://8123--${allocation}\\.apps\\.localhost:\\d+/$`));
-  await app.close();
+  await service.getByText('hello-from-inside').waitFor();
+  expect(service.url()).toMatch(new RegExp(`^http://8123--${allocation}\\.web\\.localhost:\\d+/$`));
+  await service.close();
 });
 
 test('operator ends a session and breaks glass with a reason that the owner sees', async () => {

@@ -41,7 +41,7 @@ test('guardrail cannot be loosened, and the error has advice and a correlation i
   await dialog.getByRole('button', { name: 'Set', exact: true }).click();
   const problem = (await (await answer).json()) as Record<'detail' | 'advice' | 'correlation_id', string>;
   const alert = dialog.getByRole('alert');
-  expect(problem.detail).toContain('may only be lowered here');
+  expect(problem.detail).toContain('may only be lowered at this level');
   expect(problem.advice).not.toBe('');
   for (const text of [problem.detail, problem.advice, problem.correlation_id])
     await alert.getByText(text).waitFor();

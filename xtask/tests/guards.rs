@@ -298,12 +298,15 @@ fn a_test_that_passes_without_running_fails_tidy() {
     tree.init();
     tree.write("crates/agent/tests/a.rs", "#[test]\nfn a() {\n    if !is_root() {\n        return;\n    }\n}\n");
     tree.write("crates/agent/tests/b.rs", "#[test]\n#[ignore = \"later\"]\nfn b() {\n    sleep(LONG);\n}\n");
+    tree.write("crates/agent/tests/c.rs", "#[test]\nfn what_is_left() {}\n");
+    tree.write("console/e2e/d.spec.ts", "await page.waitForTimeout(3_000);\n");
     let output = xtask(&tree, &["tidy"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output);
-    for place in ["a.rs:3: ignored-tests: ", "b.rs:2: ignored-tests: ", "b.rs:4: pauses: "] {
+    for place in ["a.rs:3: ignored-tests: ", "b.rs:2: ignored-tests: ", "b.rs:4: pauses: ", "c.rs:2: test-names: "] {
         assert!(said.contains(&format!("crates/agent/tests/{place}")), "{said}");
     }
+    assert!(said.contains("console/e2e/d.spec.ts:1: pauses: "), "{said}");
 }
 
 /// What tidy says about how people reach endpoints in a tree.

@@ -31,7 +31,7 @@ export function terminalTicket(place: Place, { resume, node }: { resume?: string
   });
 }
 
-export function appTicket(place: Place, port: number) {
+export function webTicket(place: Place, port: number) {
   return ticket(place, { kind: 'http', port });
 }
 

@@ -56,14 +56,14 @@ const connect = {
   cli: 'Using the CLI (no SSH key required)',
   ownKey: 'Using a registered SSH key, if your policy allows it',
   host: 'Directly to the host, using an authorized SSH key',
-  ports: 'Ports and apps',
+  ports: 'Ports and web services',
   portsLead: 'Reach a port that the allocation’s user listens on.',
   port: 'Port',
-  openApp: 'Open in new tab',
+  openWebService: 'Open in new tab',
   forward: 'Or forward it to your machine',
   forwardCommand: (name: string, port: number) => `gpuaas forward ${name} ${port}`,
   portBad: 'Enter a port from 1 to 65535.',
-  noApps: 'No gateway serves apps. Ask an operator to configure an app domain.',
+  noWebServices: 'No gateway serves web services. Ask an operator to configure a web domain.',
 } as const;
 
 const sessions = {
@@ -71,12 +71,12 @@ const sessions = {
   lead: 'Connections to your allocations: who, from where, and how.',
   onAllocation: 'Active sessions',
   none: 'No active sessions',
-  noneLead: 'Open terminals, SSH connections, port forwards, and apps appear here.',
+  noneLead: 'Open terminals, SSH connections, port forwards, and web services appear here.',
   noneCommand: 'gpuaas access-sessions list',
   who: 'User',
   you: 'You',
   how: 'Type',
-  kinds: { terminal: 'Terminal', ssh: 'SSH', tcp: 'Port forward', http: 'App' } as Readonly<
+  kinds: { terminal: 'Terminal', ssh: 'SSH', tcp: 'Port forward', http: 'Web service' } as Readonly<
     Record<string, string>
   >,
   port: (port: number) => `port ${port}`,

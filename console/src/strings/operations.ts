@@ -60,6 +60,8 @@ export const operations = {
     title: 'MAAS servers',
     create: 'Register MAAS server',
     createLead: 'Its machines become nodes of a pool that uses the MAAS provider.',
+    kind: 'Kind',
+    kinds: { maas: 'MAAS' } as Readonly<Record<string, string>>,
     pool: 'Pool',
     noPool: 'First create a pool with the MAAS provider under Regions & pools.',
     url: 'URL',
@@ -214,7 +216,7 @@ export const operations = {
   },
   gateways: {
     title: 'Gateways',
-    lead: 'Entry points for terminals, port forwards, and apps.',
+    lead: 'Entry points for terminals, port forwards, and web services.',
     create: 'New gateway',
     createLead: 'An edge process that hosts of one region connect to.',
     noRegions: 'First create a region under Regions & pools.',
@@ -222,9 +224,9 @@ export const operations = {
     agentUrlHint: 'Hosts connect here, for example https://edge-1.example.com:7444.',
     publicUrl: 'Public URL',
     publicUrlHint: 'Users connect here, for example wss://gw.example.com. Gateways can share a public URL.',
-    appDomain: 'App domain',
-    appDomainHint:
-      'For example apps.example.net. Each app gets its own subdomain. Do not host other sites under this domain.',
+    webDomain: 'Web domain',
+    webDomainHint:
+      'For example web.example.net. Each web service gets its own subdomain. Do not host other sites under this domain.',
     ssh: 'SSH address',
     sshHint: 'For example gw.example.com:22. Required only to serve SSH clients.',
     nodes: 'Hosts',
@@ -240,9 +242,9 @@ export const operations = {
     removeLead:
       'Its certificate is revoked and hosts disconnect. Users can resume their shells through other gateways. This cannot be undone.',
     emptyTitle: 'No gateways',
-    emptyLead: 'Terminals, ports, and apps are unavailable until you add a gateway.',
+    emptyLead: 'Terminals, ports, and web services are unavailable until you add a gateway.',
     command:
-      'gpuaas gateways create --name edge-1 --region local --agent-url https://edge-1.example.com:7444 --public-url wss://gw.example.com --app-domain apps.example.net',
+      'gpuaas gateways create --name edge-1 --region local --agent-url https://edge-1.example.com:7444 --public-url wss://gw.example.com --web-domain web.example.net',
   },
   profiles: {
     any: 'Billing profile',

@@ -15,6 +15,7 @@ const FLAGS: &[(&str, &str, &str)] = &[
     ("corrections list", "--of", "--for-organization"),
     ("demo", "--patience", "--timeout"),
     ("forward", "--local", "--local-port"),
+    ("gateways create", "--app-domain", "--web-domain"),
     ("invoices download", "--to", "--output-file"),
     ("invoices list", "--of", "--for-organization"),
     ("ledger", "--of", "--for-organization"),

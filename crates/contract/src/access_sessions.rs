@@ -191,23 +191,23 @@ words! {
 
 event! {
     /// A ticket or key was accepted, and a session starts.
-    AccessSessionCreated = "access_session.created" {
+    AccessSessionCreated = "access_session.created", staff: PlatformAccessRead {
         id: AccessSessionId, project_id: ProjectId, allocation_id: AllocationId, kind: Open<AccessKind>
     }
 }
 moved_event! {
     /// The session is connected through its gateway.
-    AccessSessionOpened = "access_session.opened"
+    AccessSessionOpened = "access_session.opened", staff: PlatformAccessRead
 }
 moved_event! {
     /// The session is disconnected and can be resumed during the grace period.
-    AccessSessionDetached = "access_session.detached"
+    AccessSessionDetached = "access_session.detached", staff: PlatformAccessRead
 }
 moved_event! {
     /// The session was resumed.
-    AccessSessionResumed = "access_session.resumed"
+    AccessSessionResumed = "access_session.resumed", staff: PlatformAccessRead
 }
 moved_event! {
     /// The session ended.
-    AccessSessionEnded = "access_session.ended"
+    AccessSessionEnded = "access_session.ended", staff: PlatformAccessRead
 }

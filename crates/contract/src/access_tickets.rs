@@ -107,19 +107,19 @@ pub struct NewAccessTicket {
     pub url: String,
     /// For web services: the web service's URL. Post the ticket to `/.gpuaas/enter` there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub app_url: Option<String>,
+    pub web_url: Option<String>,
     pub expires_at: Timestamp,
 }
 
 event! {
     /// A ticket for an allocation was issued.
-    AccessTicketCreated = "access_ticket.created" {
+    AccessTicketCreated = "access_ticket.created", staff: PlatformAccessRead {
         id: AccessTicketId, project_id: ProjectId, allocation_id: AllocationId, session_id: AccessSessionId, kind: crate::Open<TicketKind>
     }
 }
 event! {
     /// A ticket for an allocation was issued to an operator, with a reason (break-glass).
-    AccessTicketBreakGlass = "access_ticket.break_glass" {
+    AccessTicketBreakGlass = "access_ticket.break_glass", staff: PlatformAccessRead {
         id: AccessTicketId, project_id: ProjectId, allocation_id: AllocationId, session_id: AccessSessionId, reason: Reason
     }
 }

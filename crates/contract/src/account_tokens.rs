@@ -125,17 +125,17 @@ pub struct AddressChangeSpec {
 
 event! {
     /// Somebody signed up, and their address must be verified.
-    SignUpRequested = "user.sign_up_requested" { id: AccountTokenId }
+    SignUpRequested = "user.sign_up_requested", staff: PlatformUsersRead { id: AccountTokenId }
 }
 event! {
     /// Somebody requested a new password.
-    PasswordResetRequested = "user.password_reset_requested" { id: AccountTokenId }
+    PasswordResetRequested = "user.password_reset_requested", staff: PlatformUsersRead { id: AccountTokenId }
 }
 event! {
     /// Somebody requested a change of address.
-    AddressChangeRequested = "user.address_change_requested" { id: AccountTokenId }
+    AddressChangeRequested = "user.address_change_requested", staff: PlatformUsersRead { id: AccountTokenId }
 }
 event! {
     /// The address of an account changed.
-    AddressChanged = "user.address_changed" { id: AccountTokenId }
+    AddressChanged = "user.address_changed", staff: PlatformUsersRead { id: AccountTokenId }
 }

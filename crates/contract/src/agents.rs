@@ -134,29 +134,37 @@ words! {
 
 event! {
     /// An agent update of a node was requested.
-    NodeUpdateRequested = "agent_update.requested" { id: AgentUpdateId, node_id: NodeId, version: String }
+    NodeUpdateRequested = "agent_update.requested", staff: PlatformFleetRead {
+        id: AgentUpdateId,
+        node_id: NodeId,
+        version: String,
+    }
 }
 event! {
     /// An agent update of a pool was requested.
-    PoolUpdateRequested = "agent_update.pool_requested" { pool_id: PoolId, version: String, nodes: u32 }
+    PoolUpdateRequested = "agent_update.pool_requested", staff: PlatformFleetRead {
+        pool_id: PoolId,
+        version: String,
+        nodes: u32,
+    }
 }
 moved_event! {
     /// A node was notified to update its agent.
-    AgentUpdateOrdered = "agent_update.ordered"
+    AgentUpdateOrdered = "agent_update.ordered", staff: PlatformFleetRead
 }
 moved_event! {
     /// The new agent of a node reported.
-    AgentUpdated = "agent_update.updated"
+    AgentUpdated = "agent_update.updated", staff: PlatformFleetRead
 }
 moved_event! {
     /// The new agent of a node did not report; the old one runs again.
-    AgentRolledBack = "agent_update.rolled_back"
+    AgentRolledBack = "agent_update.rolled_back", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node could not update its agent.
-    AgentUpdateFailed = "agent_update.failed"
+    AgentUpdateFailed = "agent_update.failed", staff: PlatformFleetRead
 }
 moved_event! {
     /// The agent update of a node was canceled before it started.
-    AgentUpdateStopped = "agent_update.stopped"
+    AgentUpdateStopped = "agent_update.stopped", staff: PlatformFleetRead
 }

@@ -79,7 +79,7 @@ endpoint! {
         path: AllocationPath,
         returns: 202 Allocation,
         auth: Project(AllocationsWrite),
-        standing: Any,
+        organization_states: Any,
         lane: Default,
         idempotency: KeyRequired,
         audit: Action("allocation.release"),
@@ -96,7 +96,7 @@ endpoint! {
         path: AllocationPath,
         returns: 202 Allocation,
         auth: Project(AllocationsWrite),
-        standing: Any,
+        organization_states: Any,
         lane: Default,
         idempotency: KeyRequired,
         audit: Action("allocation.stop"),
@@ -196,7 +196,7 @@ pub struct AllocationSpec {
     pub same_fabric: bool,
     /// Anti-affinity: never shares a node with other allocations of this project that have the same word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub apart: Option<Label>,
+    pub spread_group: Option<Label>,
     /// Released automatically after this many minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_minutes: Option<Within<1, 525_600>>,
@@ -340,107 +340,128 @@ words! {
 
 event! {
     /// GPUs were requested.
-    AllocationCreated = "allocation.created" { id: AllocationId, project_id: ProjectId, sku_id: SkuId, gpus: u16, nodes: u16 }
+    AllocationCreated = "allocation.created", staff: PlatformAllocationsRead {
+        id: AllocationId,
+        project_id: ProjectId,
+        sku_id: SkuId,
+        gpus: u16,
+        nodes: u16,
+    }
 }
 event! {
     /// The public keys of an allocation changed.
-    AllocationKeysChanged = "allocation.ssh_keys_changed" { id: AllocationId, count: u32 }
+    AllocationKeysChanged = "allocation.ssh_keys_changed", staff: PlatformAllocationsRead {
+        id: AllocationId,
+        count: u32,
+    }
 }
 event! {
     /// One of its nodes is being drained; at the deadline the allocation is released.
-    AllocationDrainAnnounced = "allocation.drain_announced" {
+    AllocationDrainAnnounced = "allocation.drain_announced", staff: PlatformAllocationsRead {
         id: AllocationId, project_id: ProjectId, node_id: NodeId, deadline_at: Timestamp
     }
 }
 event! {
     /// The drain of one of its nodes was canceled; the allocation stays.
-    AllocationDrainCalledOff = "allocation.drain_called_off" { id: AllocationId, project_id: ProjectId, node_id: NodeId }
+    AllocationDrainCalledOff = "allocation.drain_called_off", staff: PlatformAllocationsRead {
+        id: AllocationId,
+        project_id: ProjectId,
+        node_id: NodeId,
+    }
 }
 moved_event! {
     /// GPUs are reserved and are being prepared.
-    AllocationPlaced = "allocation.placed"
+    AllocationPlaced = "allocation.placed", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// Every host proved its part; charging starts.
-    AllocationProven = "allocation.proven"
+    AllocationProven = "allocation.proven", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// A host could not prepare it; completed steps are rolled back.
-    AllocationProvisionFailed = "allocation.provision_failed"
+    AllocationProvisionFailed = "allocation.provision_failed", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// It can never be placed.
-    AllocationRejected = "allocation.rejected"
+    AllocationRejected = "allocation.rejected", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// Its project requested the release.
-    AllocationReleaseRequested = "allocation.release_requested"
+    AllocationReleaseRequested = "allocation.release_requested", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// Its project canceled the request.
-    AllocationCanceled = "allocation.canceled"
+    AllocationCanceled = "allocation.canceled", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// Its lease ended.
-    AllocationLeaseEnded = "allocation.lease_ended"
+    AllocationLeaseEnded = "allocation.lease_ended", staff: PlatformAllocationsRead
 }
 event! {
     /// Its lease ends soon.
-    AllocationLeaseEnding = "allocation.lease_ending" { id: AllocationId, project_id: ProjectId, lease_ends_at: Timestamp }
+    AllocationLeaseEnding = "allocation.lease_ending", staff: PlatformAllocationsRead {
+        id: AllocationId,
+        project_id: ProjectId,
+        lease_ends_at: Timestamp,
+    }
 }
 moved_event! {
     /// Its project was deleted, or its organization was closed.
-    AllocationProjectEnded = "allocation.project_ended"
+    AllocationProjectEnded = "allocation.project_ended", staff: PlatformAllocationsRead
 }
 event! {
     /// It has been stopped for a long time and will be released soon.
-    AllocationStopEnding = "allocation.stop_ending" { id: AllocationId, project_id: ProjectId, ends_at: Timestamp }
+    AllocationStopEnding = "allocation.stop_ending", staff: PlatformAllocationsRead {
+        id: AllocationId,
+        project_id: ProjectId,
+        ends_at: Timestamp,
+    }
 }
 moved_event! {
     /// It was stopped for longer than a policy allows.
-    AllocationStopExpired = "allocation.stop_expired"
+    AllocationStopExpired = "allocation.stop_expired", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// An operator forced the release.
-    AllocationForceReleased = "allocation.force_released"
+    AllocationForceReleased = "allocation.force_released", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// The wallet is empty and the grace period is over.
-    AllocationFundsExhausted = "allocation.funds_exhausted"
+    AllocationFundsExhausted = "allocation.funds_exhausted", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// One of its nodes is lost.
-    AllocationNodeLost = "allocation.node_lost"
+    AllocationNodeLost = "allocation.node_lost", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// Its slots are clean and free again.
-    AllocationCleaned = "allocation.cleaned"
+    AllocationCleaned = "allocation.cleaned", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// Cleanup after a failed allocation is complete.
-    AllocationCompensated = "allocation.compensated"
+    AllocationCompensated = "allocation.compensated", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// A host could not clean up; the slots are quarantined.
-    AllocationCleaningFailed = "allocation.cleaning_failed"
+    AllocationCleaningFailed = "allocation.cleaning_failed", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// It ended, and its slots stay quarantined.
-    AllocationAbandoned = "allocation.abandoned"
+    AllocationAbandoned = "allocation.abandoned", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// A stop was requested.
-    AllocationStopRequested = "allocation.stop_requested"
+    AllocationStopRequested = "allocation.stop_requested", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// It is stopped and keeps its slots.
-    AllocationStopped = "allocation.stopped"
+    AllocationStopped = "allocation.stopped", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// A start was requested.
-    AllocationStartRequested = "allocation.start_requested"
+    AllocationStartRequested = "allocation.start_requested", staff: PlatformAllocationsRead
 }
 moved_event! {
     /// A host could not start it; it is stopped again and keeps its slots.
-    AllocationStartFailed = "allocation.start_failed"
+    AllocationStartFailed = "allocation.start_failed", staff: PlatformAllocationsRead
 }

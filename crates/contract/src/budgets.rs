@@ -190,7 +190,7 @@ pub struct Budget {
     pub burn_micros_per_hour: i64,
     /// The highest threshold notified in the period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told_percent: Option<u16>,
+    pub notified_percent: Option<u16>,
     pub version: i64,
     pub created_at: Timestamp,
 }
@@ -207,19 +207,19 @@ pub struct BudgetExplanation {
 
 event! {
     /// A budget was created.
-    BudgetCreated = "budget.created" { id: BudgetId, project_id: ProjectId }
+    BudgetCreated = "budget.created", staff: PlatformLedgerRead { id: BudgetId, project_id: ProjectId }
 }
 event! {
     /// A budget was changed.
-    BudgetChanged = "budget.changed" { id: BudgetId, project_id: ProjectId }
+    BudgetChanged = "budget.changed", staff: PlatformLedgerRead { id: BudgetId, project_id: ProjectId }
 }
 event! {
     /// A budget was deleted.
-    BudgetDeleted = "budget.deleted" { id: BudgetId, project_id: ProjectId }
+    BudgetDeleted = "budget.deleted", staff: PlatformLedgerRead { id: BudgetId, project_id: ProjectId }
 }
 event! {
     /// A project reached a threshold of its budget.
-    BudgetThresholdReached = "budget.threshold_reached" {
+    BudgetThresholdReached = "budget.threshold_reached", staff: PlatformLedgerRead {
         id: BudgetId,
         project_id: ProjectId,
         percent: u16,

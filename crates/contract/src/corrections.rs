@@ -208,17 +208,20 @@ words! { CorrectionState { Proposed = "proposed", Posted = "posted", Rejected = 
 
 event! {
     /// A correction was proposed and needs the approval of a second person.
-    CorrectionProposed = "correction.proposed" { id: CorrectionId, kind: Open<CorrectionKind> }
+    CorrectionProposed = "correction.proposed", staff: PlatformLedgerRead {
+        id: CorrectionId,
+        kind: Open<CorrectionKind>,
+    }
 }
 moved_event! {
     /// A correction was approved: posted to the ledger or applied.
-    CorrectionPosted = "correction.posted"
+    CorrectionPosted = "correction.posted", staff: PlatformLedgerRead
 }
 moved_event! {
     /// A correction was rejected.
-    CorrectionRejected = "correction.rejected"
+    CorrectionRejected = "correction.rejected", staff: PlatformLedgerRead
 }
 moved_event! {
     /// A correction expired without a decision.
-    CorrectionExpired = "correction.expired"
+    CorrectionExpired = "correction.expired", staff: PlatformLedgerRead
 }

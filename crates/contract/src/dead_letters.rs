@@ -107,21 +107,21 @@ words! {
 }
 event! {
     /// An event became a dead letter because a consumer failed on it too often. No consumer receives this event.
-    DeadLetterKept = "dead_letter.kept" { consumer: String, subject: String }
+    DeadLetterStored = "dead_letter.stored", staff: PlatformDeadLettersRead { consumer: String, subject: String }
 }
 moved_event! {
     /// All redeliveries of a dead letter failed.
-    DeadLetterExhausted = "dead_letter.exhausted"
+    DeadLetterExhausted = "dead_letter.exhausted", staff: PlatformDeadLettersRead
 }
 moved_event! {
     /// An operator replayed a dead letter.
-    DeadLetterReplayRequested = "dead_letter.replay_requested"
+    DeadLetterReplayRequested = "dead_letter.replay_requested", staff: PlatformDeadLettersRead
 }
 moved_event! {
     /// A dead letter was delivered.
-    DeadLetterDelivered = "dead_letter.delivered"
+    DeadLetterDelivered = "dead_letter.delivered", staff: PlatformDeadLettersRead
 }
 moved_event! {
     /// An operator discarded a dead letter.
-    DeadLetterDiscarded = "dead_letter.discarded"
+    DeadLetterDiscarded = "dead_letter.discarded", staff: PlatformDeadLettersRead
 }

@@ -60,7 +60,7 @@ pub enum Verb {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     pub auth: Auth,
-    pub standing: Standing,
+    pub organization_states: OrganizationStates,
     pub lane: Lane,
     pub second_factor: SecondFactor,
     pub idempotency: Idempotency,
@@ -86,7 +86,7 @@ pub enum Auth {
 
 /// In which states of its organization a write is accepted; reads always are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum OrganizationStates {
     /// Only while it is active.
     Active,
     /// Also while it is suspended, and after it was closed: for what ends
@@ -315,7 +315,7 @@ macro_rules! endpoint {
             $(body: $body_ty:ty,)?
             returns: $status:literal $response:ty $(as $media:literal)?,
             auth: $auth:expr,
-            $(standing: $standing:ident,)?
+            $(organization_states: $states:ident,)?
             lane: $lane:ident,
             $(second_factor: $second_factor:ident,)?
             idempotency: $idempotency:expr,
@@ -339,7 +339,7 @@ macro_rules! endpoint {
                     media: $crate::endpoint!(@or_json $($media)?),
                     policy: $crate::Policy {
                         auth: $auth,
-                        standing: $crate::endpoint!(@or_active $($standing)?),
+                        organization_states: $crate::endpoint!(@or_active $($states)?),
                         lane: $crate::Lane::$lane,
                         second_factor: $crate::endpoint!(@second_factor $auth, $lane, $verb $(, $second_factor)?),
                         idempotency: $idempotency,
@@ -359,8 +359,8 @@ macro_rules! endpoint {
         $crate::SecondFactor::of($auth, $crate::Lane::$lane, $crate::Verb::$verb)
     };
     (@second_factor $auth:expr, $lane:ident, $verb:ident, $asked:ident) => { $crate::SecondFactor::$asked };
-    (@or_active) => { $crate::Standing::Active };
-    (@or_active $standing:ident) => { $crate::Standing::$standing };
+    (@or_active) => { $crate::OrganizationStates::Active };
+    (@or_active $states:ident) => { $crate::OrganizationStates::$states };
     (@or_json) => { $crate::JSON };
     (@or_json $media:literal) => { $media };
     (@or_nothing) => { $crate::Nothing };
@@ -399,7 +399,7 @@ macro_rules! channel {
                     media: $crate::JSON,
                     policy: $crate::Policy {
                         auth: $auth,
-                        standing: $crate::Standing::Active,
+                        organization_states: $crate::OrganizationStates::Active,
                         lane: $crate::Lane::$lane,
                         second_factor: $crate::endpoint!(@second_factor $auth, $lane, GET),
                         idempotency: $crate::Idempotency::Natural,

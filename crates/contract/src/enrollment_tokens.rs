@@ -105,9 +105,12 @@ words! {
 
 event! {
     /// An enrollment token was created.
-    EnrollmentTokenCreated = "enrollment_token.created" { id: EnrollmentTokenId, pool_id: PoolId }
+    EnrollmentTokenCreated = "enrollment_token.created", staff: PlatformFleetRead {
+        id: EnrollmentTokenId,
+        pool_id: PoolId,
+    }
 }
 event! {
     /// An enrollment token was revoked before its use.
-    EnrollmentTokenRevoked = "enrollment_token.revoked" { id: EnrollmentTokenId }
+    EnrollmentTokenRevoked = "enrollment_token.revoked", staff: PlatformFleetRead { id: EnrollmentTokenId }
 }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::Payload;
+use crate::{Payload, Permission};
 
 /// A fact that was committed. Declared with [`event!`](crate::event!).
 pub trait Event: Payload + Clone + std::fmt::Debug {
@@ -15,8 +15,18 @@ pub trait Event: Payload + Clone + std::fmt::Debug {
 pub struct EventInfo {
     /// `resource.happening`, as in `project.created`.
     pub subject: &'static str,
+    /// What a member of the staff needs besides `platform.events:read` to read it.
+    pub staff: Permission,
     pub about: &'static [&'static str],
     pub module: &'static str,
+}
+
+/// Every event of the contract.
+pub fn every_event() -> Vec<EventInfo> {
+    macro_rules! collect {
+        ($($event:path),* $(,)?) => { vec![$(<$event as Event>::INFO),*] };
+    }
+    crate::for_each_event!(collect)
 }
 
 /// What a lifecycle tells the world about a move, whatever the resource.
@@ -50,7 +60,9 @@ pub struct Moved {
 macro_rules! event {
     (
         $(#[doc = $doc:literal])+
-        $name:ident = $subject:literal { $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty),* $(,)? }
+        $name:ident = $subject:literal, staff: $staff:ident {
+            $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty),* $(,)?
+        }
     ) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
@@ -58,6 +70,7 @@ macro_rules! event {
         impl $crate::Event for $name {
             const INFO: $crate::EventInfo = $crate::EventInfo {
                 subject: $subject,
+                staff: $crate::Permission::$staff,
                 about: &[$($doc),+],
                 module: module_path!(),
             };
@@ -69,7 +82,7 @@ macro_rules! event {
 /// `moved_event! { /// doc  NoteDeleted = "note.deleted", staff: PlatformOrganizationsRead }`.
 #[macro_export]
 macro_rules! moved_event {
-    ($(#[doc = $doc:literal])+ $name:ident = $subject:literal) => {
+    ($(#[doc = $doc:literal])+ $name:ident = $subject:literal, staff: $staff:ident) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
         #[serde(transparent)]
@@ -77,6 +90,7 @@ macro_rules! moved_event {
         impl $crate::Event for $name {
             const INFO: $crate::EventInfo = $crate::EventInfo {
                 subject: $subject,
+                staff: $crate::Permission::$staff,
                 about: &[$($doc),+],
                 module: module_path!(),
             };

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Nothing, Page, Permission, Timestamp, channel, endpoint,
+    Nothing, Page, Timestamp, channel, endpoint,
     id::{EventId, OrganizationId},
     list_query,
     organizations::OrganizationPath,
@@ -69,27 +69,6 @@ channel! {
         lane: Admin,
         audit: AuditedRead("platform.events.watch"),
         problems: [],
-    }
-}
-
-/// What a member of the staff needs besides to hear of events with this subject.
-/// What is not named here is about an organization and its people.
-pub fn platform_permission(subject: &str) -> Permission {
-    match subject.split('.').next().unwrap_or_default() {
-        "node" | "pool" | "region" | "sku" | "price" | "machine" | "provider" | "agent_update" | "gateway"
-        | "enrollment_token" | "maintenance_window" => Permission::PlatformFleetRead,
-        "allocation" | "quota" => Permission::PlatformAllocationsRead,
-        "journal" | "wallet" | "payment" | "refund" | "invoice" | "budget" | "correction" => {
-            Permission::PlatformLedgerRead
-        }
-        "access_session" | "access_ticket" => Permission::PlatformAccessRead,
-        "recording" => Permission::PlatformRecordingsRead,
-        "user" | "session" | "mail" | "notification" | "notification_preference" | "ssh_key" | "key" => {
-            Permission::PlatformUsersRead
-        }
-        "dead_letter" => Permission::PlatformDeadLettersRead,
-        "policy" => Permission::PlatformPoliciesRead,
-        _ => Permission::PlatformOrganizationsRead,
     }
 }
 

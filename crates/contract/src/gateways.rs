@@ -83,7 +83,7 @@ pub struct GatewaySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_address: Option<HostAndPort>,
     /// The domain of web services, each with its own host name; must not serve any other site.
-    pub app_domain: Domain,
+    pub web_domain: Domain,
 }
 
 text! {
@@ -172,7 +172,7 @@ pub struct Gateway {
     pub public_url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_address: Option<String>,
-    pub app_domain: String,
+    pub web_domain: String,
     /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -199,15 +199,15 @@ words! {
 
 event! {
     /// A gateway was added.
-    GatewayCreated = "gateway.created" { id: GatewayId, name: Label, region_id: RegionId }
+    GatewayCreated = "gateway.created", staff: PlatformFleetRead { id: GatewayId, name: Label, region_id: RegionId }
 }
 event! {
     /// A process joined as a gateway.
-    GatewayJoined = "gateway.joined" { id: GatewayId }
+    GatewayJoined = "gateway.joined", staff: PlatformFleetRead { id: GatewayId }
 }
 event! {
     /// A gateway was removed; its certificate no longer works.
-    GatewayRemoved = "gateway.removed" { id: GatewayId }
+    GatewayRemoved = "gateway.removed", staff: PlatformFleetRead { id: GatewayId }
 }
 
 #[cfg(test)]

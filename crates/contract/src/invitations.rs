@@ -118,17 +118,17 @@ words! { InvitationState { Pending = "pending", Accepted = "accepted", Revoked =
 
 event! {
     /// Somebody was invited.
-    InvitationCreated = "invitation.created" { id: InvitationId, role: Open<Role> }
+    InvitationCreated = "invitation.created", staff: PlatformOrganizationsRead { id: InvitationId, role: Open<Role> }
 }
 moved_event! {
     /// An invitation was accepted.
-    InvitationAccepted = "invitation.accepted"
+    InvitationAccepted = "invitation.accepted", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// An invitation was revoked.
-    InvitationRevoked = "invitation.revoked"
+    InvitationRevoked = "invitation.revoked", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// An invitation expired.
-    InvitationExpired = "invitation.expired"
+    InvitationExpired = "invitation.expired", staff: PlatformOrganizationsRead
 }

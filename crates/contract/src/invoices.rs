@@ -238,7 +238,7 @@ pub struct InvoiceLine {
 
 event! {
     /// An invoice or a credit note was issued.
-    InvoiceIssued = "invoice.issued" {
+    InvoiceIssued = "invoice.issued", staff: PlatformLedgerRead {
         id: InvoiceId,
         /// The seller's numbers have no gaps.
         number: String,

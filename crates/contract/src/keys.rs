@@ -94,9 +94,9 @@ pub struct NewKey {
 
 event! {
     /// A key was created.
-    KeyCreated = "key.created" { id: KeyId, name: Name }
+    KeyCreated = "key.created", staff: PlatformUsersRead { id: KeyId, name: Name }
 }
 event! {
     /// A key was revoked.
-    KeyRevoked = "key.revoked" { id: KeyId }
+    KeyRevoked = "key.revoked", staff: PlatformUsersRead { id: KeyId }
 }

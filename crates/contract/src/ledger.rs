@@ -254,7 +254,7 @@ pub struct Difference {
 
 event! {
     /// A journal other than usage was posted to an organization's ledger.
-    JournalPosted = "journal.posted" {
+    JournalPosted = "journal.posted", staff: PlatformLedgerRead {
         id: JournalId,
         /// Counts up in the organization, without gaps.
         number: i64,

@@ -153,7 +153,7 @@ pub struct Machine {
     pub power_wanted: Option<Open<MachinePowerAction>>,
     /// The last power error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub power_trouble: Option<String>,
+    pub power_error: Option<String>,
     /// How many installs were started since it last served.
     pub attempts: i32,
     /// Why the last install was aborted.
@@ -210,65 +210,69 @@ words! {
 
 event! {
     /// MAAS listed a suitable machine.
-    MachineDiscovered = "machine.discovered" { id: MachineId, provider_id: ProviderId, system_id: String }
+    MachineDiscovered = "machine.discovered", staff: PlatformFleetRead {
+        id: MachineId,
+        provider_id: ProviderId,
+        system_id: String,
+    }
 }
 moved_event! {
     /// A machine was selected for use.
-    MachineAcquireRequested = "machine.acquire_requested"
+    MachineAcquireRequested = "machine.acquire_requested", staff: PlatformFleetRead
 }
 moved_event! {
     /// A machine was allocated in MAAS.
-    MachineAcquired = "machine.acquired"
+    MachineAcquired = "machine.acquired", staff: PlatformFleetRead
 }
 moved_event! {
     /// The machine is allocated to somebody else or no longer suitable.
-    MachineAcquireLost = "machine.acquire_lost"
+    MachineAcquireLost = "machine.acquire_lost", staff: PlatformFleetRead
 }
 moved_event! {
     /// MAAS deployed a machine.
-    MachineDeployed = "machine.deployed"
+    MachineDeployed = "machine.deployed", staff: PlatformFleetRead
 }
 moved_event! {
     /// MAAS could not deploy a machine; it is being released.
-    MachineDeployFailed = "machine.deploy_failed"
+    MachineDeployFailed = "machine.deploy_failed", staff: PlatformFleetRead
 }
 moved_event! {
     /// The agent of a machine enrolled; the machine is that node.
-    MachineEnrolled = "machine.enrolled"
+    MachineEnrolled = "machine.enrolled", staff: PlatformFleetRead
 }
 moved_event! {
     /// The agent of a machine did not enroll in time; the machine is being released.
-    MachineEnrollTimedOut = "machine.enroll_timed_out"
+    MachineEnrollTimedOut = "machine.enroll_timed_out", staff: PlatformFleetRead
 }
 moved_event! {
     /// A machine is being erased and released.
-    MachineReleaseRequested = "machine.release_requested"
+    MachineReleaseRequested = "machine.release_requested", staff: PlatformFleetRead
 }
 moved_event! {
     /// A machine that should be free is allocated in MAAS; it is being released.
-    MachineStrayFound = "machine.stray_found"
+    MachineStrayFound = "machine.stray_found", staff: PlatformFleetRead
 }
 moved_event! {
     /// A machine was erased and is free.
-    MachineErased = "machine.erased"
+    MachineErased = "machine.erased", staff: PlatformFleetRead
 }
 moved_event! {
     /// A machine was erased and released after its install failed too often.
-    MachineCompensated = "machine.compensated"
+    MachineCompensated = "machine.compensated", staff: PlatformFleetRead
 }
 moved_event! {
     /// MAAS could not erase or release a machine; it is still allocated.
-    MachineReleaseFailed = "machine.release_failed"
+    MachineReleaseFailed = "machine.release_failed", staff: PlatformFleetRead
 }
 moved_event! {
     /// Somebody released or reallocated a machine in MAAS.
-    MachineLost = "machine.lost"
+    MachineLost = "machine.lost", staff: PlatformFleetRead
 }
 moved_event! {
     /// An operator requested a retry of a machine.
-    MachineRetryRequested = "machine.retry_requested"
+    MachineRetryRequested = "machine.retry_requested", staff: PlatformFleetRead
 }
 moved_event! {
     /// A machine was retired.
-    MachineRetired = "machine.retired"
+    MachineRetired = "machine.retired", staff: PlatformFleetRead
 }

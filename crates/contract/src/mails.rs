@@ -77,17 +77,17 @@ words! {
 
 moved_event! {
     /// A mail server accepted a mail.
-    MailSent = "mail.sent"
+    MailSent = "mail.sent", staff: PlatformUsersRead
 }
 moved_event! {
     /// A mail server rejected a mail permanently.
-    MailRefused = "mail.refused"
+    MailRefused = "mail.refused", staff: PlatformUsersRead
 }
 moved_event! {
     /// All attempts to send a mail failed.
-    MailExhausted = "mail.exhausted"
+    MailExhausted = "mail.exhausted", staff: PlatformUsersRead
 }
 moved_event! {
     /// A mail was not sent, because it no longer has a reason.
-    MailWithdrawn = "mail.withdrawn"
+    MailWithdrawn = "mail.withdrawn", staff: PlatformUsersRead
 }

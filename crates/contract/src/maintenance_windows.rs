@@ -139,41 +139,45 @@ words! {
 
 event! {
     /// An operator planned a maintenance window.
-    MaintenanceWindowCreated = "maintenance_window.created" { id: MaintenanceWindowId, starts_at: Timestamp, ends_at: Timestamp }
+    MaintenanceWindowCreated = "maintenance_window.created", staff: PlatformFleetRead {
+        id: MaintenanceWindowId,
+        starts_at: Timestamp,
+        ends_at: Timestamp,
+    }
 }
 event! {
     /// A project has allocations on nodes that will be out of service.
-    MaintenanceWindowAnnounced = "maintenance_window.announced" {
+    MaintenanceWindowAnnounced = "maintenance_window.announced", staff: PlatformFleetRead {
         id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
     }
 }
 event! {
     /// A maintenance window of a project started; allocations on its nodes are released.
-    MaintenanceWindowStartAnnounced = "maintenance_window.start_announced" {
+    MaintenanceWindowStartAnnounced = "maintenance_window.start_announced", staff: PlatformFleetRead {
         id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
     }
 }
 event! {
     /// A maintenance window of a project ended.
-    MaintenanceWindowEndAnnounced = "maintenance_window.end_announced" {
+    MaintenanceWindowEndAnnounced = "maintenance_window.end_announced", staff: PlatformFleetRead {
         id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
     }
 }
 event! {
     /// A maintenance window of a project was canceled.
-    MaintenanceWindowCancelAnnounced = "maintenance_window.cancel_announced" {
+    MaintenanceWindowCancelAnnounced = "maintenance_window.cancel_announced", staff: PlatformFleetRead {
         id: MaintenanceWindowId, project_id: ProjectId, starts_at: Timestamp, ends_at: Timestamp, reason: Reason
     }
 }
 moved_event! {
     /// A maintenance window started; its nodes are being drained.
-    MaintenanceWindowStarted = "maintenance_window.started"
+    MaintenanceWindowStarted = "maintenance_window.started", staff: PlatformFleetRead
 }
 moved_event! {
     /// A maintenance window ended; its nodes are back in service.
-    MaintenanceWindowEnded = "maintenance_window.ended"
+    MaintenanceWindowEnded = "maintenance_window.ended", staff: PlatformFleetRead
 }
 moved_event! {
     /// A maintenance window was canceled.
-    MaintenanceWindowCanceled = "maintenance_window.canceled"
+    MaintenanceWindowCanceled = "maintenance_window.canceled", staff: PlatformFleetRead
 }

@@ -96,13 +96,13 @@ pub struct Member {
 
 event! {
     /// A member joined.
-    MemberJoined = "member.joined" { user_id: UserId, role: Open<Role> }
+    MemberJoined = "member.joined", staff: PlatformOrganizationsRead { user_id: UserId, role: Open<Role> }
 }
 event! {
     /// A member's role changed.
-    MemberChanged = "member.changed" { user_id: UserId, role: Open<Role> }
+    MemberChanged = "member.changed", staff: PlatformOrganizationsRead { user_id: UserId, role: Open<Role> }
 }
 event! {
     /// A member left or was removed.
-    MemberRemoved = "member.removed" { user_id: UserId }
+    MemberRemoved = "member.removed", staff: PlatformOrganizationsRead { user_id: UserId }
 }

@@ -329,21 +329,31 @@ words! {
 
 event! {
     /// A second factor was added to an account.
-    FactorAdded = "mfa_factor.added" { id: FactorId, user_id: UserId, kind: Open<FactorKind>, name: Name }
+    FactorAdded = "mfa_factor.added", staff: PlatformUsersRead {
+        id: FactorId,
+        user_id: UserId,
+        kind: Open<FactorKind>,
+        name: Name,
+    }
 }
 event! {
     /// A second factor was removed from an account.
-    FactorRemoved = "mfa_factor.removed" { id: FactorId, user_id: UserId, kind: Open<FactorKind>, name: Name }
+    FactorRemoved = "mfa_factor.removed", staff: PlatformUsersRead {
+        id: FactorId,
+        user_id: UserId,
+        kind: Open<FactorKind>,
+        name: Name,
+    }
 }
 event! {
     /// An operator removed every second factor of an account.
-    MfaReset = "mfa_factor.reset" { user_id: UserId }
+    MfaReset = "mfa_factor.reset", staff: PlatformUsersRead { user_id: UserId }
 }
 event! {
     /// A person replaced their recovery codes.
-    RecoveryCodesReplaced = "recovery_code.replaced" { user_id: UserId }
+    RecoveryCodesReplaced = "recovery_code.replaced", staff: PlatformUsersRead { user_id: UserId }
 }
 event! {
     /// A recovery code was used in place of a second factor.
-    RecoveryCodeUsed = "recovery_code.used" { user_id: UserId, left: u32 }
+    RecoveryCodeUsed = "recovery_code.used", staff: PlatformUsersRead { user_id: UserId, left: u32 }
 }

@@ -10,7 +10,7 @@ use crate::{
     id::{AllocationId, NodeId, OrganizationId, PoolId, RegionId, SlotId},
     list_query, moved_event,
     organizations::Because,
-    pools::Provider,
+    pools::PoolProvider,
     words,
 };
 
@@ -218,7 +218,7 @@ pub struct Node {
     pub name: String,
     pub region_id: RegionId,
     pub pool_id: PoolId,
-    pub provider: Open<Provider>,
+    pub provider: Open<PoolProvider>,
     pub state: Open<NodeState>,
     pub version: i64,
     /// The observed health, independent of the state.
@@ -409,57 +409,65 @@ words! {
 
 event! {
     /// A host enrolled and became a node.
-    NodeCreated = "node.created" { id: NodeId, pool_id: PoolId, name: String }
+    NodeCreated = "node.created", staff: PlatformFleetRead { id: NodeId, pool_id: PoolId, name: String }
 }
 event! {
     /// The health of a node changed.
-    NodeHealthChanged = "node.health_changed" { id: NodeId, health: Open<NodeHealth>, reason: Option<String> }
+    NodeHealthChanged = "node.health_changed", staff: PlatformFleetRead {
+        id: NodeId,
+        health: Open<NodeHealth>,
+        reason: Option<String>,
+    }
 }
 event! {
     /// The certificates of a node were revoked; it must enroll again.
-    NodeCertificatesRevoked = "node.certificates_revoked" { id: NodeId }
+    NodeCertificatesRevoked = "node.certificates_revoked", staff: PlatformFleetRead { id: NodeId }
 }
 event! {
     /// The condition of a slot changed.
-    SlotConditionChanged = "node.slot_condition_changed" { id: NodeId, slot_id: SlotId, condition: Open<SlotCondition> }
+    SlotConditionChanged = "node.slot_condition_changed", staff: PlatformFleetRead {
+        id: NodeId,
+        slot_id: SlotId,
+        condition: Open<SlotCondition>,
+    }
 }
 moved_event! {
     /// A node reported its inventory and can be used.
-    NodeEnrolled = "node.enrolled"
+    NodeEnrolled = "node.enrolled", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node was cordoned; nothing new is placed on it.
-    NodeCordoned = "node.cordoned"
+    NodeCordoned = "node.cordoned", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node was uncordoned; it accepts new allocations.
-    NodeUncordoned = "node.uncordoned"
+    NodeUncordoned = "node.uncordoned", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node is being drained.
-    NodeDrainRequested = "node.drain_requested"
+    NodeDrainRequested = "node.drain_requested", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node is empty.
-    NodeDrained = "node.drained"
+    NodeDrained = "node.drained", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node is back in service.
-    NodeRestored = "node.restored"
+    NodeRestored = "node.restored", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node must be sanitized before it serves another organization.
-    NodeSanitizeRequested = "node.sanitize_requested"
+    NodeSanitizeRequested = "node.sanitize_requested", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node was sanitized; it can serve any organization.
-    NodeSanitized = "node.sanitized"
+    NodeSanitized = "node.sanitized", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node failed and needs attention from a person.
-    NodeFailed = "node.failed"
+    NodeFailed = "node.failed", staff: PlatformFleetRead
 }
 moved_event! {
     /// A node was retired.
-    NodeRetired = "node.retired"
+    NodeRetired = "node.retired", staff: PlatformFleetRead
 }

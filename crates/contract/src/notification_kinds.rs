@@ -105,9 +105,11 @@ impl NotificationKind {
             Self::AllocationNodeLost => {
                 mandatory("An allocation ended because its host is lost.", &["allocation.node_lost"], Requester)
             }
-            Self::AllocationOutOfFunds => {
-                mandatory("An allocation ended because the money ran out.", &["allocation.funds_exhausted"], Requester)
-            }
+            Self::AllocationOutOfFunds => mandatory(
+                "An allocation ended because the balance ran out.",
+                &["allocation.funds_exhausted"],
+                Requester,
+            ),
             Self::AllocationProjectEnded => mandatory(
                 "An allocation ended with its project or organization.",
                 &["allocation.project_ended"],
@@ -142,11 +144,9 @@ impl NotificationKind {
                 ],
                 AccountOwner,
             ),
-            Self::PasswordReset => security(
-                "Somebody asked for a new password, which is set with a token.",
-                &["user.password_reset_requested"],
-                Address,
-            ),
+            Self::PasswordReset => {
+                security("A password reset was requested.", &["user.password_reset_requested"], Address)
+            }
             Self::OrganizationSuspended => mandatory(
                 "An organization was suspended, and what it runs is stopped.",
                 &["organization.suspended"],
@@ -167,7 +167,9 @@ impl NotificationKind {
                 &["user.sign_up_requested"],
                 Address,
             ),
-            Self::WalletDepleted => mandatory("The money ran out, and allocations end.", &["wallet.depleted"], Payers),
+            Self::WalletDepleted => {
+                mandatory("The balance ran out, and allocations end.", &["wallet.depleted"], Payers)
+            }
             Self::WalletFunded => {
                 KindInfo { by_mail: false, ..optional("The balance is sufficient again.", &["wallet.funded"], Payers) }
             }
@@ -206,7 +208,9 @@ impl Audience {
     /// In a sentence's end, for the table.
     pub const fn wording(self) -> &'static str {
         match self {
-            Audience::Requester => "who asked for it; owners and administrators, if that was a program or they left",
+            Audience::Requester => {
+                "the person who requested it; owners and administrators, if that was a program or has left"
+            }
             Audience::RequesterAndOperators => "as above, and platform operators",
             Audience::Project => "people who have allocations in the project, owners and administrators",
             Audience::Stewards => "owners and administrators",
@@ -244,11 +248,7 @@ mod tests {
 
     #[test]
     fn a_cause_is_an_event_of_the_contract() {
-        let mut known = Vec::new();
-        macro_rules! collect {
-            ($($event:path),* $(,)?) => { $( known.push(<$event as crate::Event>::INFO.subject); )* };
-        }
-        crate::for_each_event!(collect);
+        let known: Vec<&str> = crate::every_event().iter().map(|it| it.subject).collect();
         for subject in NotificationKind::ALL.iter().flat_map(|it| it.info().subjects) {
             assert!(known.contains(subject), "{subject}");
         }

@@ -258,13 +258,20 @@ pub enum NotificationFrame {
 
 event! {
     /// A person was notified.
-    NotificationCreated = "notification.created" { id: NotificationId, user_id: UserId, kind: Open<NotificationKind> }
+    NotificationCreated = "notification.created", staff: PlatformUsersRead {
+        id: NotificationId,
+        user_id: UserId,
+        kind: Open<NotificationKind>,
+    }
 }
 event! {
     /// A person read notifications: one, or all up to it.
-    NotificationRead = "notification.read" { user_id: UserId, up_to: Option<NotificationId> }
+    NotificationRead = "notification.read", staff: PlatformUsersRead { user_id: UserId, up_to: Option<NotificationId> }
 }
 event! {
     /// A person changed their notification preferences.
-    NotificationPreferenceSet = "notification_preference.set" { user_id: UserId, kind: Open<NotificationKind> }
+    NotificationPreferenceSet = "notification_preference.set", staff: PlatformUsersRead {
+        user_id: UserId,
+        kind: Open<NotificationKind>,
+    }
 }

@@ -80,7 +80,7 @@ endpoint! {
         path: OrganizationPath,
         returns: 202 Organization,
         auth: Organization(OrganizationClose),
-        standing: Any,
+        organization_states: Any,
         lane: Default,
         idempotency: Natural,
         audit: Action("organization.close"),
@@ -174,21 +174,21 @@ words! { OrganizationState { Active = "active", Suspended = "suspended", Closed 
 
 event! {
     /// An organization was created.
-    OrganizationCreated = "organization.created" { id: OrganizationId, name: Name }
+    OrganizationCreated = "organization.created", staff: PlatformOrganizationsRead { id: OrganizationId, name: Name }
 }
 event! {
     /// An organization was renamed.
-    OrganizationRenamed = "organization.renamed" { id: OrganizationId, name: Name }
+    OrganizationRenamed = "organization.renamed", staff: PlatformOrganizationsRead { id: OrganizationId, name: Name }
 }
 moved_event! {
     /// Platform staff suspended an organization.
-    OrganizationSuspended = "organization.suspended"
+    OrganizationSuspended = "organization.suspended", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// An organization's suspension was lifted.
-    OrganizationResumed = "organization.resumed"
+    OrganizationResumed = "organization.resumed", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// An organization was closed.
-    OrganizationClosed = "organization.closed"
+    OrganizationClosed = "organization.closed", staff: PlatformOrganizationsRead
 }

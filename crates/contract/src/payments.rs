@@ -152,7 +152,7 @@ pub struct Payment {
     pub checkout_url: Option<String>,
     /// The last error, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trouble: Option<String>,
+    pub last_error: Option<String>,
     pub version: i64,
     pub created_by: String,
     pub created_at: Timestamp,
@@ -262,33 +262,37 @@ words! {
 
 event! {
     /// Somebody started a payment.
-    PaymentCreated = "payment.created" { id: PaymentId, currency: CurrencyCode, amount_micros: i64 }
+    PaymentCreated = "payment.created", staff: PlatformLedgerRead {
+        id: PaymentId,
+        currency: CurrencyCode,
+        amount_micros: i64,
+    }
 }
 moved_event! {
     /// The provider is waiting for the payer.
-    PaymentOpened = "payment.opened"
+    PaymentOpened = "payment.opened", staff: PlatformLedgerRead
 }
 moved_event! {
     /// The provider confirmed a payment; the money is in the wallet.
-    PaymentSucceeded = "payment.succeeded"
+    PaymentSucceeded = "payment.succeeded", staff: PlatformLedgerRead
 }
 moved_event! {
     /// The provider declined a payment.
-    PaymentFailed = "payment.failed"
+    PaymentFailed = "payment.failed", staff: PlatformLedgerRead
 }
 moved_event! {
     /// A payment was not completed in time.
-    PaymentCanceled = "payment.canceled"
+    PaymentCanceled = "payment.canceled", staff: PlatformLedgerRead
 }
 moved_event! {
     /// A payment is disputed: the payer's bank reversed it until a decision.
-    PaymentDisputeOpened = "payment.dispute_opened"
+    PaymentDisputeOpened = "payment.dispute_opened", staff: PlatformLedgerRead
 }
 moved_event! {
     /// A dispute was won; the money was returned.
-    PaymentDisputeWon = "payment.dispute_won"
+    PaymentDisputeWon = "payment.dispute_won", staff: PlatformLedgerRead
 }
 moved_event! {
     /// A dispute was lost; the money is gone.
-    PaymentDisputeLost = "payment.dispute_lost"
+    PaymentDisputeLost = "payment.dispute_lost", staff: PlatformLedgerRead
 }

@@ -245,9 +245,18 @@ words! { PolicyLevel { Default = "default", Platform = "platform", Organization 
 
 event! {
     /// A policy was set.
-    PolicySet = "policy.set" { key: String, level: Open<PolicyLevel>, project_id: Option<ProjectId>, value: String }
+    PolicySet = "policy.set", staff: PlatformPoliciesRead {
+        key: String,
+        level: Open<PolicyLevel>,
+        project_id: Option<ProjectId>,
+        value: String,
+    }
 }
 event! {
     /// A policy was unset.
-    PolicyUnset = "policy.unset" { key: String, level: Open<PolicyLevel>, project_id: Option<ProjectId> }
+    PolicyUnset = "policy.unset", staff: PlatformPoliciesRead {
+        key: String,
+        level: Open<PolicyLevel>,
+        project_id: Option<ProjectId>,
+    }
 }

@@ -60,7 +60,7 @@ pub struct PoolPath {
 pub struct PoolSpec {
     pub name: Label,
     pub region_id: RegionId,
-    pub provider: Provider,
+    pub provider: PoolProvider,
     pub isolation: Isolation,
     /// Whether workloads run in virtual machines here, so that one node can serve several organizations at
     /// the same time.
@@ -88,7 +88,7 @@ pub struct Pool {
     pub id: PoolId,
     pub region_id: RegionId,
     pub name: Label,
-    pub provider: Open<Provider>,
+    pub provider: Open<PoolProvider>,
     pub isolation: Open<Isolation>,
     pub isolates_vms: bool,
     pub created_at: Timestamp,
@@ -96,7 +96,7 @@ pub struct Pool {
 
 words! {
     /// The provider of a pool's nodes.
-    Provider { Enrolled = "enrolled", Maas = "maas", Sim = "sim" }
+    PoolProvider { Enrolled = "enrolled", Maas = "maas", Sim = "sim" }
 }
 
 words! {
@@ -111,9 +111,9 @@ words! {
 
 event! {
     /// A pool was added.
-    PoolCreated = "pool.created" { id: PoolId, region_id: RegionId, name: Label }
+    PoolCreated = "pool.created", staff: PlatformFleetRead { id: PoolId, region_id: RegionId, name: Label }
 }
 event! {
     /// How a pool's nodes are sanitized changed.
-    PoolChanged = "pool.changed" { id: PoolId, isolation: Open<Isolation> }
+    PoolChanged = "pool.changed", staff: PlatformFleetRead { id: PoolId, isolation: Open<Isolation> }
 }

@@ -143,7 +143,7 @@ pub struct Price {
 
 event! {
     /// The price of a SKU changes at a given time.
-    PriceSet = "price.set" {
+    PriceSet = "price.set", staff: PlatformFleetRead {
         id: PriceId, sku_id: SkuId, unit: Open<PriceUnit>, kind: Open<PriceKind>, currency: CurrencyCode, price_micros: i64,
         per_units: i64, effective_at: Timestamp
     }

@@ -164,17 +164,17 @@ words! { ProjectState { Active = "active", Deleting = "deleting", Deleted = "del
 
 event! {
     /// A project was created.
-    ProjectCreated = "project.created" { id: ProjectId, name: Name }
+    ProjectCreated = "project.created", staff: PlatformOrganizationsRead { id: ProjectId, name: Name }
 }
 event! {
     /// A project was renamed.
-    ProjectRenamed = "project.renamed" { id: ProjectId, name: Name }
+    ProjectRenamed = "project.renamed", staff: PlatformOrganizationsRead { id: ProjectId, name: Name }
 }
 moved_event! {
     /// The deletion of a project was requested.
-    ProjectDeleteRequested = "project.delete_requested"
+    ProjectDeleteRequested = "project.delete_requested", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// A project was deleted.
-    ProjectDeleted = "project.deleted"
+    ProjectDeleted = "project.deleted", staff: PlatformOrganizationsRead
 }

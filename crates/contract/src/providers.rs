@@ -15,7 +15,7 @@ endpoint! {
     /// Its API key is sealed and never shown again.
     CreateProvider = POST "/v1/platform/providers" {
         body: ProviderSpec,
-        returns: 201 MetalProvider,
+        returns: 201 Provider,
         auth: Platform(PlatformFleetWrite),
         lane: Admin,
         idempotency: KeyRequired,
@@ -28,7 +28,7 @@ endpoint! {
     /// List the providers of machines.
     ListProviders = GET "/v1/platform/providers" {
         query: ProviderFilter,
-        returns: 200 Page<MetalProvider>,
+        returns: 200 Page<Provider>,
         auth: Platform(PlatformFleetRead),
         lane: Admin,
         idempotency: Natural,
@@ -41,7 +41,7 @@ endpoint! {
     /// Read one provider and its status.
     GetProvider = GET "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
-        returns: 200 MetalProvider,
+        returns: 200 Provider,
         auth: Platform(PlatformFleetRead),
         lane: Admin,
         idempotency: Natural,
@@ -58,7 +58,7 @@ endpoint! {
     ChangeProvider = PATCH "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
         body: ProviderChange,
-        returns: 200 MetalProvider,
+        returns: 200 Provider,
         auth: Platform(PlatformFleetWrite),
         lane: Admin,
         idempotency: KeyRequired,
@@ -71,7 +71,7 @@ endpoint! {
     /// Remove a provider: its machines are erased and returned first.
     RemoveProvider = DELETE "/v1/platform/providers/{provider_id}" {
         path: ProviderPath,
-        returns: 202 MetalProvider,
+        returns: 202 Provider,
         auth: Platform(PlatformFleetWrite),
         lane: Admin,
         idempotency: Natural,
@@ -143,6 +143,8 @@ pub struct ProviderPath {
 #[serde(deny_unknown_fields)]
 pub struct ProviderSpec {
     pub name: Label,
+    #[serde(default = "maas")]
+    pub kind: ProviderKind,
     /// The pool that its machines become nodes of; it has the provider `maas`.
     pub pool_id: PoolId,
     pub url: MaasUrl,
@@ -165,6 +167,10 @@ pub struct ProviderSpec {
     /// The URL of the agent. Without it, the image must contain the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentSourceSpec>,
+}
+
+fn maas() -> ProviderKind {
+    ProviderKind::Maas
 }
 
 fn secure() -> Erase {
@@ -209,9 +215,10 @@ list_query! {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MetalProvider {
+pub struct Provider {
     pub id: ProviderId,
     pub name: Label,
+    pub kind: Open<ProviderKind>,
     pub pool_id: PoolId,
     pub url: MaasUrl,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -230,7 +237,7 @@ pub struct MetalProvider {
     pub heard_at: Option<Timestamp>,
     /// The last error from MAAS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trouble: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// The URL of the agent.
@@ -238,6 +245,14 @@ pub struct MetalProvider {
 pub struct AgentSource {
     pub url: AgentUrl,
     pub sha256: Sha256Hex,
+}
+
+words! {
+    /// The system that a provider is.
+    ProviderKind {
+        /// A MAAS server.
+        Maas = "maas",
+    }
 }
 
 words! {
@@ -256,17 +271,17 @@ words! {
 
 event! {
     /// A provider was registered.
-    ProviderCreated = "provider.created" { id: ProviderId, pool_id: PoolId, name: Label }
+    ProviderCreated = "provider.created", staff: PlatformFleetRead { id: ProviderId, pool_id: PoolId, name: Label }
 }
 event! {
     /// A provider was changed.
-    ProviderChanged = "provider.changed" { id: ProviderId }
+    ProviderChanged = "provider.changed", staff: PlatformFleetRead { id: ProviderId }
 }
 moved_event! {
     /// A provider is being removed; its machines are returned first.
-    ProviderRemoveRequested = "provider.remove_requested"
+    ProviderRemoveRequested = "provider.remove_requested", staff: PlatformFleetRead
 }
 moved_event! {
     /// A provider and its key were removed.
-    ProviderRemoved = "provider.removed"
+    ProviderRemoved = "provider.removed", staff: PlatformFleetRead
 }

@@ -99,9 +99,9 @@ pub struct Quota {
 
 event! {
     /// A quota of an organization was set.
-    QuotaSet = "quota.set" { sku_id: SkuId, gpus: u32 }
+    QuotaSet = "quota.set", staff: PlatformAllocationsRead { sku_id: SkuId, gpus: u32 }
 }
 event! {
     /// A quota of an organization was removed.
-    QuotaUnset = "quota.unset" { sku_id: SkuId }
+    QuotaUnset = "quota.unset", staff: PlatformAllocationsRead { sku_id: SkuId }
 }

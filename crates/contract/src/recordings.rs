@@ -240,13 +240,16 @@ words! {
 
 event! {
     /// The recording of a session started.
-    RecordingCreated = "recording.created" { id: RecordingId, session_id: AccessSessionId }
+    RecordingCreated = "recording.created", staff: PlatformRecordingsRead {
+        id: RecordingId,
+        session_id: AccessSessionId,
+    }
 }
 moved_event! {
     /// A recording is complete, and its hash is in the audit log.
-    RecordingSealed = "recording.sealed"
+    RecordingSealed = "recording.sealed", staff: PlatformRecordingsRead
 }
 moved_event! {
     /// A recording was deleted at the end of its retention.
-    RecordingDeleted = "recording.deleted"
+    RecordingDeleted = "recording.deleted", staff: PlatformRecordingsRead
 }

@@ -80,7 +80,7 @@ pub struct Refund {
     pub reason: String,
     /// The last error, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trouble: Option<String>,
+    pub last_error: Option<String>,
     pub version: i64,
     pub created_by: String,
     pub created_at: Timestamp,
@@ -101,17 +101,22 @@ words! {
 
 event! {
     /// A refund was requested.
-    RefundCreated = "refund.created" { id: RefundId, payment_id: PaymentId, currency: CurrencyCode, amount_micros: i64 }
+    RefundCreated = "refund.created", staff: PlatformLedgerRead {
+        id: RefundId,
+        payment_id: PaymentId,
+        currency: CurrencyCode,
+        amount_micros: i64,
+    }
 }
 moved_event! {
     /// The provider is processing a refund.
-    RefundAccepted = "refund.accepted"
+    RefundAccepted = "refund.accepted", staff: PlatformLedgerRead
 }
 moved_event! {
     /// The provider confirmed a refund.
-    RefundSucceeded = "refund.succeeded"
+    RefundSucceeded = "refund.succeeded", staff: PlatformLedgerRead
 }
 moved_event! {
     /// A refund failed at the provider.
-    RefundFailed = "refund.failed"
+    RefundFailed = "refund.failed", staff: PlatformLedgerRead
 }

@@ -53,5 +53,5 @@ pub struct Region {
 
 event! {
     /// A region was added.
-    RegionCreated = "region.created" { id: RegionId, name: Label }
+    RegionCreated = "region.created", staff: PlatformFleetRead { id: RegionId, name: Label }
 }

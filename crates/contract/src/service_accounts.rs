@@ -147,9 +147,12 @@ pub struct ServiceAccount {
 
 event! {
     /// A service account was created.
-    ServiceAccountCreated = "service_account.created" { id: ServiceAccountId, name: Name }
+    ServiceAccountCreated = "service_account.created", staff: PlatformOrganizationsRead {
+        id: ServiceAccountId,
+        name: Name,
+    }
 }
 event! {
     /// A service account and its keys were deleted.
-    ServiceAccountDeleted = "service_account.deleted" { id: ServiceAccountId }
+    ServiceAccountDeleted = "service_account.deleted", staff: PlatformOrganizationsRead { id: ServiceAccountId }
 }

@@ -219,5 +219,5 @@ pub struct Jwk {
 
 event! {
     /// Some or all sessions of a person were revoked.
-    SessionsRevoked = "session.revoked" { user_id: UserId, session_id: Option<SessionId> }
+    SessionsRevoked = "session.revoked", staff: PlatformUsersRead { user_id: UserId, session_id: Option<SessionId> }
 }

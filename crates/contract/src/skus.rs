@@ -158,9 +158,9 @@ impl Word for Shape {
 
 event! {
     /// A SKU was created.
-    SkuCreated = "sku.created" { id: SkuId, name: Label }
+    SkuCreated = "sku.created", staff: PlatformFleetRead { id: SkuId, name: Label }
 }
 event! {
     /// A SKU was retired.
-    SkuRetired = "sku.retired" { id: SkuId }
+    SkuRetired = "sku.retired", staff: PlatformFleetRead { id: SkuId }
 }

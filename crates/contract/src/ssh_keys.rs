@@ -119,9 +119,9 @@ pub struct SshKey {
 
 event! {
     /// A person added a public key.
-    SshKeyAdded = "ssh_key.added" { id: SshKeyId }
+    SshKeyAdded = "ssh_key.added", staff: PlatformUsersRead { id: SshKeyId }
 }
 event! {
     /// A person removed a public key.
-    SshKeyRemoved = "ssh_key.removed" { id: SshKeyId }
+    SshKeyRemoved = "ssh_key.removed", staff: PlatformUsersRead { id: SshKeyId }
 }

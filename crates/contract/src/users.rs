@@ -176,9 +176,12 @@ pub struct ServiceAccountSummary {
 
 event! {
     /// A person's data was erased.
-    UserErased = "user.erased" { id: UserId }
+    UserErased = "user.erased", staff: PlatformUsersRead { id: UserId }
 }
 event! {
     /// The platform role of a person changed.
-    PlatformRoleChanged = "user.platform_role_changed" { id: UserId, role: Option<Open<PlatformRole>> }
+    PlatformRoleChanged = "user.platform_role_changed", staff: PlatformUsersRead {
+        id: UserId,
+        role: Option<Open<PlatformRole>>,
+    }
 }

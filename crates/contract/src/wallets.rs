@@ -18,7 +18,7 @@ words! {
 
 event! {
     /// The balance of a wallet is low.
-    WalletBalanceLow = "wallet.balance_low" {
+    WalletBalanceLow = "wallet.balance_low", staff: PlatformLedgerRead {
         id: WalletId,
         from: Open<WalletState>,
         to: Open<WalletState>,
@@ -32,7 +32,7 @@ event! {
 }
 event! {
     /// A wallet is used up; allocations end after the grace period.
-    WalletGraceStarted = "wallet.grace_started" {
+    WalletGraceStarted = "wallet.grace_started", staff: PlatformLedgerRead {
         id: WalletId,
         from: Open<WalletState>,
         to: Open<WalletState>,
@@ -46,7 +46,7 @@ event! {
 }
 event! {
     /// The grace period is over; allocations end, newest first.
-    WalletDepleted = "wallet.depleted" {
+    WalletDepleted = "wallet.depleted", staff: PlatformLedgerRead {
         id: WalletId,
         from: Open<WalletState>,
         to: Open<WalletState>,
@@ -60,7 +60,7 @@ event! {
 }
 event! {
     /// The balance of a wallet is sufficient again.
-    WalletFunded = "wallet.funded" {
+    WalletFunded = "wallet.funded", staff: PlatformLedgerRead {
         id: WalletId,
         from: Open<WalletState>,
         to: Open<WalletState>,

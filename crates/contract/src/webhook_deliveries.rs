@@ -99,13 +99,13 @@ words! {
 
 moved_event! {
     /// An event arrived at a webhook.
-    WebhookDeliveryDelivered = "webhook_delivery.delivered"
+    WebhookDeliveryDelivered = "webhook_delivery.delivered", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// All attempts to deliver an event to a webhook failed.
-    WebhookDeliveryExhausted = "webhook_delivery.exhausted"
+    WebhookDeliveryExhausted = "webhook_delivery.exhausted", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// A delivery was resent.
-    WebhookDeliveryResendRequested = "webhook_delivery.resend_requested"
+    WebhookDeliveryResendRequested = "webhook_delivery.resend_requested", staff: PlatformOrganizationsRead
 }

@@ -258,35 +258,35 @@ words! {
 
 event! {
     /// A webhook was created.
-    WebhookCreated = "webhook.created" { id: WebhookId }
+    WebhookCreated = "webhook.created", staff: PlatformOrganizationsRead { id: WebhookId }
 }
 event! {
     /// The URL, events or description of a webhook changed.
-    WebhookChanged = "webhook.changed" { id: WebhookId }
+    WebhookChanged = "webhook.changed", staff: PlatformOrganizationsRead { id: WebhookId }
 }
 event! {
     /// The secret of a webhook was rotated.
-    WebhookSecretRotated = "webhook.secret_rotated" { id: WebhookId }
+    WebhookSecretRotated = "webhook.secret_rotated", staff: PlatformOrganizationsRead { id: WebhookId }
 }
 event! {
     /// A test was requested. Sent only to that webhook.
-    WebhookTested = "webhook.tested" { id: WebhookId }
+    WebhookTested = "webhook.tested", staff: PlatformOrganizationsRead { id: WebhookId }
 }
 moved_event! {
     /// A webhook was disabled after too many consecutive failures.
-    WebhookDisabled = "webhook.disabled"
+    WebhookDisabled = "webhook.disabled", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// A webhook was disabled by a person.
-    WebhookSwitchedOff = "webhook.switched_off"
+    WebhookSwitchedOff = "webhook.switched_off", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// A webhook was enabled again.
-    WebhookEnabled = "webhook.enabled"
+    WebhookEnabled = "webhook.enabled", staff: PlatformOrganizationsRead
 }
 moved_event! {
     /// A webhook was deleted.
-    WebhookDeleted = "webhook.deleted"
+    WebhookDeleted = "webhook.deleted", staff: PlatformOrganizationsRead
 }
 
 #[cfg(test)]

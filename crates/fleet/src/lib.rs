@@ -30,7 +30,7 @@ pub struct FleetArea {
     /// The agents that hosts can be given.
     pub agents: Arc<agents::Agents>,
     /// Whether the certificates of nodes that are connected here still work.
-    pub standings: node_api::Standings,
+    pub certificate_checks: node_api::CertificateChecks,
     /// The gateways that hosts are told of.
     pub gateways: gateways::Live,
     /// Where browsers meet gateways.

@@ -11,8 +11,8 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use protocol::Problem;
 use protocol::gateway::{
-    AdmitAnswer, AdmitRequest, AppRequest, BeatAnswer, BeatRequest, ChunkRequest, Done, ExchangeRequest, GrantAnswer,
-    GrantRequest, JoinAnswer, JoinRequest, LeftRequest, SessionAnswer, SshRequest, paths,
+    AdmitAnswer, AdmitRequest, BeatAnswer, BeatRequest, ChunkRequest, Done, ExchangeRequest, GrantAnswer, GrantRequest,
+    JoinAnswer, JoinRequest, LeftRequest, SessionAnswer, SshRequest, WebVisitRequest, paths,
 };
 use protocol::limits::MAX_BODY_BYTES;
 use rustls::ClientConfig;
@@ -118,8 +118,8 @@ impl Control {
         self.post(paths::EXCHANGE, message, Repeat::Never).await
     }
 
-    pub async fn app(&self, message: &AppRequest) -> Result<SessionAnswer, ControlError> {
-        self.post(paths::APP, message, Repeat::Safe).await
+    pub async fn web_visit(&self, message: &WebVisitRequest) -> Result<SessionAnswer, ControlError> {
+        self.post(paths::WEB_VISIT, message, Repeat::Safe).await
     }
 
     /// Begins a session when the key is proven.

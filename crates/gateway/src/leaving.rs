@@ -62,7 +62,9 @@ async fn report(gateway: &Gateway, left: &LeftRequest) {
             Err(error) if error.is_refusal() => {
                 return tracing::warn!(session = %left.session, %error, "the control plane rejected the report of an ended session");
             }
-            Err(error) => tracing::debug!(session = %left.session, %error, "the end of a session waits to be told"),
+            Err(error) => {
+                tracing::debug!(session = %left.session, %error, "the end of a session could not be reported yet")
+            }
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);

@@ -3,7 +3,6 @@
 //! keys that sign and sees no tables: what may be opened it asks the control plane.
 
 pub mod agents;
-pub mod apps;
 mod beat;
 pub mod control;
 pub mod identity;
@@ -14,6 +13,7 @@ pub mod recorder;
 pub mod sessions;
 pub mod settings;
 pub mod ssh;
+pub mod web;
 
 pub use settings::{Listeners, Settings, TlsFiles};
 
@@ -68,7 +68,7 @@ pub struct Gateway {
     pub(crate) is_heard: AtomicBool,
     pub(crate) failures: public::Failures,
     pub(crate) forwards: public::Forwards,
-    pub(crate) visits: apps::Visits,
+    pub(crate) visits: web::Visits,
     pub(crate) leavings: Departures,
     folder: Folder,
     identity: Mutex<Identity>,
@@ -102,7 +102,7 @@ impl Gateway {
             is_heard: AtomicBool::new(false),
             failures: public::Failures::default(),
             forwards: public::Forwards::default(),
-            visits: apps::Visits::default(),
+            visits: web::Visits::default(),
             leavings: Departures::default(),
             folder,
             identity: Mutex::new(identity),

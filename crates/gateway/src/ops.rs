@@ -53,7 +53,9 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
 fn answer(gateway: &Gateway, request: &Request<Incoming>) -> Response<Body> {
     match request.uri().path() {
         "/healthz" => plain(StatusCode::OK, "ok\n"),
-        "/readyz" if gateway.stop.is_cancelled() => plain(StatusCode::SERVICE_UNAVAILABLE, "this gateway stops\n"),
+        "/readyz" if gateway.stop.is_cancelled() => {
+            plain(StatusCode::SERVICE_UNAVAILABLE, "this gateway is shutting down\n")
+        }
         "/readyz" if !gateway.is_heard.load(Relaxed) => {
             plain(StatusCode::SERVICE_UNAVAILABLE, "the control plane does not respond to this gateway\n")
         }

@@ -25,7 +25,7 @@ const SLACK: Duration = Duration::from_secs(5); // bound: the host ends it at it
 pub enum Surface {
     Terminal,
     Forward,
-    App,
+    Web,
     Ssh,
 }
 
@@ -34,7 +34,7 @@ impl Surface {
         match self {
             Self::Terminal => "terminal",
             Self::Forward => "forward",
-            Self::App => "app",
+            Self::Web => "web",
             Self::Ssh => "ssh",
         }
     }
@@ -108,7 +108,7 @@ pub enum OpenError {
 impl Session {
     pub fn begin(gateway: &Arc<Gateway>, surface: Surface, answer: &SessionAnswer) -> Arc<Self> {
         // A shell outlives who looks at it; what has no shell ends with its client.
-        let is_over = !matches!(surface, Surface::Terminal | Surface::App);
+        let is_over = !matches!(surface, Surface::Terminal | Surface::Web);
         let session = Arc::new(Self {
             id: answer.session,
             node: answer.node.clone(),

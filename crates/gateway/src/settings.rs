@@ -20,9 +20,9 @@ pub struct Settings {
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
     /// The domain below which every web service has a name of its own; without it there are no web services.
-    pub app_domain: Option<String>,
+    pub web_domain: Option<String>,
     /// Whether browsers reach web services over https, so that cookies say `Secure`.
-    pub is_app_secure: bool,
+    pub is_web_secure: bool,
     /// How many connections the public listener bears.
     pub max_connections: usize,
     /// How many connections of one peer on which nobody has shown a ticket or a key yet.
@@ -43,8 +43,8 @@ impl Settings {
             origins: Vec::new(),
             tls: None,
             trusted_proxies: Vec::new(),
-            app_domain: None,
-            is_app_secure: true,
+            web_domain: None,
+            is_web_secure: true,
             max_connections: 10_000,
             connections_per_address: 512,
             max_nodes: 10_000,

@@ -9,7 +9,7 @@ use fleet::{gateways::CarriedSessions, nodes::Occupants};
 use kernel::{
     Access, Db, Tx,
     hooks::Hooks,
-    machine::{LifecycleInfo, ParentEnd},
+    lifecycle::{LifecycleInfo, ParentEnd},
 };
 use money::wallets::{MoneyHooks, Spenders};
 use people::{
@@ -22,7 +22,7 @@ use platform::{
     registry::{Bound, Declared},
 };
 
-use crate::app::App;
+use crate::control_plane::ControlPlane;
 
 /// What is inside projects and must end before they are deleted.
 pub fn residents() -> Vec<Arc<dyn Resident>> {
@@ -85,15 +85,15 @@ pub async fn teach_lifecycles(db: &Db) -> sqlx::Result<()> {
 }
 
 /// What the areas registered, with their contexts.
-pub fn bound(app: &App) -> Vec<Bound> {
-    let platform = &app.platform;
+pub fn bound(control_plane: &ControlPlane) -> Vec<Bound> {
+    let platform = &control_plane.platform;
     vec![
         platform::registry().bind(platform.clone(), platform),
-        people::registry().bind(app.people.clone(), platform),
-        fleet::registry().bind(app.fleet.clone(), platform),
-        money::registry().bind(app.money.clone(), platform),
-        compute::registry().bind(app.compute.clone(), platform),
-        access::registry().bind(app.access.clone(), platform),
+        people::registry().bind(control_plane.people.clone(), platform),
+        fleet::registry().bind(control_plane.fleet.clone(), platform),
+        money::registry().bind(control_plane.money.clone(), platform),
+        compute::registry().bind(control_plane.compute.clone(), platform),
+        access::registry().bind(control_plane.access.clone(), platform),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! Documents that are written from the code: policies, lifecycles, meters.
 
 use contract::Word;
-use platform::policies::keys::{ALL, Guardrail};
+use platform::policies::settings::{ALL, Guardrail};
 
 use crate::areas;
 
@@ -80,8 +80,6 @@ fn meters() -> String {
 
 #[cfg(test)]
 mod tests {
-    use contract::Event;
-
     use super::*;
 
     #[test]
@@ -92,11 +90,7 @@ mod tests {
 
     #[test]
     fn every_move_is_an_event_of_the_contract() {
-        let mut known = Vec::new();
-        macro_rules! collect {
-            ($($event:path),* $(,)?) => { $( known.push(<$event as Event>::INFO.subject); )* };
-        }
-        contract::for_each_event!(collect);
+        let known: Vec<&str> = contract::every_event().iter().map(|it| it.subject).collect();
         for lifecycle in areas::lifecycles() {
             for (_, event, _) in (lifecycle.moves)() {
                 let subject = format!("{}.{event}", lifecycle.name);

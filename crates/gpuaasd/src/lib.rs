@@ -2,10 +2,10 @@
 //! commands, the console's files, and `dev`. The areas do the work; this connects them.
 
 pub mod adapters;
-pub mod app;
 pub mod areas;
 pub mod backup;
 mod console;
+pub mod control_plane;
 pub mod dev;
 pub mod documents;
 pub mod gateway_role;

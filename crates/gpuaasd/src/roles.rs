@@ -8,16 +8,16 @@ use fleet::{node_api, samples};
 
 use kernel::{
     bus::{self, Bus, Consumer, LiveSettings, embedded::Embedded, readers},
-    gauges, housekeeping, seals,
+    gauges, seals,
     work::{self, Workers},
 };
-use platform::{dead_letters::DeadLetterReconciler, http, policies::keys};
+use platform::{dead_letters::DeadLetterReconciler, http, policies::settings};
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     adapters::nats::{self, Nats},
-    app::App,
+    control_plane::ControlPlane,
     router::router,
 };
 
@@ -43,16 +43,16 @@ impl Role {
 }
 
 /// Every durable consumer.
-pub fn consumers(app: &App) -> Vec<Arc<dyn Consumer>> {
-    app.areas.iter().flat_map(|it| it.consumers.iter().cloned()).collect()
+pub fn consumers(control_plane: &ControlPlane) -> Vec<Arc<dyn Consumer>> {
+    control_plane.areas.iter().flat_map(|it| it.consumers.iter().cloned()).collect()
 }
 
 /// Every reconciler.
-pub fn workers(app: &App) -> Workers {
+pub fn workers(control_plane: &ControlPlane) -> Workers {
     let mut workers = Workers::default();
-    app.areas.iter().for_each(|it| it.add_workers(&mut workers));
+    control_plane.areas.iter().for_each(|it| it.add_workers(&mut workers));
     // The only one that needs to know every consumer.
-    workers.add(DeadLetterReconciler { consumers: consumers(app), policies: app.policies.clone() });
+    workers.add(DeadLetterReconciler { consumers: consumers(control_plane), policies: control_plane.policies.clone() });
     workers
 }
 
@@ -68,42 +68,47 @@ const HOUSEKEEPING: Duration = Duration::from_secs(30);
 // bound: how old the measurements on the metrics page may be
 const MEASURE: Duration = Duration::from_secs(10);
 
-pub fn work_settings(app: &App) -> work::Settings {
+pub fn work_settings(control_plane: &ControlPlane) -> work::Settings {
     work::Settings {
-        lease: keys::seconds(app.policies.number(keys::WORK_LEASE_SECONDS)),
+        lease: settings::seconds(control_plane.policies.number(settings::WORK_LEASE_SECONDS)),
         poll: POLL,
-        sweep_every: keys::seconds(app.policies.number(keys::WORK_SWEEP_SECONDS)),
-        attempts: i32::try_from(app.policies.number(keys::WORK_ATTEMPTS)).unwrap_or(i32::MAX),
+        sweep_every: settings::seconds(control_plane.policies.number(settings::WORK_SWEEP_SECONDS)),
+        attempts: i32::try_from(control_plane.policies.number(settings::WORK_ATTEMPTS)).unwrap_or(i32::MAX),
         first_retry: FIRST_RETRY,
         slowest_retry: SLOWEST_RETRY,
     }
 }
 
-pub fn bus_settings(app: &App) -> bus::Settings {
+pub fn bus_settings(control_plane: &ControlPlane) -> bus::Settings {
     bus::Settings {
         poll: POLL,
         batch: 100,
-        attempts: i32::try_from(app.policies.number(keys::DELIVERY_ATTEMPTS)).unwrap_or(i32::MAX),
+        attempts: i32::try_from(control_plane.policies.number(settings::DELIVERY_ATTEMPTS)).unwrap_or(i32::MAX),
         first_retry: FIRST_RETRY,
         slowest_retry: SLOWEST_RETRY,
-        redeliver_after: keys::seconds(app.policies.number(keys::REDELIVERY_SECONDS)),
+        redeliver_after: settings::seconds(control_plane.policies.number(settings::REDELIVERY_SECONDS)),
     }
 }
 
-pub fn seal_settings(app: &App) -> seals::SealSettings {
-    seals::SealSettings { every: keys::milliseconds(app.policies.number(keys::SEAL_MS)), batch: 5_000 }
+pub fn seal_settings(control_plane: &ControlPlane) -> seals::SealSettings {
+    seals::SealSettings {
+        every: settings::milliseconds(control_plane.policies.number(settings::SEAL_MS)),
+        batch: 5_000,
+    }
 }
 
 /// What carries events to consumers: NATS where it is configured, else the database itself.
-pub fn bus(app: &Arc<App>) -> Box<dyn Bus> {
-    let db = app.db.clone();
+pub fn bus(control_plane: &Arc<ControlPlane>) -> Box<dyn Bus> {
+    let db = control_plane.db.clone();
     let settings: LiveSettings = Arc::new({
-        let app = app.clone();
-        move || bus_settings(&app)
+        let control_plane = control_plane.clone();
+        move || bus_settings(&control_plane)
     });
-    match app.nats.clone() {
+    match control_plane.nats.clone() {
         None => Box::new(Embedded { db, settings }),
-        Some(connection) => Box::new(Nats::new(connection, db, settings, app.policies.clone(), nats::ACK_WAIT)),
+        Some(connection) => {
+            Box::new(Nats::new(connection, db, settings, control_plane.policies.clone(), nats::ACK_WAIT))
+        }
     }
 }
 
@@ -114,65 +119,73 @@ pub struct Listeners {
     pub node: Option<TcpListener>,
 }
 
-/// Runs the roles until the app is asked to stop, and ends when they have.
-pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) -> Result<(), BackgroundTaskPanicked> {
-    let stop = app.stopping.clone();
+/// Runs the roles until the control plane is asked to stop, and ends when they have.
+pub async fn run(
+    control_plane: Arc<ControlPlane>,
+    roles: &[Role],
+    listeners: Listeners,
+) -> Result<(), BackgroundTaskPanicked> {
+    let stop = control_plane.stopping.clone();
     let mut tasks = JoinSet::new();
-    tasks.spawn(app.db.bell.clone().connect(app.db.clone(), stop.clone()));
+    tasks.spawn(control_plane.db.bell.clone().connect(control_plane.db.clone(), stop.clone()));
     tasks.spawn(platform::telemetry::drain(stop.clone()));
-    tasks.spawn(app.policies.clone().run(app.db.clone(), stop.clone()));
-    tasks.spawn(app.signing.clone().run(app.policies.clone(), stop.clone()));
-    tasks.spawn(app.fleet.signer.clone().run(app.keyring.clone(), app.policies.clone(), stop.clone()));
-    tasks.spawn(app.fleet.ca.clone().run(app.policies.clone(), stop.clone()));
-    tasks.spawn(listen_for_changes(app.clone(), stop.clone()));
+    tasks.spawn(control_plane.policies.clone().run(control_plane.db.clone(), stop.clone()));
+    tasks.spawn(control_plane.signing.clone().run(control_plane.policies.clone(), stop.clone()));
+    tasks.spawn(control_plane.fleet.signer.clone().run(
+        control_plane.keyring.clone(),
+        control_plane.policies.clone(),
+        stop.clone(),
+    ));
+    tasks.spawn(control_plane.fleet.ca.clone().run(control_plane.policies.clone(), stop.clone()));
+    tasks.spawn(listen_for_changes(control_plane.clone(), stop.clone()));
     if roles.contains(&Role::Api) {
-        tasks.spawn(app.recognizer.last_used.clone().run(app.db.clone(), stop.clone()));
-        if let Some(oidc) = app.people.oidc.clone() {
+        tasks.spawn(control_plane.recognizer.last_used.clone().run(control_plane.db.clone(), stop.clone()));
+        if let Some(oidc) = control_plane.people.oidc.clone() {
             tasks.spawn(oidc.run(stop.clone()));
         }
     }
     if roles.contains(&Role::Api) || roles.contains(&Role::Nodes) {
-        tasks.spawn(app.refusals.clone().run(app.db.clone(), stop.clone()));
+        tasks.spawn(control_plane.refusals.clone().run(control_plane.db.clone(), stop.clone()));
     }
     if roles.contains(&Role::Reconcile) {
         let settings = {
-            let app = app.clone();
-            move || work_settings(&app)
+            let control_plane = control_plane.clone();
+            move || work_settings(&control_plane)
         };
-        tasks.spawn(workers(&app).run(app.db.clone(), settings, stop.clone()));
+        tasks.spawn(workers(&control_plane).run(control_plane.db.clone(), settings, stop.clone()));
     }
     if roles.contains(&Role::Relay) {
-        let (app, stop) = (app.clone(), stop.clone());
-        tasks.spawn(async move { carry_events(&app, stop).await });
+        let (control_plane, stop) = (control_plane.clone(), stop.clone());
+        tasks.spawn(async move { carry_events(&control_plane, stop).await });
     }
     if let Some(listener) = listeners.node.filter(|_| roles.contains(&Role::Nodes)) {
-        let gateway_api = Arc::new(GatewayService(app.access.clone()));
-        tasks.spawn(node_api::run(app.fleet.clone(), gateway_api, listener, stop.clone()));
+        let gateway_api = Arc::new(GatewayService(control_plane.access.clone()));
+        tasks.spawn(node_api::run(control_plane.fleet.clone(), gateway_api, listener, stop.clone()));
     }
     if roles.contains(&Role::Keeper) {
         let settings = {
-            let app = app.clone();
-            move || seal_settings(&app)
+            let control_plane = control_plane.clone();
+            move || seal_settings(&control_plane)
         };
-        let sealer = seals::Sealer { db: app.db.clone(), keyring: app.keyring.clone() };
+        let sealer = seals::Sealer { db: control_plane.db.clone(), keyring: control_plane.keyring.clone() };
         tasks.spawn(sealer.run(settings, stop.clone()));
-        tasks.spawn(keep_house(app.clone(), stop.clone()));
-        tasks.spawn(samples::run_keeper(app.fleet.clone(), stop.clone()));
-        tasks.spawn(gauges::run(app.db.clone(), MEASURE, stop.clone()));
+        tasks.spawn(keep_house(control_plane.clone(), stop.clone()));
+        tasks.spawn(samples::run_keeper(control_plane.fleet.clone(), stop.clone()));
+        tasks.spawn(gauges::run(control_plane.db.clone(), MEASURE, stop.clone()));
         let declared = crate::areas::declared().gauges;
-        tasks.spawn(crate::gauges::run(app.db.clone(), declared, MEASURE, stop.clone()));
+        tasks.spawn(crate::gauges::run(control_plane.db.clone(), declared, MEASURE, stop.clone()));
     }
-    let limits = app.config.http.limits();
+    let limits = control_plane.config.http.limits();
     // Ends last: while requests finish, readiness says why no new ones are taken.
     let finished = CancellationToken::new();
     let ops = listeners.ops.map(|listener| {
-        let router = http::ops_router(app.platform.clone());
+        let router = http::ops_router(control_plane.platform.clone());
         tokio::spawn(http::server::serve(listener, router, limits.clone(), finished.clone()))
     });
     if let Some(listener) = listeners.api {
-        let mut router = router(app.clone());
-        if app.config.http.ops_listen.is_none() {
-            router = http::ops_router_beside(app.platform.clone()).merge(router);
+        let mut router = router(control_plane.clone());
+        if control_plane.config.http.ops_listen.is_none() {
+            router = http::ops_router_beside(control_plane.platform.clone()).merge(router);
         }
         tasks.spawn(http::server::serve(listener, router, limits, stop.clone()));
     }
@@ -182,7 +195,7 @@ pub async fn run(app: Arc<App>, roles: &[Role], listeners: Listeners) -> Result<
         // A panic in there was logged already, and there is nothing left to serve.
         let _ = ops.await;
     }
-    app.db.close();
+    control_plane.db.close();
     outcome
 }
 
@@ -204,32 +217,34 @@ async fn until_all_end(mut tasks: JoinSet<()>, stop: &CancellationToken) -> Resu
     outcome
 }
 
-async fn carry_events(app: &Arc<App>, stop: CancellationToken) {
-    if app.nats.is_none()
-        && let Err(error) = readers::forget(&app.db, &[nats::READER]).await
+async fn carry_events(control_plane: &Arc<ControlPlane>, stop: CancellationToken) {
+    if control_plane.nats.is_none()
+        && let Err(error) = readers::forget(&control_plane.db, &[nats::READER]).await
     {
         tracing::warn!(%error, "the position of a former NATS relay remains; it prevents events from expiring until the next start");
     }
-    bus(app).run(consumers(app), stop).await;
+    bus(control_plane).run(consumers(control_plane), stop).await;
 }
 
 /// Feeds watchers, and forgets what an event made stale.
-async fn listen_for_changes(app: Arc<App>, stop: CancellationToken) {
+async fn listen_for_changes(control_plane: Arc<ControlPlane>, stop: CancellationToken) {
     let heard = {
-        let app = app.clone();
-        move |message: &kernel::outbox::Message| app.caches.after([message.subject.as_str()].into_iter()).forget()
+        let control_plane = control_plane.clone();
+        move |message: &kernel::outbox::Message| {
+            control_plane.caches.after([message.subject.as_str()].into_iter()).forget()
+        }
     };
     let started = {
-        let app = app.clone();
-        move || app.caches.forget_all()
+        let control_plane = control_plane.clone();
+        move || control_plane.caches.forget_all()
     };
-    app.feed.clone().run(app.db.clone(), heard, started, stop).await;
+    control_plane.feed.clone().run(control_plane.db.clone(), heard, started, stop).await;
 }
 
 /// Removes what is past its time, until stopped.
-async fn keep_house(app: Arc<App>, stop: CancellationToken) {
+async fn keep_house(control_plane: Arc<ControlPlane>, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        match expire(&app).await {
+        match expire(&control_plane).await {
             Ok(true) => continue,
             Ok(false) => (),
             Err(error) => tracing::warn!(%error, "housekeeping failed; trying again later"),
@@ -242,16 +257,13 @@ async fn keep_house(app: Arc<App>, stop: CancellationToken) {
 }
 
 /// Removes a batch of each kind; whether there may be more.
-async fn expire(app: &App) -> sqlx::Result<bool> {
+async fn expire(control_plane: &ControlPlane) -> sqlx::Result<bool> {
     const BATCH: i64 = 5_000;
-    const SEALS: i64 = 100;
-    let retention = housekeeping::Retention { events: keys::days(app.policies.number(keys::EVENTS_DAYS)), bite: BATCH };
-    let mut is_more_left = housekeeping::sweep(&app.db, retention).await? >= BATCH as u64;
-    for area in &app.areas {
+    let mut is_more_left = false;
+    for area in &control_plane.areas {
         is_more_left |= area.expire(BATCH).await?;
     }
-    let audit = keys::days(app.policies.number(keys::AUDIT_DAYS));
-    Ok(is_more_left | (seals::expire(&app.db, audit, SEALS).await? >= SEALS as u64))
+    Ok(is_more_left)
 }
 
 #[cfg(test)]

@@ -8,33 +8,33 @@ use money::payments;
 use people::notifications;
 use platform::http::{mount, open, refuse};
 
-use crate::{app::App, console};
+use crate::{console, control_plane::ControlPlane};
 
-pub fn router(app: Arc<App>) -> Router {
+pub fn router(control_plane: Arc<ControlPlane>) -> Router {
     let mut router = Router::new();
     macro_rules! mount_platform {
-        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, app.platform.clone()); )* };
+        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, control_plane.platform.clone()); )* };
     }
     macro_rules! mount_people {
-        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, app.people.clone()); )* };
+        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, control_plane.people.clone()); )* };
     }
     macro_rules! mount_fleet {
-        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, app.fleet.clone()); )* };
+        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, control_plane.fleet.clone()); )* };
     }
     macro_rules! mount_money {
-        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, app.money.clone()); )* };
+        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, control_plane.money.clone()); )* };
     }
     macro_rules! mount_compute {
-        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, app.compute.clone()); )* };
+        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, control_plane.compute.clone()); )* };
     }
     macro_rules! mount_access {
-        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, app.access.clone()); )* };
+        ($($endpoint:path),* $(,)?) => { $( router = mount::<$endpoint, _>(router, control_plane.access.clone()); )* };
     }
     macro_rules! open_platform {
-        ($($channel:path),* $(,)?) => { $( router = open::<$channel, _>(router, app.platform.clone()); )* };
+        ($($channel:path),* $(,)?) => { $( router = open::<$channel, _>(router, control_plane.platform.clone()); )* };
     }
     macro_rules! open_people {
-        ($($channel:path),* $(,)?) => { $( router = open::<$channel, _>(router, app.people.clone()); )* };
+        ($($channel:path),* $(,)?) => { $( router = open::<$channel, _>(router, control_plane.people.clone()); )* };
     }
     contract::platform_endpoints!(mount_platform);
     contract::people_endpoints!(mount_people);
@@ -45,24 +45,24 @@ pub fn router(app: Arc<App>) -> Router {
     contract::platform_channels!(open_platform);
     contract::people_channels!(open_people);
     let router = router
-        .merge(payments::intake::router(app.money.clone()))
-        .merge(notifications::unsubscribe::router(app.people.clone()));
-    let sessions = console::router(&app, &router);
-    let wrong_method = app.clone();
+        .merge(payments::intake::router(control_plane.money.clone()))
+        .merge(notifications::unsubscribe::router(control_plane.people.clone()));
+    let sessions = console::router(&control_plane, &router);
+    let wrong_method = control_plane.clone();
     router
         .merge(sessions)
-        .fallback(move |request: http::Request<Body>| show_or_refuse(app.clone(), request))
+        .fallback(move |request: http::Request<Body>| show_or_refuse(control_plane.clone(), request))
         .method_not_allowed_fallback(move |request: http::Request<Body>| {
-            let app = wrong_method.clone();
-            async move { refuse(&app, request, Code::MethodNotAllowed, "this address does not take this method") }
+            let control_plane = wrong_method.clone();
+            async move { refuse(&control_plane, request, Code::MethodNotAllowed, "the method is not allowed for this URL") }
         })
 }
 
 /// What is no address of the API may be a page or a file of the console.
-async fn show_or_refuse(app: Arc<App>, request: http::Request<Body>) -> Response {
+async fn show_or_refuse(control_plane: Arc<ControlPlane>, request: http::Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
-    if let Some(shown) = console::serve(&app, &parts).await {
+    if let Some(shown) = console::serve(&control_plane, &parts).await {
         return shown;
     }
-    refuse(&app, http::Request::from_parts(parts, body), Code::NotFound, "no such address")
+    refuse(&control_plane, http::Request::from_parts(parts, body), Code::NotFound, "no such URL")
 }

@@ -12,7 +12,7 @@ use people::{accounts, mfa, sessions, users};
 use platform::{
     events::emit,
     identity::passwords::{PasswordError, Passwords},
-    policies::{self, Policies, keys},
+    policies::{self, Policies, settings},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum UpkeepError {
     #[error("{0} has no account; create one with `gpuaasd admin create-account`")]
     Unknown(Email),
     #[error("cannot end the open sessions")]
-    Transition(#[from] kernel::machine::TransitionError),
+    Transition(#[from] kernel::lifecycle::TransitionError),
 }
 
 pub async fn create_operator(
@@ -104,7 +104,7 @@ pub async fn reset_password(db: &Db, email: &Email, password: &SecretText) -> Re
 async fn hashed(db: &Db, password: &SecretText) -> Result<String, UpkeepError> {
     let policies = Policies::default();
     policies.refresh(db).await?;
-    let least = policies.number(keys::PASSWORD_MIN_LENGTH);
+    let least = policies.number(settings::PASSWORD_MIN_LENGTH);
     if (password.expose().chars().count() as u64) < least {
         return Err(UpkeepError::ShortPassword { least });
     }
@@ -114,7 +114,7 @@ async fn hashed(db: &Db, password: &SecretText) -> Result<String, UpkeepError> {
 /// Whether somebody said whether allocations need money.
 pub async fn is_billing_chosen(db: &Db) -> Result<bool, UpkeepError> {
     let mut tx = Tx::system(db, "upkeep", Access::Read).await?;
-    let is_chosen = policies::is_chosen(&mut tx, keys::BILLING_REQUIRED).await?;
+    let is_chosen = policies::is_chosen(&mut tx, settings::BILLING_REQUIRED).await?;
     tx.commit().await?;
     Ok(is_chosen)
 }
@@ -122,10 +122,10 @@ pub async fn is_billing_chosen(db: &Db) -> Result<bool, UpkeepError> {
 /// Says once whether allocations need money; later it is changed as any policy is. Whether it was not said before.
 pub async fn choose_billing(db: &Db, is_required: bool) -> Result<bool, UpkeepError> {
     let mut tx = Tx::system(db, "upkeep", Access::Write).await?;
-    let is_new = policies::choose_once(&mut tx, keys::BILLING_REQUIRED, is_required).await?;
+    let is_new = policies::choose_once(&mut tx, settings::BILLING_REQUIRED, is_required).await?;
     if is_new {
         let detail = json!({ "value": is_required.to_string(), "level": "platform" });
-        record(&mut tx, "policy.set", Some(keys::BILLING_REQUIRED.0.name.to_owned()), detail);
+        record(&mut tx, "policy.set", Some(settings::BILLING_REQUIRED.0.name.to_owned()), detail);
     }
     tx.commit().await?;
     Ok(is_new)

@@ -18,10 +18,10 @@ pub const KIND: &str = "dead_letter";
 
 /// Tells those who watch that there is one more. No consumer is given it: one
 /// that fails on everything would make letters about its letters.
-pub const KEPT: &str = "dead_letter.kept";
+pub const STORED: &str = "dead_letter.stored";
 
 /// Stores a message, to be delivered again after a while.
-pub(crate) async fn keep(
+pub(crate) async fn store(
     tx: &mut Tx,
     consumer: &str,
     message: &Message,
@@ -53,7 +53,7 @@ pub(crate) async fn keep(
     if let Some(due) = due {
         work::wake_at(tx, KIND, id, due.to_jiff());
         let data = json!({ "consumer": consumer, "subject": message.subject });
-        outbox::emit(tx, NewEvent { subject: KEPT.into(), organization: None, resource: None, version: None, data });
+        outbox::emit(tx, NewEvent { subject: STORED.into(), organization: None, resource: None, version: None, data });
         metrics::counter!("gpuaas_dead_letters_total", "consumer" => consumer.to_owned()).increment(1);
     }
     Ok(())

@@ -4,19 +4,14 @@ use std::time::Duration;
 
 use crate::tx::{Access, Db, Tx};
 
-#[derive(Debug, Clone, Copy)]
-pub struct Retention {
-    pub events: Duration,
-    pub bite: i64,
-}
-
-/// Deletes expired idempotency records and old events; returns how many rows went.
-pub async fn sweep(db: &Db, retention: Retention) -> sqlx::Result<u64> {
+/// Deletes expired idempotency records and events that are older than `keep`, so many
+/// of each at most; returns how many rows went.
+pub async fn sweep(db: &Db, keep: Duration, bite: i64) -> sqlx::Result<u64> {
     let mut tx = Tx::system(db, "housekeeping", Access::Write).await?;
     let mut gone = sqlx::query(
         "DELETE FROM idempotency WHERE ctid = ANY(ARRAY(SELECT ctid FROM idempotency WHERE expires_at <= app_now() LIMIT $1))",
     )
-    .bind(retention.bite)
+    .bind(bite)
     .execute(tx.conn())
     .await?
     .rows_affected();
@@ -27,8 +22,8 @@ pub async fn sweep(db: &Db, retention: Retention) -> sqlx::Result<u64> {
            WHERE old.at <= app_now() - make_interval(secs => $2)
              AND NOT EXISTS (SELECT FROM consumers WHERE (consumers.epoch, consumers.xid, consumers.place) < (old.epoch, old.xid, old.place))))",
     )
-    .bind(retention.bite)
-    .bind(retention.events.as_secs_f64())
+    .bind(bite)
+    .bind(keep.as_secs_f64())
     .execute(tx.conn())
     .await?
     .rows_affected();
@@ -36,8 +31,8 @@ pub async fn sweep(db: &Db, retention: Retention) -> sqlx::Result<u64> {
         "DELETE FROM consumed WHERE ctid = ANY(ARRAY(SELECT ctid FROM consumed
            WHERE at <= app_now() - make_interval(secs => 2 * $2) LIMIT $1))",
     )
-    .bind(retention.bite)
-    .bind(retention.events.as_secs_f64())
+    .bind(bite)
+    .bind(keep.as_secs_f64())
     .execute(tx.conn())
     .await?
     .rows_affected();
@@ -45,8 +40,8 @@ pub async fn sweep(db: &Db, retention: Retention) -> sqlx::Result<u64> {
         "DELETE FROM dead_letters WHERE ctid = ANY(ARRAY(SELECT ctid FROM dead_letters
            WHERE state IN ('delivered', 'discarded') AND state_since <= app_now() - make_interval(secs => $2) LIMIT $1))",
     )
-    .bind(retention.bite)
-    .bind(retention.events.as_secs_f64())
+    .bind(bite)
+    .bind(keep.as_secs_f64())
     .execute(tx.conn())
     .await?
     .rows_affected();

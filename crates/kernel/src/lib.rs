@@ -12,7 +12,7 @@ pub mod hooks;
 pub mod housekeeping;
 pub mod idempotency;
 pub mod installation;
-pub mod machine;
+pub mod lifecycle;
 pub mod merkle;
 pub mod money;
 pub mod outbox;

@@ -1,9 +1,15 @@
 //! What a transaction writes just before its commit.
 
+use std::borrow::Cow;
+
 use sqlx::Postgres;
 use uuid::Uuid;
 
-use crate::{Tx, audit, idempotency, outbox, work};
+use crate::{
+    Tx, audit,
+    bell::{self, Topic},
+    idempotency, outbox, work,
+};
 
 #[derive(Default)]
 pub(crate) struct Pending {
@@ -16,9 +22,11 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Whether a commit with it has somebody to ring for.
-    pub fn rings(&self) -> bool {
-        !self.wakes.is_empty() || !self.together.is_empty() || !self.events.is_empty()
+    /// What the bell rings about once it is committed.
+    pub fn topics(&self) -> impl Iterator<Item = Topic> {
+        let events = (!self.events.is_empty()).then_some(Cow::Borrowed(bell::EVENTS));
+        let together = self.together.iter().map(|(kind, _)| Cow::Borrowed(*kind));
+        self.wakes.iter().map(work::Wake::topic).chain(together).chain(events)
     }
 
     /// Writes events, audit entries, wakes and the idempotent answer with one statement.

@@ -67,8 +67,12 @@ impl Holding {
         if held.fetch_add(1, Ordering::SeqCst) > 0 {
             held.fetch_sub(1, Ordering::SeqCst);
             metrics::counter!("gpuaas_database_second_connections_total").increment(1);
-            tracing::error!("a request or visit asked for a second connection while it holds one; it was refused");
-            return Err(sqlx::Error::Configuration("it asks for a second connection while it holds one".into()));
+            tracing::error!(
+                "a request or visit requested a second database connection while it holds one; it was refused"
+            );
+            return Err(sqlx::Error::Configuration(
+                "it requests a second database connection while it holds one".into(),
+            ));
         }
         Ok(Some(Self(held)))
     }

@@ -2,7 +2,7 @@
 //! reads or changes the database without one, and whoever forgets to choose a
 //! scope sees no row: connections rest in the role that sees nothing.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use sqlx::{
     AssertSqlSafe, ConnectOptions, PgConnection,
@@ -11,7 +11,7 @@ use sqlx::{
 use uuid::Uuid;
 
 use crate::{
-    bell::Bell,
+    bell::{Bell, Topic},
     clock::Clock,
     hooks::Hooks,
     outbox,
@@ -82,7 +82,7 @@ pub struct Tx {
     hooks: Hooks,
     pub(crate) pending: Pending,
     /// What the commit rings about.
-    rings: bool,
+    rings: BTreeSet<Topic>,
 }
 
 /// A place in a transaction, with what was pending there.
@@ -174,7 +174,7 @@ impl Db {
 
     /// A statement of our own as `scope`, in one round trip, without a
     /// transaction to carry on. Values are rendered by [`Literal`].
-    pub async fn glance(&self, scope: Scope, statement: &str) -> sqlx::Result<Vec<PgRow>> {
+    pub async fn read_once(&self, scope: Scope, statement: &str) -> sqlx::Result<Vec<PgRow>> {
         let text = format!("BEGIN READ ONLY; {}{}; {statement}; COMMIT", scope.settings(), self.clock.settings());
         let (lent, rows) = self.first(&text).await?;
         lent.give_back();
@@ -323,7 +323,7 @@ impl Tx {
             clock: db.clock.clone(),
             hooks: db.hooks.clone(),
             pending: Pending::default(),
-            rings: false,
+            rings: BTreeSet::new(),
         })
     }
 
@@ -401,6 +401,11 @@ impl Tx {
         Ok(())
     }
 
+    /// Rings about a topic of an area once this is committed. Events and wakes ring by themselves.
+    pub fn ring(&mut self, topic: &'static str) {
+        self.rings.insert(topic.into());
+    }
+
     /// Of the events that the commit will tell, in their order.
     pub fn subjects(&self) -> impl Iterator<Item = &str> {
         self.pending.events.iter().map(outbox::Row::subject)
@@ -410,7 +415,7 @@ impl Tx {
     /// queue rows earlier calls it.
     pub async fn flush(&mut self) -> sqlx::Result<()> {
         let pending = std::mem::take(&mut self.pending);
-        self.rings |= pending.rings();
+        self.rings.extend(pending.topics());
         pending.write(self).await
     }
 
@@ -422,8 +427,8 @@ impl Tx {
         }
         sqlx::raw_sql("COMMIT").execute(&mut *self.inner).await?;
         self.inner.give_back();
-        if self.rings {
-            self.bell.ring();
+        if !self.rings.is_empty() {
+            self.bell.ring(self.rings);
         }
         Ok(())
     }

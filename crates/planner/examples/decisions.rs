@@ -24,7 +24,7 @@ const FULL: usize = (NODES * SLOTS * 8 / 10) as usize;
 
 /// What is placed, oldest first, and how many slots it holds.
 #[derive(Default)]
-struct Held {
+struct HeldPlacements {
     placements: VecDeque<(AllocationKey, Placement)>,
     slots: usize,
 }
@@ -32,7 +32,7 @@ struct Held {
 fn main() {
     let mut fleet: Fleet = (0..NODES).map(node).collect();
     let mut random = 7;
-    let mut held = Held::default();
+    let mut held = HeldPlacements::default();
     let mut times = Vec::with_capacity(DECISIONS);
     let (mut began, mut placed) = (Instant::now(), 0);
     for turn in 0..WARM_UP + DECISIONS {
@@ -93,14 +93,14 @@ fn ask(random: &mut u64) -> Ask {
     ask
 }
 
-fn take(fleet: &mut Fleet, held: &mut Held, placement: Placement, ask: &Ask, key: AllocationKey) {
+fn take(fleet: &mut Fleet, held: &mut HeldPlacements, placement: Placement, ask: &Ask, key: AllocationKey) {
     fleet.reserve(&placement, ask, key);
     held.slots += size(&placement);
     held.placements.push_back((key, placement));
 }
 
 /// The oldest gives its slots back clean; a node that is left empty is sanitized.
-fn give_back(fleet: &mut Fleet, held: &mut Held) {
+fn give_back(fleet: &mut Fleet, held: &mut HeldPlacements) {
     let Some((key, placement)) = held.placements.pop_front() else {
         return;
     };

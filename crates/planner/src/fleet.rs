@@ -76,9 +76,9 @@ impl Fleet {
     }
 
     /// Keeps nodes free for a request, or lifts that.
-    pub fn keep(&mut self, nodes: &[NodeKey], reserved_for: Option<AllocationKey>) {
+    pub fn keep(&mut self, nodes: &[NodeKey], kept_for: Option<AllocationKey>) {
         for node in nodes {
-            self.update(*node, |node| node.reserved_for = reserved_for);
+            self.update(*node, |node| node.kept_for = kept_for);
         }
     }
 

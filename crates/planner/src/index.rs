@@ -156,7 +156,7 @@ fn take_out(rack: &mut Rack, node: &Node, signature: &Signature) {
 
 /// What the node offers, by class; nothing while it is not usable or kept free.
 fn offers(node: &Node) -> impl Iterator<Item = (Option<SlotClass>, Signature)> {
-    let is_open = node.is_usable() && node.reserved_for.is_none();
+    let is_open = node.is_usable() && node.kept_for.is_none();
     let found = if is_open { classes(node) } else { Vec::new() };
     let of_slots = found.into_iter().filter_map(|class| {
         let groups = free_groups(node, &class, |_| true);

@@ -33,7 +33,7 @@ pub fn judge(node: &Node, ask: &Ask) -> Result<Vec<Option<SlotClass>>, Reason> {
     let closest = broken.into_iter().filter_map(Result::err).max_by_key(Reason::rule);
     match closest {
         Some(reason) if fitting.is_empty() => Err(reason),
-        _ if node.reserved_for.is_some() => Err(Reason::Reserved),
+        _ if node.kept_for.is_some() => Err(Reason::KeptFree),
         _ => Ok(fitting.into_iter().filter_map(Result::ok).collect()),
     }
 }

@@ -20,7 +20,7 @@ pub struct Node {
     /// The organization that this node serves until it is sanitized; none: it is clean.
     pub serves: Option<OrganizationKey>,
     /// Kept free for this request, which waits: nothing else is placed here.
-    pub reserved_for: Option<AllocationKey>,
+    pub kept_for: Option<AllocationKey>,
     /// Allocations run in virtual machines, so several organizations may share it.
     pub isolates_vms: bool,
     pub tags: BTreeSet<Name>,
@@ -100,7 +100,7 @@ impl Node {
             state: State::Ready,
             health: Health::Ok,
             serves: None,
-            reserved_for: None,
+            kept_for: None,
             isolates_vms: false,
             tags: BTreeSet::new(),
             slots: Vec::new(),

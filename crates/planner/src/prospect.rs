@@ -49,10 +49,10 @@ pub fn could_run(fleet: &Fleet, ask: &Ask) -> bool {
 /// they would not do even empty, or are kept for others.
 pub fn soonest(fleet: &Fleet, ask: &Ask, own: AllocationKey, ends: Ends<'_>) -> Option<Vec<NodeKey>> {
     let mut teams: BTreeMap<Team, Vec<Wait>> = BTreeMap::new();
-    let is_ours = |node: &&Node| node.reserved_for.is_none_or(|it| it == own);
+    let is_ours = |node: &&Node| node.kept_for.is_none_or(|it| it == own);
     for node in fleet.nodes().filter(is_ours).filter(|node| !ask.anti_affinity.contains(&node.key)) {
         for (class, mut wait) in waits(node, ask, ends) {
-            wait.is_new = node.reserved_for.is_none();
+            wait.is_new = node.kept_for.is_none();
             if let Some(team) = team(node, class, ask) {
                 teams.entry(team).or_default().push(wait);
             }

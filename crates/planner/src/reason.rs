@@ -28,7 +28,7 @@ pub enum Rule {
     Numa,
     FabricDevice,
     Host(HostResource),
-    Reserved,
+    KeptFree,
     Gang,
     SameFabric,
 }
@@ -88,7 +88,7 @@ pub enum Reason {
         allocations: u32,
     },
     /// It has room, which is reserved for a request that has waited longer.
-    Reserved,
+    KeptFree,
     /// It would do, but too few others would.
     GangShort {
         fitting: u32,
@@ -131,7 +131,7 @@ impl Reason {
             Self::NotFree { .. } | Self::Shared { .. } => Rule::Free,
             Self::NumaSplit { .. } => Rule::Numa,
             Self::NoFabricDevice { .. } => Rule::FabricDevice,
-            Self::Reserved => Rule::Reserved,
+            Self::KeptFree => Rule::KeptFree,
             Self::GangShort { .. } => Rule::Gang,
             Self::DomainShort { .. } => Rule::SameFabric,
         }
@@ -157,7 +157,7 @@ impl Reason {
             Self::NoFabricDevice { .. } => "no_fabric_device",
             Self::InUse { .. } => "in_use",
             Self::Shared { .. } => "shared",
-            Self::Reserved => "reserved",
+            Self::KeptFree => "kept_free",
             Self::GangShort { .. } => "gang_short",
             Self::DomainShort { .. } => "domain_short",
         }
@@ -223,14 +223,16 @@ impl fmt::Display for Reason {
             Self::NoFabricDevice { beside, wanted } => {
                 write!(f, "has {beside} free GPUs near a fabric device; {wanted} requested")
             }
-            Self::Reserved => write!(f, "is kept free for a request that waited longer"),
+            Self::KeptFree => write!(f, "is reserved for a request that has waited longer"),
             Self::GangShort { fitting, wanted } => {
                 write!(f, "has enough free capacity, but only {fitting} of {wanted} such nodes do")
             }
             Self::DomainShort { domain: Some(domain), fitting, wanted } => {
                 write!(f, "has enough free capacity, but only {fitting} of {wanted} nodes of fabric domain {domain} do")
             }
-            Self::DomainShort { domain: None, .. } => write!(f, "has room, but is in no fabric domain"),
+            Self::DomainShort { domain: None, .. } => {
+                write!(f, "has enough free capacity, but is not in a fabric domain")
+            }
         }
     }
 }
@@ -271,7 +273,7 @@ impl fmt::Display for Rule {
             Self::Host(HostResource::Memory) => "too little memory is free on one node",
             Self::Host(HostResource::Disk) => "too little disk is free on one node",
             Self::Host(HostResource::Ports) => "too few ports are free on one node",
-            Self::Reserved => "what is free is kept for a request that waited longer",
+            Self::KeptFree => "free capacity is reserved for a request that has waited longer",
             Self::Gang => "too few nodes have enough free capacity at the same time",
             Self::SameFabric => "too few nodes of one fabric domain have enough free capacity",
         };

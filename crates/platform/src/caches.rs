@@ -9,6 +9,7 @@ use crate::policies::Policies;
 
 /// A cache: the nouns of the events that make it stale, and how it forgets.
 #[derive(Clone)]
+// cache: what others registered
 struct Cache {
     nouns: &'static [&'static str],
     forget: Arc<dyn Fn() + Send + Sync>,
@@ -16,6 +17,7 @@ struct Cache {
 
 /// The caches of a process, registered while it starts.
 #[derive(Clone, Default)]
+// cache: what others registered
 pub struct Caches(Arc<Mutex<Vec<Cache>>>);
 
 /// What some events made stale.

@@ -7,6 +7,7 @@ pub mod caches;
 pub mod config;
 pub mod dead_letters;
 pub mod events;
+pub mod forget;
 pub mod four_eyes;
 pub mod http;
 pub mod identity;
@@ -31,6 +32,7 @@ use crate::{
     http::{Readiness, Refusals, Turns, limiter::Limiter},
     identity::{Recognizer, signing::Signing},
     policies::Policies,
+    registry::Retention,
 };
 
 /// What the handlers of every area can reach.
@@ -93,5 +95,8 @@ pub fn registry() -> registry::Registry<Platform> {
     identity::register(&mut registry);
     policies::register(&mut registry);
     work::register(&mut registry);
+    registry.retention(&["legal_moves"], Retention::Removed("replaced at the next start when a lifecycle changes"));
+    registry.retention(&["installation"], Retention::Forever("one row"));
+    registry.retention(&["secrets"], Retention::Forever("signatures of retired keys are still verified"));
     registry
 }

@@ -9,18 +9,19 @@ use contract::prices::{PriceKind, PriceUnit};
 use kernel::{
     Tx,
     bus::{BoxFuture, Consumer},
-    machine::{LifecycleInfo, Machine, ParentEnd},
+    lifecycle::{Lifecycle, LifecycleInfo, ParentEnd},
     sealed::SealedColumn,
     work::{Reconciler, Workers},
 };
 
-use crate::Platform;
+use crate::{Platform, forget::Forget};
 
+/// Removes so many rows at most that are past their time; how many went.
 type Expire<A> = fn(Arc<A>, i64) -> BoxFuture<'static, sqlx::Result<u64>>;
 type Measure = for<'a> fn(&'a mut Tx) -> BoxFuture<'a, sqlx::Result<i64>>;
 type AddWorker<A> = Box<dyn Fn(&A, &mut Workers) + Send + Sync>;
 type MakeConsumer<A> = fn(&A) -> Arc<dyn Consumer>;
-type Forget<A> = fn(&A);
+type ForgetCache<A> = Box<dyn Fn(&A) + Send + Sync>;
 /// The nouns of the events that make a cache stale.
 type Nouns = &'static [&'static str];
 
@@ -29,6 +30,17 @@ type Nouns = &'static [&'static str];
 pub struct Gauge {
     pub name: &'static str,
     pub measure: Measure,
+}
+
+/// How long the rows of a table stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retention {
+    /// A registered expiry removes what is past its time.
+    Expires,
+    /// Something other than time removes them, as this says.
+    Removed(&'static str),
+    /// They stay, and this says why.
+    Forever(&'static str),
 }
 
 /// Something about a subject that is measured or counted, and charged for where
@@ -52,6 +64,8 @@ pub struct Declared {
     pub lifecycles: Vec<LifecycleInfo>,
     /// Tables with an organization or a project and without a lifecycle.
     pub tables: Vec<(&'static str, ParentEnd)>,
+    /// How long the rows of each table stay.
+    pub retention: Vec<(&'static str, Retention)>,
     pub gauges: Vec<Gauge>,
     pub meters: Vec<&'static Meter>,
     pub secrets: Vec<&'static SealedColumn>,
@@ -65,7 +79,7 @@ pub struct Registry<A> {
     workers: Vec<AddWorker<A>>,
     consumers: Vec<MakeConsumer<A>>,
     expiries: Vec<Expire<A>>,
-    caches: Vec<(Nouns, Forget<A>)>,
+    caches: Vec<(Nouns, ForgetCache<A>)>,
 }
 
 impl<A> Default for Registry<A> {
@@ -81,8 +95,8 @@ impl<A> Default for Registry<A> {
 }
 
 impl<A: Send + Sync + 'static> Registry<A> {
-    pub fn lifecycle<M: Machine>(&mut self) {
-        self.declared.lifecycles.push(LifecycleInfo::of::<M>());
+    pub fn lifecycle<L: Lifecycle>(&mut self) {
+        self.declared.lifecycles.push(LifecycleInfo::of::<L>());
     }
 
     /// What the end of its project or organization does to a table without a lifecycle.
@@ -99,9 +113,15 @@ impl<A: Send + Sync + 'static> Registry<A> {
         self.consumers.push(make);
     }
 
-    /// Removes rows that are past their time, so many at once; how many went.
-    pub fn expiry(&mut self, expire: Expire<A>) {
+    /// Removes rows of these tables that are past their time, so many at once; how many went.
+    pub fn expiry(&mut self, tables: &[&'static str], expire: Expire<A>) {
+        self.retention(tables, Retention::Expires);
         self.expiries.push(expire);
+    }
+
+    /// How long the rows of tables stay that no expiry removes.
+    pub fn retention(&mut self, tables: &[&'static str], retention: Retention) {
+        self.declared.retention.extend(tables.iter().map(|table| (*table, retention)));
     }
 
     pub fn gauge(&mut self, name: &'static str, measure: Measure) {
@@ -114,8 +134,8 @@ impl<A: Send + Sync + 'static> Registry<A> {
     }
 
     /// Events about these nouns make something stale that this process caches.
-    pub fn cache(&mut self, nouns: Nouns, forget: Forget<A>) {
-        self.caches.push((nouns, forget));
+    pub fn cache<C: Forget + 'static>(&mut self, nouns: Nouns, cache: fn(&A) -> &C) {
+        self.caches.push((nouns, Box::new(move |area| cache(area).forget())));
     }
 
     /// A column of sealed values, which move when the sealing key is rotated.

@@ -160,7 +160,7 @@ pub struct SshRequest {
 
 /// A browser shows a web service's cookie: whose is it?
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AppRequest {
+pub struct WebVisitRequest {
     pub protocol: u16,
     pub cookie_sha256: String,
     /// As the host name says them: the cookie must be theirs.
@@ -277,7 +277,7 @@ pub mod paths {
     pub const BEAT: &str = "/gateway/v1/beat";
     pub const ADMIT: &str = "/gateway/v1/admit";
     pub const EXCHANGE: &str = "/gateway/v1/exchange";
-    pub const APP: &str = "/gateway/v1/app";
+    pub const WEB_VISIT: &str = "/gateway/v1/web-visit";
     pub const SSH: &str = "/gateway/v1/ssh";
     pub const GRANT: &str = "/gateway/v1/grant";
     pub const LEFT: &str = "/gateway/v1/left";

@@ -176,7 +176,7 @@ impl Agent {
         csr: String,
     ) -> Result<Agent, Refused> {
         let address = server.node_address.expect("the server speaks with hosts");
-        let roots = server.app.fleet.ca.authority().roots_pem().to_owned();
+        let roots = server.control_plane.fleet.ca.authority().roots_pem().to_owned();
         let mut line = Line::open(address, &roots, None).await?;
         let request = EnrollRequest {
             protocol: PROTOCOL,

@@ -56,7 +56,7 @@ pub fn ask(gpus: u16) -> AllocationSpec {
         nodes: contract::Within::new(1).unwrap(),
         region: None,
         same_fabric: false,
-        apart: None,
+        spread_group: None,
         lease_minutes: None,
         tags: Default::default(),
         ssh_keys: Some(vec![]),
@@ -104,7 +104,7 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 /// Hosts of a pool that are in this process and connect to a node listener.
 pub async fn hosts(fleet: &Fleet, pool: PoolId, url: String, nodes: usize, gpus: u32) -> sim::Handle {
     let tokens = Tokens::List(issue_tokens(&fleet.operator, pool, nodes).await);
-    let roots = fleet.world.server.app.fleet.ca.authority().roots_pem().to_owned();
+    let roots = fleet.world.server.control_plane.fleet.ca.authority().roots_pem().to_owned();
     let mut config = SimConfig::new(url, roots, tokens).heartbeat(HEARTBEAT);
     (config.nodes, config.gpus_per_node, config.name) = (nodes, gpus, format!("sim-{}", pool.uuid().simple()));
     sim::Fleet::start(config).await.unwrap()

@@ -25,7 +25,7 @@ pub struct Door {
     /// Where people's programs find it.
     pub url: String,
     /// The domain below which its web services have names.
-    pub app_domain: String,
+    pub web_domain: String,
     pub port: u16,
     agent_port: u16,
     pub ssh_port: u16,
@@ -58,7 +58,7 @@ impl Door {
         let region = pools.iter().find(|it| it.id == pool_id).expect("the pool is there").region_id;
         let (port, agent_port, ssh_port) = (free_port(), free_port(), free_port());
         let own = SocketAddr::from(([127, 0, 0, 1], port));
-        let (public, app_domain) = match shared {
+        let (public, web_domain) = match shared {
             Some(shared) => (shared.address, "shared.web.localhost".to_owned()),
             None => (own, format!("{name}.web.localhost")),
         };
@@ -68,13 +68,13 @@ impl Door {
             agent_url: format!("https://127.0.0.1:{agent_port}").parse().expect("the address is one"),
             public_url: format!("ws://{public}").parse().expect("the address is one"),
             ssh_address: Some(format!("127.0.0.1:{ssh_port}").parse().expect("the address is one")),
-            app_domain: app_domain.parse().expect("the domain is one"),
+            web_domain: web_domain.parse().expect("the domain is one"),
         };
         let made = operator.call::<CreateGateway>(Nothing {}, Default::default(), spec).await.expect("it is added");
         let mut door = Door {
             id: made.gateway.id,
             url: format!("ws://127.0.0.1:{port}"),
-            app_domain,
+            web_domain,
             port,
             agent_port,
             ssh_port,
@@ -101,7 +101,7 @@ impl Door {
             .env("GPUAAS_GATEWAY_LISTEN", format!("127.0.0.1:{}", self.port))
             .env("GPUAAS_GATEWAY_AGENT_LISTEN", format!("127.0.0.1:{}", self.agent_port))
             .env("GPUAAS_GATEWAY_SSH_LISTEN", format!("127.0.0.1:{}", self.ssh_port))
-            .env("GPUAAS_GATEWAY_APP_DOMAIN", &self.app_domain)
+            .env("GPUAAS_GATEWAY_WEB_DOMAIN", &self.web_domain)
             .env("GPUAAS_GATEWAY_WEB_OVER_HTTPS", "false")
             .env("GPUAAS_GATEWAY_ORIGINS", &self.origins)
             .env("GPUAAS_LOG", "warn")

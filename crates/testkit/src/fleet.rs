@@ -9,7 +9,7 @@ use contract::{
     enrollment_tokens::{CreateEnrollmentToken, EnrollmentTokenSpec, NewEnrollmentToken},
     id::{NodeId, PoolId},
     nodes::{DrainNode, DrainSpec, GetNode, NodeDetail, NodeHealth, NodePath, NodeState},
-    pools::{CreatePool, Isolation, PoolSpec, Provider},
+    pools::{CreatePool, Isolation, PoolProvider, PoolSpec},
     regions::{CreateRegion, RegionSpec},
 };
 use fleet::tasks::{self, Order};
@@ -33,7 +33,7 @@ impl Fleet {
     pub async fn on(server: Server) -> Fleet {
         let world = World::on(server).await;
         let operator = world.as_(&world.operator().await);
-        let pool = add_pool(&operator, "sim-a", Provider::Sim).await;
+        let pool = add_pool(&operator, "sim-a", PoolProvider::Sim).await;
         Fleet { world, operator, pool }
     }
 
@@ -84,7 +84,7 @@ impl Fleet {
     }
 
     pub async fn tx(&self) -> Tx {
-        Tx::system(&self.world.server.app.db, "test", Access::Write).await.unwrap()
+        Tx::system(&self.world.server.control_plane.db, "test", Access::Write).await.unwrap()
     }
 
     /// Orders something harmless.
@@ -100,9 +100,8 @@ impl Fleet {
         };
         let mut tx = self.tx().await;
         let now = clock::now(&mut tx).await.unwrap();
-        let id = tasks::order(&mut tx, &self.world.server.app.fleet.signer, now, order).await.unwrap();
+        let id = tasks::order(&mut tx, &self.world.server.control_plane.fleet.signer, now, order).await.unwrap();
         tx.commit().await.unwrap();
-        self.world.server.app.db.bell.ring();
         id
     }
 
@@ -117,7 +116,7 @@ impl Fleet {
     }
 
     pub fn advance(&self, by: Duration) {
-        self.world.server.app.db.clock.advance(by);
+        self.world.server.control_plane.db.clock.advance(by);
     }
 }
 
@@ -136,7 +135,7 @@ pub async fn issue_tokens(operator: &Client, pool: PoolId, count: usize) -> Vec<
 }
 
 /// A pool in a region of its own.
-pub async fn add_pool(operator: &Client, name: &str, provider: Provider) -> PoolId {
+pub async fn add_pool(operator: &Client, name: &str, provider: PoolProvider) -> PoolId {
     let region = RegionSpec { name: format!("region-{name}").parse().unwrap() };
     let region = operator.call::<CreateRegion>(Nothing {}, Default::default(), region).await.unwrap();
     let spec = PoolSpec {

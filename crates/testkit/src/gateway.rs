@@ -32,7 +32,7 @@ use trust::{ControlClock, Trust};
 
 use crate::{Server, server::eventually};
 
-pub const APP_DOMAIN: &str = "apps.localhost";
+pub const WEB_DOMAIN: &str = "web.localhost";
 
 pub struct Gateway {
     pub id: GatewayId,
@@ -65,7 +65,7 @@ impl Gateway {
         let id = identity.gateway_id.parse().unwrap();
         let [address, hosts, ssh_address] = [&public, &agents, &ssh].map(|it| it.local_addr().unwrap());
         let mut settings = Settings::new(folder.path(), "test");
-        (settings.app_domain, settings.is_app_secure) = (Some(APP_DOMAIN.into()), false);
+        (settings.web_domain, settings.is_web_secure) = (Some(WEB_DOMAIN.into()), false);
         adjust(&mut settings);
         let stop = CancellationToken::new();
         let running = tokio::spawn({
@@ -135,7 +135,7 @@ pub async fn joined(
         agent_url: format!("https://{}", agents.local_addr().unwrap()).parse().unwrap(),
         public_url: format!("ws://{}", public.local_addr().unwrap()).parse().unwrap(),
         ssh_address: None,
-        app_domain: APP_DOMAIN.parse().unwrap(),
+        web_domain: WEB_DOMAIN.parse().unwrap(),
     };
     let added = operator.call::<CreateGateway>(Nothing {}, Nothing {}, spec).await.unwrap();
     let url = format!("https://{}", server.node_address.unwrap());

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::Stdio};
 use contract::{
     id::NodeId,
     nodes::{ListNodes, NodeFilter, NodeState},
-    pools::Provider,
+    pools::PoolProvider,
 };
 
 use crate::{Fleet, fleet::add_pool, process::binary, server::eventually};
@@ -27,7 +27,7 @@ impl Host {
         std::fs::copy(binary("gpuaas-node"), host.binary()).expect("the agent is copied");
         std::fs::create_dir(host.state()).expect("the folder is ours");
         std::fs::write(host.state().join("agent.toml"), "simulated_gpus = 1\n").expect("the folder is ours");
-        let pool_id = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
+        let pool_id = add_pool(&fleet.operator, "metal", PoolProvider::Enrolled).await;
         let token = fleet.token_for(pool_id).await;
         let address = fleet.world.server.node_address.expect("the server speaks with hosts");
         let (url, secret) = (format!("https://{address}"), token.secret.expose());

@@ -1,11 +1,11 @@
 //! Allocations that are moved without hosts: their states by statements, and with
 //! them what their lifecycle does on a move. For tests of money.
 
-use compute::allocations::lifecycle::Lifecycle;
+use compute::allocations::lifecycle::AllocationLifecycle;
 use contract::{Word, allocations::AllocationState};
 use kernel::{
     Access, Db, Tx,
-    machine::{Machine, Moved},
+    lifecycle::{Lifecycle, Moved},
 };
 use uuid::Uuid;
 
@@ -29,7 +29,7 @@ pub async fn move_where(tx: &mut Tx, condition: &str, state: &str) -> usize {
             to: state_of(state),
         })
         .collect();
-    let on_move = Lifecycle::ON_MOVE.expect("allocations are metered as they move");
+    let on_move = AllocationLifecycle::ON_MOVE.expect("allocations are metered as they move");
     on_move(tx, &moves).await.unwrap();
     moves.len()
 }

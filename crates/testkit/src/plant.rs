@@ -56,7 +56,7 @@ impl Plant {
         let tenant = Tenant::new(&fleet.world).await;
         let colleague = fleet.world.member_of(tenant.organization, contract::Role::Member).await;
         let stranger = fleet.world.person().await;
-        let roots = fleet.world.server.app.fleet.ca.authority().roots_pem().to_owned();
+        let roots = fleet.world.server.control_plane.fleet.ca.authority().roots_pem().to_owned();
         fleet.world.server.stop().await;
         let recordings = tempfile::tempdir().expect("there is room for a folder");
         Plant { database, operator, tenant, colleague, stranger, tokens, roots, recordings }

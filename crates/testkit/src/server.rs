@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use client::{Client, Credential};
 use gpuaasd::{
-    app::App,
+    control_plane::ControlPlane,
     roles::{self, Listeners, Role},
     router::router,
 };
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Database;
 
 pub struct Server {
-    pub app: Arc<App>,
+    pub control_plane: Arc<ControlPlane>,
     pub database: Arc<Database>,
     pub base: String,
     /// Where hosts connect to, when the server speaks with them.
@@ -42,15 +42,17 @@ impl Server {
         if let Some(address) = node_address {
             config.node.url = format!("https://{address}");
         }
-        let app = App::start(config, stop.clone()).await.unwrap();
+        let control_plane = ControlPlane::start(config, stop.clone()).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let roles = roles.to_vec();
         let running = tokio::spawn({
-            let app = app.clone();
-            async move { roles::run(app, &roles, Listeners { api: Some(listener), ops: None, node }).await.unwrap() }
+            let control_plane = control_plane.clone();
+            async move {
+                roles::run(control_plane, &roles, Listeners { api: Some(listener), ops: None, node }).await.unwrap()
+            }
         });
-        Server { app, database, base, node_address, stop, running: Some(running) }
+        Server { control_plane, database, base, node_address, stop, running: Some(running) }
     }
 
     /// Answers requests and does nothing else: no role works in the background.
@@ -58,12 +60,12 @@ impl Server {
         let mut config = config(&database.url());
         adjust(&mut config);
         let stop = CancellationToken::new();
-        let app = App::start(config, stop.clone()).await.unwrap();
+        let control_plane = ControlPlane::start(config, stop.clone()).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let (router, limits) = (router(app.clone()), app.config.http.limits());
+        let (router, limits) = (router(control_plane.clone()), control_plane.config.http.limits());
         let running = tokio::spawn(http::server::serve(listener, router, limits, stop.clone()));
-        Server { app, database, base, node_address: None, stop, running: Some(running) }
+        Server { control_plane, database, base, node_address: None, stop, running: Some(running) }
     }
 
     pub fn client(&self, token: Option<&str>) -> Client {
@@ -81,8 +83,8 @@ impl Server {
 
     /// Visits everything that is due until nothing is.
     pub async fn settle(&self) {
-        let workers = roles::workers(&self.app);
-        workers.settle(&self.app.db, roles::work_settings(&self.app)).await.unwrap();
+        let workers = roles::workers(&self.control_plane);
+        workers.settle(&self.control_plane.db, roles::work_settings(&self.control_plane)).await.unwrap();
     }
 }
 

@@ -71,8 +71,8 @@ impl World {
 
     /// A client with a session of the person's own, not a key.
     pub async fn signed_in(&self, user: UserId) -> client::Client {
-        let mut tx = kernel::Tx::system(&self.server.app.db, "testkit", kernel::Access::Write).await.unwrap();
-        let tokens = people::sessions::open(&self.server.app.people, &mut tx, user).await.unwrap();
+        let mut tx = kernel::Tx::system(&self.server.control_plane.db, "testkit", kernel::Access::Write).await.unwrap();
+        let tokens = people::sessions::open(&self.server.control_plane.people, &mut tx, user).await.unwrap();
         tx.commit().await.unwrap();
         self.server.client(Some(tokens.access_token.expose()))
     }

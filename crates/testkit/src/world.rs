@@ -12,6 +12,7 @@ use people::{
     keys::{self, Owner},
     members, organizations, projects, users,
 };
+use platform::forget::Forget;
 
 use crate::Server;
 
@@ -40,7 +41,7 @@ impl World {
     }
 
     async fn tx(&self) -> Tx {
-        Tx::system(&self.server.app.db, "testkit", Access::Write).await.unwrap()
+        Tx::system(&self.server.control_plane.db, "testkit", Access::Write).await.unwrap()
     }
 
     /// A person who belongs nowhere yet.
@@ -66,7 +67,7 @@ impl World {
     /// Somebody who can sign in with [`PASSWORD`].
     pub async fn person_with_password(&self) -> Member {
         let person = self.person().await;
-        let hash = self.server.app.people.passwords.hash(PASSWORD).await.unwrap();
+        let hash = self.server.control_plane.people.passwords.hash(PASSWORD).await.unwrap();
         let mut tx = self.tx().await;
         users::set_password(&mut tx, person.id, &hash).await.unwrap();
         tx.commit().await.unwrap();
@@ -81,7 +82,7 @@ impl World {
         organizations::add(&mut tx, organization, &name).await.unwrap();
         members::join(&mut tx, organization, owner.id, Role::Owner).await.unwrap();
         tx.commit().await.unwrap();
-        self.server.app.recognizer.forget();
+        self.server.control_plane.recognizer.forget();
         (organization, owner)
     }
 

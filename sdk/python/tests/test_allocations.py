@@ -21,7 +21,7 @@ def test_an_allocation_becomes_active_and_is_released(client: gpuaas.Client) -> 
     assert allocation.wait("released").state == "released"
 
 
-def test_it_says_what_it_cost(client: gpuaas.Client) -> None:
+def test_an_allocation_reports_its_cost(client: gpuaas.Client) -> None:
     allocation = client.allocations.create(sku="h200-slice", gpus=2).wait()
     running = allocation.cost()
     assert (running.currency, running.burn_micros_per_hour) == ("USD", 7_000_000)
@@ -32,7 +32,7 @@ def test_it_says_what_it_cost(client: gpuaas.Client) -> None:
     assert over.amount_micros >= running.amount_micros
 
 
-def test_it_stops_and_starts_again(client: gpuaas.Client) -> None:
+def test_an_allocation_stops_and_starts_again(client: gpuaas.Client) -> None:
     allocation = client.allocations.create(sku="h200-slice", gpus=1).wait()
     assert allocation.stop().wait("stopped").state == "stopped"
     assert allocation.start().wait().state == "active"
@@ -51,7 +51,7 @@ def test_an_exception_inside_releases_and_stays_visible(client: gpuaas.Client) -
     assert allocation.state in ("releasing", "released")
 
 
-def test_what_was_released_inside_is_not_released_twice(client: gpuaas.Client) -> None:
+def test_an_allocation_released_inside_is_not_released_twice(client: gpuaas.Client) -> None:
     with client.allocations.create(sku="h200-slice", gpus=1) as allocation:
         allocation.release().wait("released")
     assert allocation.state == "released"

@@ -132,7 +132,7 @@ def test_wrong_settings_are_refused_before_anything_is_sent(server: Server) -> N
             client.projects.create(name="x", idempotency_key="with space")
 
 
-def test_nobody_at_the_address_is_said_so() -> None:
+def test_an_unreachable_address_is_reported() -> None:
     options = gpuaas.Options(attempts=2)
     with (
         gpuaas.Client("http://127.0.0.1:1", options=options) as client,

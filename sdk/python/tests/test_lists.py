@@ -44,7 +44,7 @@ def test_a_list_that_goes_in_circles_is_left(server: Server, proxy: Proxy) -> No
         list(client.projects.list())
 
 
-def test_unknown_fields_and_words_are_kept(server: Server, proxy: Proxy) -> None:
+def test_unknown_fields_and_words_are_preserved(server: Server, proxy: Proxy) -> None:
     def of_tomorrow(content: bytes) -> bytes:
         return json.dumps(json.loads(content) | {"state": "hibernating", "color": {"r": 1}}).encode()
 
@@ -72,7 +72,7 @@ def test_events_are_followed_from_now_on(client: gpuaas.Client) -> None:
     assert (event.subject, event.resource) == ("project.created", project.id)
 
 
-def test_a_feed_that_breaks_off_loses_nothing_and_tells_nothing_twice(
+def test_a_feed_that_breaks_off_loses_nothing_and_repeats_nothing(
     server: Server, client: gpuaas.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, opened = _conversation.converse, []

@@ -18,7 +18,7 @@ BARE_503 = answer(503, b"upstream is away", "text/plain")
 
 
 @pytest.mark.parametrize("act", [UNAVAILABLE, BARE_503, RESET, LOSE_ANSWER])
-def test_what_may_pass_is_tried_again(server: Server, proxy: Proxy, act: object) -> None:
+def test_a_transient_failure_is_tried_again(server: Server, proxy: Proxy, act: object) -> None:
     proxy.acts.extend([act, act])
     with server.client(url=proxy.url) as client:
         assert client.projects.get(server.project).id == server.project
@@ -60,7 +60,7 @@ def test_attempts_are_bounded(server: Server, proxy: Proxy) -> None:
     assert len(proxy.seen) == Options().attempts
 
 
-def test_what_works_once_is_not_sent_twice_when_its_effect_is_unknown(server: Server, proxy: Proxy) -> None:
+def test_a_call_is_not_sent_twice_when_its_effect_is_unknown(server: Server, proxy: Proxy) -> None:
     proxy.acts.append(LOSE_ANSWER)
     with server.client(url=proxy.url) as client, pytest.raises(errors.UnreachableError) as caught:
         client.sessions.create(email="nobody@demo.localhost", password="hush-hush-hush")

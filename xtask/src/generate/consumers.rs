@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use contract::Event;
 
-use crate::tidy::{File, Source};
+use crate::tidy::{CONSUMERS, File, Source, is_code};
 
 pub const PAGE: &str = "docs/generated/consumers.md";
 
@@ -12,11 +12,12 @@ const MARK: &str = "::INFO.subject";
 
 pub fn document(files: &[File]) -> String {
     let subjects = subjects();
-    let code = files.iter().filter(|it| it.is_rust() && it.is_of_the_control_plane() && !it.is_test());
-    let mut rows: Vec<String> = code.flat_map(|file| of_file(file, &subjects)).collect();
+    let code: Vec<(&File, Source)> = files.iter().filter(is_code).map(|file| (file, Source::of(file))).collect();
+    let mut rows: Vec<String> =
+        code.iter().flat_map(|(file, source)| of_file(file, source, &code, &subjects)).collect();
     rows.sort_unstable();
     format!(
-        "# Consumers\n\nWritten from each `impl Consumer` by `make generate`; do not edit. [Events](events.md) says what \
+        "# Consumers\n\nWritten from each consumer that is registered, by `make generate`; do not edit. [Events](events.md) says what \
          each event is about.\n\n| Consumer | Reacts to | Code |\n|---|---|---|\n{}",
         rows.concat()
     )
@@ -35,22 +36,23 @@ fn subjects() -> BTreeMap<String, &'static str> {
     known
 }
 
-fn of_file(file: &File, subjects: &BTreeMap<String, &'static str>) -> Vec<String> {
-    let source = Source::of(file);
+/// The rows of the consumers that a file implements and its folder registers.
+fn of_file(file: &File, source: &Source, all: &[(&File, Source)], subjects: &BTreeMap<String, &str>) -> Vec<String> {
     let row = |start: usize| {
         let code = source.code_from(start);
         let name_at = start + code.find("fn name(")?;
         let name = source.literals.iter().find(|it| it.offset > name_at)?.text.trim().to_owned();
         let wants = body(&code[code.find("fn wants(")?..])?;
-        let reacts_to = wanted(wants, &source, subjects);
+        let reacts_to = wanted(wants, source, subjects);
         Some(format!("| `{name}` | {reacts_to} | `{}` |\n", file.path))
     };
-    source.find("impl Consumer for").into_iter().filter(|at| !source.in_tests(*at)).filter_map(row).collect()
+    let registered = CONSUMERS.implementations(source).into_iter();
+    registered.filter(|(_, name)| CONSUMERS.is_registered(all, file, name)).filter_map(|(at, _)| row(at)).collect()
 }
 
 /// The subjects that a condition names, itself or by a constant of its file; otherwise
 /// the condition.
-fn wanted(condition: &str, source: &Source, subjects: &BTreeMap<String, &'static str>) -> String {
+fn wanted(condition: &str, source: &Source, subjects: &BTreeMap<String, &str>) -> String {
     let constant = condition.split(|it: char| !it.is_alphanumeric() && it != '_').find(|it| is_constant(it));
     let declared = constant.and_then(|it| source.find(&format!("const {it}:")).first().copied());
     let text = declared.map_or(condition, |at| {
@@ -82,8 +84,13 @@ mod tests {
             ("OrganizationClosed".to_owned(), "organization.closed"),
             ("UserErased".to_owned(), "user.erased"),
         ]);
-        of_file(&File::new("a.rs", code), &subjects)
+        let registered = File::new("crates/people/src/a/mod.rs", "registry.consumer(|_| Arc::new(A));");
+        let file = File::new(PATH, code);
+        let all = [(&file, Source::of(&file)), (&registered, Source::of(&registered))];
+        of_file(&file, &all[0].1, &all, &subjects)
     }
+
+    const PATH: &str = "crates/people/src/a/consume.rs";
 
     fn consumer(condition: &str) -> String {
         format!(
@@ -95,10 +102,14 @@ mod tests {
     #[test]
     fn consumer_is_listed_with_the_events_that_its_code_names() {
         let direct = consumer("subject == OrganizationClosed::INFO.subject");
-        assert_eq!(rows(&direct), ["| `a.b` | `organization.closed` | `a.rs` |\n"]);
+        assert_eq!(rows(&direct), [format!("| `a.b` | `organization.closed` | `{PATH}` |\n")]);
+        assert_eq!(rows(&direct.replace("for A ", "for B ")), [""; 0], "one that nobody registered hears nothing");
         let constant = "const SUBJECTS: [&str; 2] = [OrganizationClosed::INFO.subject, UserErased::INFO.subject];\n";
         let listed = format!("{constant}{}", consumer("SUBJECTS.contains(&subject)"));
-        assert_eq!(rows(&listed), ["| `a.b` | `organization.closed`, `user.erased` | `a.rs` |\n"]);
-        assert_eq!(rows(&consumer("is_news(subject)")), ["| `a.b` | what passes `is_news(subject)` | `a.rs` |\n"]);
+        assert_eq!(rows(&listed), [format!("| `a.b` | `organization.closed`, `user.erased` | `{PATH}` |\n")]);
+        assert_eq!(
+            rows(&consumer("is_news(subject)")),
+            [format!("| `a.b` | what passes `is_news(subject)` | `{PATH}` |\n")]
+        );
     }
 }

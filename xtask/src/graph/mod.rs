@@ -14,9 +14,9 @@ use crate::tidy::{File, Source};
 /// The files that a crate begins with. They name every folder and are none.
 const ROOTS: [&str; 2] = ["lib", "main"];
 
-/// A place where one folder names another.
+/// A line where one folder names another.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct SourceLocation {
     pub path: String,
     pub line: usize,
 }
@@ -29,7 +29,7 @@ pub struct Graph {
     pub files: usize,
     pub lines: usize,
     pub folders: BTreeSet<String>,
-    pub edges: BTreeMap<Edge, Vec<Place>>,
+    pub edges: BTreeMap<Edge, Vec<SourceLocation>>,
 }
 
 impl Graph {
@@ -47,14 +47,14 @@ impl Graph {
             .filter(|(module, _)| module.is_empty())
             .flat_map(|(_, file)| paths::exports(&Source::of(file).without_tests(), &folders))
             .collect();
-        let mut edges: BTreeMap<Edge, Vec<Place>> = BTreeMap::new();
+        let mut edges: BTreeMap<Edge, Vec<SourceLocation>> = BTreeMap::new();
         for (module, file) in code.iter().filter(|(module, _)| !module.is_empty()) {
             let source = Source::of(file);
             for (offset, first) in paths::used(&source.without_tests(), module) {
                 let target = exported.get(&first).unwrap_or(&first);
                 if folders.contains(target) && target != module[0] {
-                    let place = Place { path: file.path.clone(), line: source.line_of(offset) };
-                    edges.entry((module[0].to_owned(), target.clone())).or_default().push(place);
+                    let location = SourceLocation { path: file.path.clone(), line: source.line_of(offset) };
+                    edges.entry((module[0].to_owned(), target.clone())).or_default().push(location);
                 }
             }
         }
@@ -68,12 +68,12 @@ impl Graph {
     }
 
     /// The edge without which the largest group is smallest; of several, the one that fewest
-    /// places need.
-    pub fn edge_to_cut(&self) -> Option<(&Edge, &Vec<Place>)> {
+    /// lines need.
+    pub fn edge_to_cut(&self) -> Option<(&Edge, &Vec<SourceLocation>)> {
         let cycle = self.largest_cycle();
         let inside = |(from, to): &Edge| cycle.contains(from) && cycle.contains(to);
         let rest = |cut: &Edge| components::largest(&self.folders, self.edges.keys().filter(|it| *it != cut)).len();
-        self.edges.iter().filter(|(edge, _)| inside(edge)).min_by_key(|(edge, places)| (rest(edge), places.len()))
+        self.edges.iter().filter(|(edge, _)| inside(edge)).min_by_key(|(edge, locations)| (rest(edge), locations.len()))
     }
 }
 
@@ -141,8 +141,8 @@ mod tests {
             ("d/mod.rs", "use crate::a;"),
         ]);
         assert_eq!(cycle.largest_cycle(), ["a", "b", "c"]);
-        let (cut, places) = cycle.edge_to_cut().unwrap();
-        assert_eq!((cut, places.len()), (&edge("a", "b"), 1));
-        assert_eq!(places[0], Place { path: "crates/people/src/a/mod.rs".to_owned(), line: 1 });
+        let (cut, locations) = cycle.edge_to_cut().unwrap();
+        assert_eq!((cut, locations.len()), (&edge("a", "b"), 1));
+        assert_eq!(locations[0], SourceLocation { path: "crates/people/src/a/mod.rs".to_owned(), line: 1 });
     }
 }

@@ -13,8 +13,8 @@ pub fn run(root: &Path) -> Result<(), String> {
         let graph = Graph::of(krate, &files);
         let cycle = graph.largest_cycle();
         println!("{krate}: {} files, {} lines, {} folders", graph.files, graph.lines, graph.folders.len());
-        for ((from, to), places) in &graph.edges {
-            println!("  {from} -> {to} ({})", places.len());
+        for ((from, to), locations) in &graph.edges {
+            println!("  {from} -> {to} ({})", locations.len());
         }
         println!("  largest cycle: {} folders: {}", cycle.len(), listed(&cycle));
         println!("  uses {}; may also use {}", listed(&crate_edges.used), listed(&crate_edges.unused));

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::{
     names,
-    parameters::{JSON, Parameter, Place, in_address, in_body, keep_apart, media},
+    parameters::{JSON, Parameter, ParameterLocation, in_address, in_body, keep_apart, media},
     prose, quoted,
     schema::resolve,
 };
 
-/// Answers that can do things: classes written by hand take their place.
+/// Answers that can do things: classes written by hand take their location.
 const HANDLES: &[&str] = &["Allocation"];
 
 /// Whether the program waits for an answer or awaits it.
@@ -98,11 +98,11 @@ impl Method {
     }
 
     fn positional(&self) -> impl Iterator<Item = &Parameter> {
-        self.parameters.iter().filter(|it| it.place == Place::Path)
+        self.parameters.iter().filter(|it| it.location == ParameterLocation::Path)
     }
 
     fn named(&self) -> impl Iterator<Item = &Parameter> {
-        self.parameters.iter().filter(|it| it.place != Place::Path)
+        self.parameters.iter().filter(|it| it.location != ParameterLocation::Path)
     }
 
     fn keyword(&self, face: Face) -> &'static str {
@@ -159,20 +159,21 @@ impl Method {
     fn call(&self) -> String {
         let mut text =
             format!("            {}, {}, {},\n", quoted(&self.operation), quoted(&self.verb), quoted(&self.path));
-        let of = |places: &[Place], required: Option<bool>| -> Vec<String> {
-            let those = self.parameters.iter().filter(|it| places.contains(&it.place));
+        let of = |locations: &[ParameterLocation], required: Option<bool>| -> Vec<String> {
+            let those = self.parameters.iter().filter(|it| locations.contains(&it.location));
             let those = those.filter(|it| required.is_none_or(|wanted| it.required == wanted));
             those.map(|it| format!("{}: {}", quoted(&it.name), it.value())).collect()
         };
-        let path = of(&[Place::Path, Place::Organization, Place::Project], None);
+        let path = of(&[ParameterLocation::Path, ParameterLocation::Organization, ParameterLocation::Project], None);
         if !path.is_empty() {
             let _ = writeln!(text, "            path={{{}}},", path.join(", "));
         }
-        let query = of(&[Place::Query], None);
+        let query = of(&[ParameterLocation::Query], None);
         if !query.is_empty() {
             let _ = writeln!(text, "            query=given({{{}}}),", query.join(", "));
         }
-        let (needed, wished) = (of(&[Place::Body], Some(true)), of(&[Place::Body], Some(false)));
+        let (needed, wished) =
+            (of(&[ParameterLocation::Body], Some(true)), of(&[ParameterLocation::Body], Some(false)));
         if let Some(media) = self.media.as_ref().filter(|it| *it != JSON) {
             let _ = writeln!(text, "            content=content, content_type={},", quoted(media));
         } else if self.media.is_some() {

@@ -18,12 +18,12 @@ pub struct Parameter {
     pub kind: String,
     pub about: String,
     pub required: bool,
-    pub place: Place,
+    pub location: ParameterLocation,
 }
 
 /// Where the API wants it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ParameterLocation {
     Path,
     /// The client's own, unless said otherwise.
     Organization,
@@ -37,9 +37,9 @@ pub enum Place {
 impl Parameter {
     /// The expression that stands for it in the call.
     pub fn value(&self) -> String {
-        match self.place {
-            Place::Organization => format!("InOrganization({})", self.python),
-            Place::Project => format!("InProject({})", self.python),
+        match self.location {
+            ParameterLocation::Organization => format!("InOrganization({})", self.python),
+            ParameterLocation::Project => format!("InProject({})", self.python),
             _ => self.python.clone(),
         }
     }
@@ -54,30 +54,39 @@ pub fn in_address(document: &Value, path: &str, operation: &Value, tag: &str) ->
         let given = resolve(document, given);
         let name = given["name"].as_str().unwrap_or_default();
         let is_staff = path.starts_with("/v1/platform/");
-        let (place, python) = match (given["in"].as_str(), name) {
+        let (location, python) = match (given["in"].as_str(), name) {
             (Some("path"), "organization_id") if !is_staff && tag != "organizations" => {
-                (Place::Organization, "organization".to_owned())
+                (ParameterLocation::Organization, "organization".to_owned())
             }
-            (Some("path"), "project_id") if !is_staff && tag != "projects" => (Place::Project, "project".to_owned()),
-            (Some("path"), _) => (Place::Path, names::safe(name)),
-            (Some("query"), "limit") => (Place::Query, "page_size".to_owned()),
-            (Some("query"), _) => (Place::Query, names::safe(name)),
+            (Some("path"), "project_id") if !is_staff && tag != "projects" => {
+                (ParameterLocation::Project, "project".to_owned())
+            }
+            (Some("path"), _) => (ParameterLocation::Path, names::safe(name)),
+            (Some("query"), "limit") => (ParameterLocation::Query, "page_size".to_owned()),
+            (Some("query"), _) => (ParameterLocation::Query, names::safe(name)),
             _ => continue,
         };
         let mut kind = types.kind(&given["schema"]);
-        kind.nullable |= place != Place::Path;
-        let about = match place {
-            Place::Organization => "By id or name; the client's own when not said.",
-            Place::Project => "By id or name; the client's own when not said.",
+        kind.nullable |= location != ParameterLocation::Path;
+        let about = match location {
+            ParameterLocation::Organization => "By id or name; the client's own when not said.",
+            ParameterLocation::Project => "By id or name; the client's own when not said.",
             _ => given["description"].as_str().unwrap_or_default(),
         };
-        let kind = if matches!(place, Place::Organization | Place::Project) {
+        let kind = if matches!(location, ParameterLocation::Organization | ParameterLocation::Project) {
             "str | None".to_owned()
         } else {
             optional(kind)
         };
         let (name, about) = (name.to_owned(), prose(about));
-        parameters.push(Parameter { name, python, kind, about, required: place == Place::Path, place });
+        parameters.push(Parameter {
+            name,
+            python,
+            kind,
+            about,
+            required: location == ParameterLocation::Path,
+            location,
+        });
     }
     parameters
 }
@@ -104,7 +113,7 @@ pub fn in_body(document: &Value, operation: &Value) -> Vec<Parameter> {
     if media(operation).is_some_and(|it| it != JSON) {
         let (name, kind) = ("content".to_owned(), "bytes".to_owned());
         let (python, about) = (name.clone(), String::new());
-        return vec![Parameter { name, python, kind, about, required: true, place: Place::Content }];
+        return vec![Parameter { name, python, kind, about, required: true, location: ParameterLocation::Content }];
     }
     let types = Types { document, prefix: "m.", side: Side::Passed };
     let schema = resolve(document, &operation["requestBody"]["content"][JSON]["schema"]);
@@ -115,7 +124,14 @@ pub fn in_body(document: &Value, operation: &Value) -> Vec<Parameter> {
         kind.nullable |= !required;
         let python = names::safe(name);
         let about = prose(of["description"].as_str().unwrap_or_default());
-        Parameter { name: name.clone(), python, kind: optional(kind), about, required, place: Place::Body }
+        Parameter {
+            name: name.clone(),
+            python,
+            kind: optional(kind),
+            about,
+            required,
+            location: ParameterLocation::Body,
+        }
     };
     fields.into_iter().flatten().map(parameter).collect()
 }

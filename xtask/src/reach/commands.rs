@@ -29,7 +29,7 @@ struct Arm {
 }
 
 /// A place in a file.
-type Place = (usize, usize);
+type CodePosition = (usize, usize);
 
 impl Commands {
     pub fn of(files: &[File]) -> Self {
@@ -52,7 +52,7 @@ impl Commands {
 
     /// The commands that use an endpoint most directly.
     pub fn reaching(&self, endpoint: &str) -> Vec<String> {
-        let mut starts: Vec<Place> = Vec::new();
+        let mut starts: Vec<CodePosition> = Vec::new();
         for (file, code) in self.code.iter().enumerate() {
             let used = code.arguments.iter().filter(|(name, _)| name == endpoint);
             starts.extend(used.map(|(_, at)| (file, *at)));
@@ -100,7 +100,7 @@ impl Commands {
     }
 
     /// The command that a place belongs to.
-    fn command(&self, (file, at): Place) -> Option<String> {
+    fn command(&self, (file, at): CodePosition) -> Option<String> {
         let arms = self.arms.get(&file)?.iter().filter(|it| it.range.contains(&at));
         if let Some(arm) = arms.min_by_key(|it| it.range.len()) {
             return Some(arm.command.clone());
@@ -110,7 +110,7 @@ impl Commands {
     }
 
     /// Where the function that a place is in is called.
-    fn callers(&self, (file, at): Place) -> Vec<Place> {
+    fn callers(&self, (file, at): CodePosition) -> Vec<CodePosition> {
         let here = &self.code[file];
         let Some(function) = here.function_at(at) else { return Vec::new() };
         let calls = self.calls.get(&function.name).map(Vec::as_slice).unwrap_or_default();

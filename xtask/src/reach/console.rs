@@ -20,7 +20,7 @@ pub struct Console {
 }
 
 /// A declaration: its file, and its index there.
-type Place = (String, usize);
+type DeclarationKey = (String, usize);
 
 impl Console {
     pub fn of(files: &[File]) -> Self {
@@ -36,7 +36,7 @@ impl Console {
 
     /// The pages that call an endpoint, the most direct ones first.
     pub fn reaching(&self, operation: &Operation) -> Vec<String> {
-        let mut starts: Vec<Place> = Vec::new();
+        let mut starts: Vec<DeclarationKey> = Vec::new();
         for (path, script) in &self.scripts {
             let calling = script.declarations.iter().enumerate().filter(|(_, it)| it.calls(operation));
             starts.extend(calling.map(|(index, _)| (path.clone(), index)));
@@ -70,7 +70,7 @@ impl Console {
         views
     }
 
-    fn page(&self, (path, index): &Place) -> Option<String> {
+    fn page(&self, (path, index): &DeclarationKey) -> Option<String> {
         if path == ROUTER {
             return Some(EVERY_PAGE.to_owned());
         }
@@ -79,7 +79,7 @@ impl Console {
     }
 
     /// The declarations that name one.
-    fn users(&self, (path, index): &Place) -> Vec<Place> {
+    fn users(&self, (path, index): &DeclarationKey) -> Vec<DeclarationKey> {
         let Some(script) = self.scripts.get(path) else { return Vec::new() };
         let name = &script.declarations[*index].name;
         let mut users = Vec::new();

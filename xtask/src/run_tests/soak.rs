@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_told_by_its_size_and_shown_with_what_it_printed_last() {
+    fn a_loop_is_identified_by_its_size_and_shown_with_what_it_printed_last() {
         let output = "\nrunning 1 test\ntest a_test ... loop size: 50\nstarted\nloop size: 7\n50 kills, 0 lost\nok\n\n\
                       test result: ok. 1 passed; 0 failed; finished in 12.30s\n\n";
         let expected = ["testkit::kill a_test, PostgreSQL 15.18", "50, 7", "passed", "12.3", "50 kills, 0 lost"];

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_later_migration_drops_is_gone() {
+    fn table_that_a_later_migration_drops_is_gone() {
         let trigger = "CREATE TABLE b (id uuid); CREATE TRIGGER t AFTER INSERT ON b EXECUTE FUNCTION f();";
         let schema = schema(&[TABLE, trigger, "DROP TABLE a;\nDROP TRIGGER t ON b;"]);
         assert_eq!(schema.tables.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["b"]);

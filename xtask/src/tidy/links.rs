@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_is_elsewhere_or_is_code_is_left_alone() {
+    fn link_that_exists_leads_elsewhere_or_is_code_passes() {
         for text in [
             "[a](docs/guides/a.md), [b](docs/guides/a.md#take-use-give-back), [c](docs/guides/a.md#take-use-give-back-1)",
             "[a](docs/guides), [b](docs/guides/), [c](./docs/../README.md)",

@@ -21,6 +21,7 @@ mod pauses;
 mod printing;
 mod reach;
 mod registered;
+mod registrations;
 mod roles;
 mod row_security;
 mod schema_comments;
@@ -28,6 +29,7 @@ mod secrets;
 mod source;
 pub mod sql;
 mod sql_in_stores;
+mod test_names;
 mod thresholds;
 mod walk;
 mod words;
@@ -36,6 +38,7 @@ use contract::compat::RELEASED;
 pub use edges::crate_edges;
 pub use files::{File, paths, tracked};
 pub use ignored::{Ignored, root_only};
+pub use registrations::{CONSUMERS, is_code};
 pub use source::{Source, is_word};
 use std::fmt;
 use std::path::Path;
@@ -59,6 +62,7 @@ const RULES: &[Rule] = &[
     ("markers", markers::check),
     ("ignored-tests", ignored::check),
     ("pauses", pauses::check),
+    ("test-names", test_names::check),
     ("file-length", length::check),
     ("secrets", secrets::check),
     ("row-security", row_security::check),

@@ -1,12 +1,12 @@
-//! `kernel::machine` is the only writer of a `state` column: a move made anywhere
+//! `kernel::lifecycle` is the only writer of a `state` column: a move made anywhere
 //! else would leave out the version check, the event and the audit row.
 
 use super::source::Source;
 use super::sql::{self, Token};
 use super::{File, Problem};
 
-const MOVER: &str = "crates/kernel/src/machine.rs";
-const ADVICE: &str = "send an event through kernel::machine instead of writing the state column";
+const MOVER: &str = "crates/kernel/src/lifecycle.rs";
+const ADVICE: &str = "send an event through kernel::lifecycle instead of writing the state column";
 const MIGRATION_ADVICE: &str = "a back-fill of states needs `-- tidy: backfill <why>` right above the statement";
 
 pub fn check(files: &[File]) -> Vec<Problem> {

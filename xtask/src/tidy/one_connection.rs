@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn second_connections_in_handlers_are_found() {
-        let handler = |inner: &str| format!("impl Handle<GetProject> for App {{\n  {inner}\n}}");
+        let handler = |inner: &str| format!("impl Handle<GetProject> for PeopleArea {{\n  {inner}\n}}");
         assert_eq!(lines(&handler("let tx = Tx::system(&self.db, \"x\", Access::Read).await?;")), [2]);
         assert_eq!(lines(&handler("let tx = kernel::Tx::begin(db, scope).await?;")), [2]);
         assert_eq!(lines(&handler("explain(&mut call.tx, &self.db).await")), [2]);

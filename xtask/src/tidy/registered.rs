@@ -2,8 +2,9 @@
 //! is a resource, and the area's `registry()` asks it what it registers. A folder
 //! that is forgotten there would be served and never driven, swept or measured.
 //! A meter that its resource does not register could be started, and have no price.
+//! `registrations.rs` looks at the other things that a resource registers.
 
-use super::{File, Problem, files::CONTROL_PLANE};
+use super::{File, Problem, files::CONTROL_PLANE, registrations};
 
 const SIGNS: &[&str] = &["routes.rs", "lifecycle.rs", "reconcile.rs", "consume.rs", "store.rs"];
 
@@ -22,6 +23,7 @@ pub fn check(files: &[File]) -> Vec<Problem> {
         }));
         problems.extend(meters(files, &root));
     }
+    problems.extend(registrations::check(files));
     problems
 }
 

@@ -22,7 +22,7 @@ const CALLS: &[&str] = &[
 const NAMES: &[&str] =
     &["LIMIT", "LIMITS", "MAX", "SECONDS", "MINUTES", "HOURS", "DAYS", "TTL", "TIMEOUT", "ATTEMPTS", "RETRIES"];
 const INTEGERS: &[&str] = &["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
-const ADVICE: &str = "add a policy key in crates/platform/src/policies/keys.rs and read it, or say \
+const ADVICE: &str = "add a policy key in crates/platform/src/policies/settings.rs and read it, or say \
                       `// bound: <why this is not a policy>`";
 
 pub fn check(files: &[File]) -> Vec<Problem> {
@@ -155,6 +155,6 @@ mod tests {
         assert!(lines(ROUTES, "f(Duration::from_secs(policy.seconds));").is_empty());
         assert!(lines(ROUTES, "const NAME: &str = \"x\"; const MAX: f64 = 1.0;").is_empty());
         assert!(lines(ROUTES, "const fn max_of(a: u32) -> u32 { let b = a; b }").is_empty());
-        assert!(lines("crates/platform/src/policies/keys.rs", "const MAX_A: u32 = 1;").is_empty());
+        assert!(lines("crates/platform/src/policies/settings.rs", "const MAX_A: u32 = 1;").is_empty());
     }
 }

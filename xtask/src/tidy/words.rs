@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn every_area_that_is_held_has_a_reader() {
+    fn every_area_that_is_covered_has_a_reader() {
         for held in HELD {
             assert!(AREAS.iter().any(|area| area.under == *held), "{held}");
         }

@@ -1,8 +1,8 @@
-/** Ways in besides the terminal: commands to copy, and apps in a tab of their own. */
+/** Ways in besides the terminal: commands to copy, and web services in a tab of their own. */
 
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { appTicket, sshAddressesQuery } from '@/api/access';
+import { sshAddressesQuery, webTicket } from '@/api/access';
 import type { Allocation } from '@/api/compute';
 import { useMay } from '@/shell/organization';
 import { access, allocations as text } from '@/strings';
@@ -67,7 +67,7 @@ export function PortsCard({ allocation }: { allocation: Allocation }) {
   const open = async (event: FormEvent) => {
     event.preventDefault();
     if (!port) return;
-    await act(async () => enter(await appTicket(allocation, port)));
+    await act(async () => enter(await webTicket(allocation, port)));
   };
   return (
     <Card title={words.ports} lead={words.portsLead}>
@@ -81,14 +81,14 @@ export function PortsCard({ allocation }: { allocation: Allocation }) {
           onChange={(event) => setTyped(event.target.value)}
         />
         <Button type="submit" busy={busy} disabled={!port}>
-          {words.openApp}
+          {words.openWebService}
         </Button>
       </form>
       {typed && !port && <p className="mt-1 text-sm text-bad">{words.portBad}</p>}
       {error !== undefined && (
         <div className="mt-3">
-          {error instanceof Error && error.message === words.noApps ? (
-            <p role="alert">{words.noApps}</p>
+          {error instanceof Error && error.message === words.noWebServices ? (
+            <p role="alert">{words.noWebServices}</p>
           ) : (
             <Failure error={error} />
           )}
@@ -101,14 +101,14 @@ export function PortsCard({ allocation }: { allocation: Allocation }) {
   );
 }
 
-/** Goes to the app with the ticket in a form: an address would be written to logs. */
-function enter(ticket: { app_url?: string | null; ticket: string }): void {
-  if (!ticket.app_url) throw new Error(words.noApps);
+/** Goes to the web service with the ticket in a form: an address would be written to logs. */
+function enter(ticket: { web_url?: string | null; ticket: string }): void {
+  if (!ticket.web_url) throw new Error(words.noWebServices);
   const form = document.createElement('form');
   form.method = 'post';
   form.target = '_blank';
   form.rel = 'noopener';
-  form.action = new URL('.gpuaas/enter', ticket.app_url).href;
+  form.action = new URL('.gpuaas/enter', ticket.web_url).href;
   const field = document.createElement('input');
   field.type = 'hidden';
   field.name = 'ticket';

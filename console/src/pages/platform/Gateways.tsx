@@ -99,7 +99,7 @@ function NewGateway({ regions, onClose, onDone }: NewProps) {
   const [region, setRegion] = useState(regions[0]?.id ?? '');
   const [agentUrl, setAgentUrl] = useState('');
   const [publicUrl, setPublicUrl] = useState('');
-  const [appDomain, setAppDomain] = useState('');
+  const [webDomain, setWebDomain] = useState('');
   const [ssh, setSsh] = useState('');
   const [made, setMade] = useState<Schemas['NewGateway']>();
   if (made) return <Started made={made} onClose={onClose} />;
@@ -117,7 +117,7 @@ function NewGateway({ regions, onClose, onDone }: NewProps) {
           region_id: region,
           agent_url: agentUrl.trim(),
           public_url: publicUrl.trim(),
-          app_domain: appDomain.trim(),
+          web_domain: webDomain.trim(),
           ...(ssh.trim() ? { ssh_address: ssh.trim() } : {}),
         };
         setMade(await ask(api.POST('/v1/platform/gateways', { params: { header: once() }, body })));
@@ -162,12 +162,12 @@ function NewGateway({ regions, onClose, onDone }: NewProps) {
         onChange={(event) => setPublicUrl(event.target.value)}
       />
       <Input
-        label={text.appDomain}
-        hint={text.appDomainHint}
+        label={text.webDomain}
+        hint={text.webDomainHint}
         required
         spellCheck={false}
-        value={appDomain}
-        onChange={(event) => setAppDomain(event.target.value)}
+        value={webDomain}
+        onChange={(event) => setWebDomain(event.target.value)}
       />
       <Input
         label={text.ssh}

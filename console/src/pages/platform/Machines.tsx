@@ -153,10 +153,7 @@ export function Machines() {
 function Power({ machine }: { machine: Machine }) {
   const wanted = machine.power_wanted ? ` → ${words(machine.power_wanted)}` : '';
   return (
-    <span
-      title={machine.power_trouble ?? undefined}
-      className={machine.power_trouble ? 'text-bad' : undefined}
-    >
+    <span title={machine.power_error ?? undefined} className={machine.power_error ? 'text-bad' : undefined}>
       {machine.power ? words(machine.power) : '–'}
       {wanted}
     </span>

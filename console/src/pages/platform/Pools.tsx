@@ -13,7 +13,7 @@ import { Page } from '@/ui/Page';
 import { Id, Time } from '@/ui/Values';
 
 const text = platform.pools;
-const PROVIDERS: readonly Schemas['ProviderChoice'][] = ['enrolled', 'maas', 'sim'];
+const PROVIDERS: readonly Schemas['PoolProviderChoice'][] = ['enrolled', 'maas', 'sim'];
 
 export function Pools() {
   const queries = useQueryClient();
@@ -106,7 +106,7 @@ function NewRegion({ onClose, onDone }: DialogProps) {
 function NewPool({ regions, onClose, onDone }: DialogProps & { regions: readonly Schemas['Region'][] }) {
   const [name, setName] = useState('');
   const [region, setRegion] = useState(regions[0]?.id ?? '');
-  const [provider, setProvider] = useState<Schemas['ProviderChoice']>('enrolled');
+  const [provider, setProvider] = useState<Schemas['PoolProviderChoice']>('enrolled');
   const [isolation, setIsolation] = useState<Schemas['IsolationChoice']>('user_revoke');
   return (
     <FormDialog
@@ -131,7 +131,7 @@ function NewPool({ regions, onClose, onDone }: DialogProps & { regions: readonly
         <Select
           label={text.provider}
           value={provider}
-          onChange={(event) => setProvider(event.target.value as Schemas['ProviderChoice'])}
+          onChange={(event) => setProvider(event.target.value as Schemas['PoolProviderChoice'])}
         >
           {PROVIDERS.map((it) => (
             <option key={it} value={it}>

@@ -14,8 +14,11 @@ import { Table } from '@/ui/Table';
 import { Mono, Time } from '@/ui/Values';
 
 const text = operations.providers;
-type Provider = Schemas['MetalProvider'];
+type Provider = Schemas['Provider'];
 type Erase = Schemas['EraseChoice'];
+type Kind = Schemas['ProviderKindChoice'];
+
+const KINDS: readonly Kind[] = ['maas'];
 
 type Asking = { create: true } | { change: Provider } | { remove: Provider };
 
@@ -54,11 +57,12 @@ export function Providers() {
                   cell: (it) => (
                     <>
                       <span className="font-medium">{it.name}</span>
-                      {it.trouble && <span className="block text-sm text-bad">{it.trouble}</span>}
+                      {it.last_error && <span className="block text-sm text-bad">{it.last_error}</span>}
                     </>
                   ),
                 },
                 { name: common.state, cell: (it) => <State state={it.state} /> },
+                { name: text.kind, wide: true, cell: (it) => text.kinds[it.kind] ?? it.kind },
                 { name: text.url, wide: true, cell: (it) => <Mono>{it.url}</Mono> },
                 { name: text.series, wide: true, cell: (it) => it.series },
                 { name: text.most, wide: true, end: true, cell: (it) => it.max_machines },
@@ -111,6 +115,7 @@ interface DialogProps {
 
 function Create({ pools, onClose, onDone }: DialogProps & { pools: readonly Schemas['Pool'][] }) {
   const [name, setName] = useState('');
+  const [kind, setKind] = useState<Kind>('maas');
   const [pool, setPool] = useState(pools[0]?.id ?? '');
   const [url, setUrl] = useState('');
   const [key, setKey] = useState('');
@@ -128,6 +133,7 @@ function Create({ pools, onClose, onDone }: DialogProps & { pools: readonly Sche
       onSubmit={async () => {
         const body = {
           name: name.trim(),
+          kind,
           pool_id: pool,
           url: url.trim(),
           api_key: key.trim(),
@@ -151,6 +157,13 @@ function Create({ pools, onClose, onDone }: DialogProps & { pools: readonly Sche
           ))}
         </Select>
       </div>
+      <Select label={text.kind} value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
+        {KINDS.map((it) => (
+          <option key={it} value={it}>
+            {text.kinds[it]}
+          </option>
+        ))}
+      </Select>
       <Input
         label={text.url}
         hint={text.urlHint}

@@ -37,9 +37,9 @@ export function Refunds({ payment, onClose }: { payment: string; onClose: () => 
                     cell: (it) => (
                       <>
                         {it.reason}
-                        {it.trouble && (
+                        {it.last_error && (
                           <span className="block text-sm text-bad">
-                            {text.lastError}: {it.trouble}
+                            {text.lastError}: {it.last_error}
                           </span>
                         )}
                         <span className="block text-sm text-faint">

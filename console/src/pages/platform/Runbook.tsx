@@ -10,7 +10,7 @@ import { readRunbook } from './runbooks';
 
 const text = operations.runbooks;
 
-/** What to do about a trouble, as docs/runbooks has it. */
+/** What to do about an error, as docs/runbooks has it. */
 export function RunbookPage() {
   const { runbook = '' } = useParams({ strict: false }) as { runbook?: string };
   const query = useQuery({

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { operations } from '@/strings';
 import { Icon } from '@/ui/Icon';
 
-/** Leads to what to do about a trouble. */
+/** Links to what to do about an error. */
 export function RunbookLink({ name }: { name: string }) {
   return (
     <Link

@@ -112,7 +112,7 @@ function History({ sku, prices }: { sku: Sku; prices: readonly Schemas['Price'][
         columns={[
           { name: text.version, wide: true, cell: (it) => it.version },
           { name: text.from, cell: (it) => <Time at={it.effective_at} as="local" /> },
-          { name: text.per, cell: (it) => priceUnit(it) },
+          { name: text.per, wide: true, cell: (it) => priceUnit(it) },
           { name: text.kind, wide: true, cell: (it) => words(it.kind) },
           {
             name: text.amount,

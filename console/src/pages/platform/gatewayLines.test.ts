@@ -11,7 +11,7 @@ const made = (public_url: string, ssh_address: string | null): Schemas['NewGatew
     agent_url: 'https://edge-1.example.com:7444',
     public_url,
     ssh_address,
-    app_domain: 'apps.example.net',
+    web_domain: 'web.example.net',
     nodes: 0,
     sessions: 0,
     created_at: '2026-11-16T00:00:00Z',
@@ -28,7 +28,7 @@ test('gateway behind a proxy gets all required settings', () => {
     'GPUAAS_GATEWAY_CA_FINGERPRINT=abc',
     'GPUAAS_GATEWAY_AGENT_LISTEN=0.0.0.0:7444',
     'GPUAAS_GATEWAY_LISTEN=127.0.0.1:8081',
-    'GPUAAS_GATEWAY_APP_DOMAIN=apps.example.net',
+    'GPUAAS_GATEWAY_WEB_DOMAIN=web.example.net',
     'GPUAAS_GATEWAY_ORIGINS=https://gpu.example.com',
   ]);
 });

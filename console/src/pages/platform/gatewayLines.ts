@@ -24,7 +24,7 @@ export function gatewayLines(made: Schemas['NewGateway'], consoleOrigin: string)
     ['AGENT_LISTEN', `0.0.0.0:${portOf(gateway.agent_url) ?? '8444'}`],
     ['LISTEN', listenOf(gateway.public_url)],
     ssh ? ['SSH_LISTEN', `0.0.0.0:${ssh}`] : undefined,
-    ['APP_DOMAIN', gateway.app_domain],
+    ['WEB_DOMAIN', gateway.web_domain],
     ['ORIGINS', consoleOrigin],
   ];
   return settings.flatMap((it) => (it ? [`GPUAAS_GATEWAY_${it[0]}=${it[1]}`] : [])).join('\n');

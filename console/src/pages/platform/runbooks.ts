@@ -1,4 +1,4 @@
-/** The runbooks of docs/runbooks, which the console carries along, and which one a trouble needs. */
+/** The runbooks of docs/runbooks, which the console carries along, and which one an error needs. */
 
 const files = import.meta.glob<string>('../../../../docs/runbooks/*.md', {
   query: '?raw',
@@ -9,7 +9,7 @@ export function readRunbook(name: string): Promise<string> | undefined {
   return files[`../../../../docs/runbooks/${name}.md`]?.();
 }
 
-/** Kinds of work whose troubles have a runbook of their own. */
+/** Kinds of work whose errors have a runbook of their own. */
 const OF_KIND: Readonly<Record<string, string>> = {
   dead_letter: 'dead-letters',
   node: 'node-failed',

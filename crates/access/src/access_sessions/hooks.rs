@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use contract::id::UserId;
 use fleet::gateways::CarriedSessions;
-use kernel::{Tx, bus::BoxFuture, machine::TransitionError};
+use kernel::{Tx, bus::BoxFuture, lifecycle::TransitionError};
 use people::users::InsideSessions;
 
 pub struct SessionHooks;

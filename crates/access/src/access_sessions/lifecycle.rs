@@ -5,10 +5,10 @@ use contract::{
     access_sessions::AccessSessionState::{self, Detached, Ended, Open, Opening},
     id::AccessSessionId,
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct AccessSessionLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -18,7 +18,7 @@ pub enum Event {
     Ended,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for AccessSessionLifecycle {
     const NAME: &'static str = "access_session";
     const TABLE: &'static str = "access_sessions";
     type State = AccessSessionState;

@@ -2,15 +2,15 @@
 //! carries each; the shell itself belongs to the host's agent. Whether somebody
 //! may come in is authorized here, again at every step.
 
+pub mod authorize;
 mod hooks;
-pub mod judge;
 pub mod lifecycle;
 mod reconcile;
 mod routes;
 mod store;
 
+pub use authorize::{Denied, EntryContext, authorize, stands};
 pub use hooks::SessionHooks;
-pub use judge::{Denied, EntryContext, judge, stands};
 pub use reconcile::AccessSessionReconciler;
 pub use store::{
     Attach, CarriedSession, Guest, New, Session, attach, by_cookie, count_live, find, forget_addresses, get, hear,
@@ -25,27 +25,28 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::{Machine, TransitionError, transition},
+    lifecycle::{Lifecycle, TransitionError, transition},
     work,
 };
 
 use crate::recordings;
-use lifecycle::{Event, Lifecycle};
+use lifecycle::{AccessSessionLifecycle, Event};
 
 use crate::AccessArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<AccessArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::AccessSessionLifecycle>();
     registry.reconciler(|_| AccessSessionReconciler);
+    registry.retention(&["access_sessions"], Retention::Forever("the record of who was connected"));
 }
 
 /// Moves a session to its end, with why; what was recorded of it is sealed.
 pub async fn end(tx: &mut Tx, session: &Session, reason: &str) -> Result<(), TransitionError> {
     store::ended(tx, session.id, reason).await?;
-    transition::<Lifecycle>(tx, versioned(session), Event::Ended, reason).await?;
+    transition::<AccessSessionLifecycle>(tx, versioned(session), Event::Ended, reason).await?;
     for recording in recordings::of_session(tx, session.id).await? {
-        work::wake(tx, recordings::lifecycle::Lifecycle::NAME, recording);
+        work::wake(tx, recordings::lifecycle::RecordingLifecycle::NAME, recording);
     }
     metrics::counter!("gpuaas_access_sessions_ended_total", "reason" => word(reason)).increment(1);
     Ok(())
@@ -69,7 +70,7 @@ pub async fn lose(tx: &mut Tx, session: &Session, reason: &str) -> Result<(), Tr
     }
     if session.state != AccessSessionState::Detached {
         store::explained(tx, session.id, reason).await?;
-        transition::<Lifecycle>(tx, versioned(session), Event::Detached, reason).await?;
+        transition::<AccessSessionLifecycle>(tx, versioned(session), Event::Detached, reason).await?;
     }
     Ok(())
 }
@@ -105,7 +106,7 @@ pub async fn carried(tx: &mut Tx, session: &Session) -> Result<(), TransitionErr
         AccessSessionState::Open | AccessSessionState::Ended => return Ok(()),
     };
     store::forget_reason(tx, session.id).await?;
-    transition::<Lifecycle>(tx, versioned(session), event, "").await?;
+    transition::<AccessSessionLifecycle>(tx, versioned(session), event, "").await?;
     Ok(())
 }
 

@@ -5,13 +5,13 @@ use std::time::Duration;
 use contract::{access_sessions::AccessSessionState, allocations::AllocationState};
 use kernel::{
     Tx,
-    machine::Machine,
+    lifecycle::Lifecycle,
     work::{Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
-    lifecycle::Lifecycle,
+    lifecycle::AccessSessionLifecycle,
     store::{self, Visit},
 };
 
@@ -28,7 +28,7 @@ pub enum Verdict {
 const LOOK: Duration = Duration::from_secs(30);
 
 impl Reconciler for AccessSessionReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = AccessSessionLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
     type Snapshot = Visit;
     type Observation = ();

@@ -18,7 +18,7 @@ use kernel::{
 use people::credentials::Credential;
 
 use crate::AccessArea;
-use kernel::machine::ParentEnd;
+use kernel::lifecycle::ParentEnd;
 use platform::registry::Registry;
 
 pub fn register(registry: &mut Registry<AccessArea>) {
@@ -26,7 +26,7 @@ pub fn register(registry: &mut Registry<AccessArea>) {
         "access_tickets",
         ParentEnd::EndsToo("`access_sessions/authorize.rs`: a ticket is not valid after its allocation ended"),
     );
-    registry.expiry(|area, most| Box::pin(async move { forget_old(&area.db, most).await }));
+    registry.expiry(&["access_tickets"], |area, most| Box::pin(async move { forget_old(&area.db, most).await }));
 }
 
 /// What tickets begin with.

@@ -24,7 +24,7 @@ use platform::policies::RecordingMode;
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, ProblemBuilder, Request, unavailable},
-    policies::{self, ProjectPolicies, keys},
+    policies::{self, ProjectPolicies, settings},
 };
 
 impl Handle<CreateAccessTicket> for AccessArea {
@@ -78,7 +78,7 @@ impl Handle<BreakGlass> for AccessArea {
 
 impl AccessArea {
     async fn admit_ticket(&self, call: &Call) -> Result<(), Failure> {
-        let (who, most) = (call.caller.actor(), self.policies.number(keys::RATE_TICKET));
+        let (who, most) = (call.caller.actor(), self.policies.number(settings::RATE_TICKET));
         let admitted = self.limiter.admit("terminal_ticket", who.as_str(), most).await;
         admitted.map_err(|wait| ProblemBuilder::new(Code::TooManyRequests, "too many tickets").after(wait).into())
     }
@@ -87,18 +87,20 @@ impl AccessArea {
     async fn check_policy(&self, call: &mut Call, of: &Allocation, spec: &AccessTicketSpec) -> Result<(), Failure> {
         let place = policies::PolicyScope { organization: of.organization_id.uuid(), project: of.project_id.uuid() };
         let mut here = ProjectPolicies { tx: &mut call.tx, place };
-        let mode = RecordingMode::parse(here.choice(keys::ACCESS_RECORDING).await?);
+        let mode = RecordingMode::parse(here.choice(settings::ACCESS_RECORDING).await?);
         let refused = |detail: String| Err(Failure::new(Code::AccessRefused, detail));
         if mode == RecordingMode::Required {
             if spec.kind != TicketKind::Terminal {
                 return refused("`access.recording` is `required`, and only terminals are recorded".into());
             }
             if self.recordings.is_none() {
-                return refused("`access.recording` is `required`, and this installation keeps no recordings".into());
+                return refused(
+                    "`access.recording` is `required`, but this installation has no recording store".into(),
+                );
             }
         }
         if let Some(port) = spec.port {
-            let ports = here.ports(keys::ACCESS_TCP_PORTS).await?;
+            let ports = here.ports(settings::ACCESS_TCP_PORTS).await?;
             if !ports.holds(port.to()) {
                 return refused(format!("`access.tcp_ports` is {ports}, which does not include {port}"));
             }
@@ -117,11 +119,11 @@ impl AccessArea {
             let detail = format!("the allocation is {}; you can only connect while it is active", allocation.state);
             return Err(Failure::new(Code::Conflict, detail));
         }
-        let silent = keys::seconds(self.policies.number(keys::ACCESS_GATEWAY_SECONDS));
+        let silent = settings::seconds(self.policies.number(settings::ACCESS_GATEWAY_SECONDS));
         let door = gateways::door_for(&mut call.tx, ticket.node_id.into(), silent).await?;
         let door = door.ok_or_else(|| Failure::from(unavailable("no gateway is online in the allocation's region")))?;
-        let seconds = self.policies.number(keys::ACCESS_TICKET_SECONDS);
-        let expires_at = clock::now(&mut call.tx).await? + keys::seconds(seconds);
+        let seconds = self.policies.number(settings::ACCESS_TICKET_SECONDS);
+        let expires_at = clock::now(&mut call.tx).await? + settings::seconds(seconds);
         let (id, text) = super::mint(&mut call.tx, &ticket, expires_at).await?;
         call.about(id);
         call.note("allocation", allocation.id.to_string());
@@ -141,11 +143,11 @@ impl AccessArea {
             }
         }
         metrics::counter!("gpuaas_access_tickets_total", "kind" => kind.as_str()).increment(1);
-        let app_url = (kind == TicketKind::Http).then(|| {
+        let web_url = (kind == TicketKind::Http).then(|| {
             let name = format!("{}--{}", ticket.port.unwrap_or_default(), allocation.id);
-            door.app_origin(&name) + "/"
+            door.web_origin(&name) + "/"
         });
-        Ok(NewAccessTicket { ticket: ShownSecret::new(text), session_id, url: door.public_url, app_url, expires_at })
+        Ok(NewAccessTicket { ticket: ShownSecret::new(text), session_id, url: door.public_url, web_url, expires_at })
     }
 }
 

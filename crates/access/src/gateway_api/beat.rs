@@ -24,7 +24,7 @@ use fleet::{
     node_api::Refusal,
     nodes,
 };
-use platform::policies::keys;
+use platform::policies::settings;
 
 // bound: how late a gateway hears that a session must end
 const NEXT_MS: u32 = 2_000;
@@ -32,7 +32,7 @@ const NEXT_MS: u32 = 2_000;
 const CUT_SINCE: Duration = Duration::from_secs(120);
 
 pub async fn beat(
-    app: &AccessArea,
+    area: &AccessArea,
     gateway: GatewayId,
     peer: &Peer,
     request: BeatRequest,
@@ -40,7 +40,7 @@ pub async fn beat(
     if request.sessions.len() > SESSIONS_PER_BEAT {
         return Err(Refusal::Malformed("too many sessions in one beat".into()));
     }
-    let mut tx = begin(app, gateway, "beat").await?;
+    let mut tx = begin(area, gateway, "beat").await?;
     let beaten = gateways::beaten(&mut tx, gateway, &request).await?.ok_or(Refusal::Revoked)?;
     let generation = i64::try_from(request.generation).unwrap_or(i64::MAX);
     if beaten.is_new_start {
@@ -50,7 +50,7 @@ pub async fn beat(
     let mut end = Vec::new();
     for beat in &request.sessions {
         let known = heard.iter().find(|it| it.session.id.uuid() == beat.session);
-        match judge(known, gateway) {
+        match closing_of(known, gateway) {
             Some(closing) => end.push(EndOrder { session: beat.session, closing }),
             None => {
                 if let Some(known) = known {
@@ -63,26 +63,26 @@ pub async fn beat(
         None => None,
         Some(csr) => {
             // What was remembered may be a moment old; what is issued lasts a day.
-            if gateways::standing(&mut tx, gateway, &peer.serial).await?.unwrap_or(true) {
+            if gateways::is_certificate_revoked(&mut tx, gateway, &peer.serial).await?.unwrap_or(true) {
                 return Err(Refusal::Revoked);
             }
             let key = ca::read_request(csr, Some(&ca::gateway_uri(gateway)))?;
-            let issued = join::issue(app, &key, gateway, &beaten.agent_url)?;
+            let issued = join::issue(area, &key, gateway, &beaten.agent_url)?;
             gateways::add_certificate(&mut tx, gateway, &issued).await?;
             Some(issued)
         }
     };
     let ssh_host_certificate = match &request.ssh_host_key {
         None => None,
-        Some(line) => Some(certify(app, &mut tx, gateway, line, beaten.ssh_address.as_deref()).await?),
+        Some(line) => Some(certify(area, &mut tx, gateway, line, beaten.ssh_address.as_deref()).await?),
     };
-    let since = app.db.clock.estimate() - CUT_SINCE;
+    let since = area.db.clock.estimate() - CUT_SINCE;
     let cut = nodes::cut_off_since(&mut tx, since).await?;
     tx.commit().await?;
     Ok(BeatAnswer {
         protocol: PROTOCOL,
-        now: app.db.clock.estimate(),
-        roots: issued.is_some().then(|| app.fleet.ca.authority().roots_pem().to_owned()),
+        now: area.db.clock.estimate(),
+        roots: issued.is_some().then(|| area.fleet.ca.authority().roots_pem().to_owned()),
         certificate: issued.map(|it| it.chain),
         ssh_host_certificate,
         end,
@@ -96,7 +96,7 @@ const ALIAS: &str = "gpuaas";
 
 /// That this key is the one of this gateway, under the name that people reach it by.
 async fn certify(
-    app: &AccessArea,
+    area: &AccessArea,
     tx: &mut Tx,
     gateway: GatewayId,
     line: &str,
@@ -107,16 +107,16 @@ async fn certify(
     let host = address.and_then(|it| it.rsplit_once(':')).map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
     let names: Vec<String> = host.into_iter().chain([ALIAS.to_owned()]).collect();
     let now = clock::now(tx).await?;
-    let until = now + keys::hours(app.policies.number(keys::NODE_CERTIFICATE_HOURS));
+    let until = now + settings::hours(area.policies.number(settings::NODE_CERTIFICATE_HOURS));
     let holder = (&*gateway.to_string(), &names[..]);
-    ssh_certificates::issue_to_host(tx, &app.keyring, &key, holder, (now, until)).await.map_err(|error| {
+    ssh_certificates::issue_to_host(tx, &area.keyring, &key, holder, (now, until)).await.map_err(|error| {
         tracing::error!(%error, "a gateway's SSH host key could not be certified");
         Refusal::Internal
     })
 }
 
 /// Why a session that a gateway carries must end, if it must.
-fn judge(known: Option<&CarriedSession>, gateway: GatewayId) -> Option<Closing> {
+fn closing_of(known: Option<&CarriedSession>, gateway: GatewayId) -> Option<Closing> {
     let Some(known) = known else { return Some(Closing::Ended) };
     if known.session.state == AccessSessionState::Ended {
         return Some(match known.reason.as_deref() {

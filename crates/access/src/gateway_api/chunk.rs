@@ -7,7 +7,7 @@ use contract::{
     id::{GatewayId, RecordingId},
     recordings::RecordingState,
 };
-use kernel::{Access, Tx, machine::Machine, work};
+use kernel::{Access, Tx, lifecycle::Lifecycle, work};
 use protocol::{
     PROTOCOL,
     gateway::{ChunkRequest, Done, limits::MAX_CHUNK_BYTES},
@@ -21,7 +21,7 @@ use crate::{
 use fleet::node_api::Refusal;
 use platform::ports::recording_store::StoreError;
 
-pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) -> Result<Done, Refusal> {
+pub async fn chunk(area: &AccessArea, gateway: GatewayId, request: ChunkRequest) -> Result<Done, Refusal> {
     let refused = |reason: &'static str, why: &str| {
         count(reason);
         Err(Refusal::Recording(why.to_owned()))
@@ -35,7 +35,7 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
         return refused("bad_chunk", "the end is before the start");
     }
     let id = RecordingId::from(request.recording);
-    let mut tx = Tx::system(&app.db, "gateways", Access::Read).await?;
+    let mut tx = Tx::system(&area.db, "gateways", Access::Read).await?;
     let segment = recordings::segment(&mut tx, id, request.segment, request.number).await?;
     let begins = match &segment {
         None if request.number == 0 => recordings::ordered(&mut tx, id, request.segment, gateway).await?,
@@ -53,8 +53,10 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
         (None, Some(ordered)) => (ordered.organization, None),
         _ => return refused("foreign_chunk", "the segment belongs to another gateway"),
     };
-    let Some(store) = &app.recordings else {
-        tracing::error!("a gateway records, and there is no store: set `recordings.folder` or `recordings.s3_url`");
+    let Some(store) = &area.recordings else {
+        tracing::error!(
+            "a gateway is recording, but no recording store is configured: set `recordings.folder` or `recordings.s3_url`"
+        );
         return Err(Refusal::Unavailable);
     };
     let new = NewChunk {
@@ -88,7 +90,7 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
         metrics::counter!("gpuaas_recording_store_failures_total", "reason" => reason).increment(1);
         // The part begins all the same: its gateway keeps the pieces until they are taken.
         if is_first {
-            let mut tx = begin(app, gateway, "chunk").await?;
+            let mut tx = begin(area, gateway, "chunk").await?;
             if !recordings::begin(&mut tx, id, gateway, &new).await? {
                 return refused("foreign_chunk", "the session has ended, or uses another gateway");
             }
@@ -96,7 +98,7 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
         }
         return Err(Refusal::RecordingWaits);
     }
-    let mut tx = begin(app, gateway, "chunk").await?;
+    let mut tx = begin(area, gateway, "chunk").await?;
     if is_first && !recordings::begin(&mut tx, id, gateway, &new).await? {
         return refused("foreign_chunk", "the session has ended, or uses another gateway");
     }
@@ -104,7 +106,7 @@ pub async fn chunk(app: &AccessArea, gateway: GatewayId, request: ChunkRequest) 
         return refused("late_chunk", "the recording is sealed, or another chunk has this number");
     }
     if request.is_last {
-        work::wake(&mut tx, recordings::lifecycle::Lifecycle::NAME, id.uuid());
+        work::wake(&mut tx, recordings::lifecycle::RecordingLifecycle::NAME, id.uuid());
     }
     tx.commit().await?;
     metrics::counter!("gpuaas_recorded_bytes_total").increment(new.size_bytes as u64);

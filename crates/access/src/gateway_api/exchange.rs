@@ -16,7 +16,7 @@ use serde_json::json;
 use super::{Leave, address, begin, count, sign};
 use crate::{
     AccessArea,
-    access_sessions::{self, Attach, EntryContext, Guest, New, Session, judge::EntryRequest},
+    access_sessions::{self, Attach, EntryContext, Guest, New, Session, authorize::EntryRequest},
     access_tickets::{self, Ticket, Unspent},
     recordings,
 };
@@ -27,11 +27,11 @@ use platform::{events::emit, rows};
 const TERM: &str = "xterm-256color";
 
 pub async fn exchange(
-    app: &AccessArea,
+    area: &AccessArea,
     gateway: GatewayId,
     request: ExchangeRequest,
 ) -> Result<SessionAnswer, Refusal> {
-    let mut tx = begin(app, gateway, "exchange").await?;
+    let mut tx = begin(area, gateway, "exchange").await?;
     let hash = hash_token(&request.ticket);
     let Some(ticket) = access_tickets::spend(&mut tx, &hash).await? else {
         count(match access_tickets::why_not(&mut tx, &hash).await? {
@@ -45,7 +45,7 @@ pub async fn exchange(
     if let Some((kind, id)) = ticket.actor.split_once(':') {
         tx.actor = Actor::principal(kind, id);
     }
-    let entered = enter(app, &mut tx, gateway, &ticket, &request).await;
+    let entered = enter(area, &mut tx, gateway, &ticket, &request).await;
     if let Err(refusal) = &entered
         && !matches!(refusal, Refusal::Internal | Refusal::Unavailable)
     {
@@ -57,7 +57,7 @@ pub async fn exchange(
 }
 
 async fn enter(
-    app: &AccessArea,
+    area: &AccessArea,
     tx: &mut Tx,
     gateway: GatewayId,
     ticket: &Ticket,
@@ -75,18 +75,18 @@ async fn enter(
         is_break_glass: ticket.break_glass.is_some(),
         credential: ticket.credential(),
     };
-    let judged = access_sessions::judge(tx, wish, app.recordings.is_some()).await??;
+    let context = access_sessions::authorize(tx, wish, area.recordings.is_some()).await??;
     let port = ticket.port.and_then(|it| u16::try_from(it).ok());
-    if port.is_some_and(|it| !judged.ports.holds(it)) {
+    if port.is_some_and(|it| !context.ports.holds(it)) {
         count("port_not_allowed");
-        return Err(Refusal::Access(format!("`access.tcp_ports` is {}", judged.ports)));
+        return Err(Refusal::Access(format!("`access.tcp_ports` is {}", context.ports)));
     }
     let session = match (ticket.resumes, ticket.is_watching) {
         (Some(id), false) => resume(tx, id.into(), gateway, ticket, request).await?,
-        (resumes, _) => open(tx, gateway, ticket, request, &judged, resumes.map(Into::into)).await?,
+        (resumes, _) => open(tx, gateway, ticket, request, &context, resumes.map(Into::into)).await?,
     };
     record(tx, ticket, "access_session.enter", "done");
-    answer(app, tx, gateway, (ticket, request), &session, judged).await
+    answer(area, tx, gateway, (ticket, request), &session, context).await
 }
 
 /// The session that goes on, now through this gateway.
@@ -140,14 +140,14 @@ async fn open(
     gateway: GatewayId,
     ticket: &Ticket,
     request: &ExchangeRequest,
-    judged: &EntryContext,
+    context: &EntryContext,
     watches: Option<AccessSessionId>,
 ) -> Result<Session, Refusal> {
     if let Some(watched) = watches {
         joinable(tx, watched, ticket).await?;
-    } else if access_sessions::count_live(tx, ticket.allocation_id.into()).await? >= judged.most_sessions {
+    } else if access_sessions::count_live(tx, ticket.allocation_id.into()).await? >= context.most_sessions {
         count("too_many_sessions");
-        return Err(Refusal::TooManySessions(judged.most_sessions));
+        return Err(Refusal::TooManySessions(context.most_sessions));
     }
     let kind: AccessKind = rows::known(&ticket.kind)?;
     let cookie = match (&request.cookie_sha256, kind) {
@@ -172,8 +172,8 @@ async fn open(
         break_glass: ticket.break_glass.as_deref(),
         credential: ticket.credential(),
         cookie_hash: cookie.as_deref(),
-        grace: judged.grace,
-        until: judged.limits.until,
+        grace: context.grace,
+        until: context.limits.until,
     };
     let session = access_sessions::insert(tx, new).await?.ok_or(Refusal::Internal)?;
     let (id, project_id, allocation_id) = (session.id, session.project, session.allocation);
@@ -184,22 +184,22 @@ async fn open(
 }
 
 async fn answer(
-    app: &AccessArea,
+    area: &AccessArea,
     tx: &mut Tx,
     gateway: GatewayId,
     (ticket, request): (&Ticket, &ExchangeRequest),
     session: &Session,
-    judged: EntryContext,
+    context: EntryContext,
 ) -> Result<SessionAnswer, Refusal> {
     let is_terminal = session.kind == AccessKind::Terminal;
-    let mut limits = judged.limits;
+    let mut limits = context.limits;
     limits.until = session.until.min(limits.until);
     let (mut recording, mut recorded) = (None, None);
     let mut grant = None;
     if is_terminal {
         // Who looks on sees what is recorded already.
         if session.watches.is_none() {
-            let wanted = recordings::RecordingRequest { mode: judged.recording, has_input: judged.records_input };
+            let wanted = recordings::RecordingRequest { mode: context.recording, has_input: context.records_input };
             if let Some(ordered) = recordings::order(tx, session, wanted).await? {
                 (recording, recorded) = (Some(ordered.order), ordered.recorded);
             }
@@ -222,13 +222,13 @@ async fn answer(
             node: session.node,
             gateway,
             allocation: session.allocation,
-            workload: &judged.workload,
+            workload: &context.workload,
             session: session.watches.unwrap_or(session.id).uuid(),
             kind,
             limits,
-            now: judged.now,
+            now: context.now,
         };
-        grant = Some(sign(app, tx, leave)?);
+        grant = Some(sign(area, tx, leave)?);
     }
     Ok(SessionAnswer {
         protocol: PROTOCOL,
@@ -239,7 +239,7 @@ async fn answer(
         port: session.port,
         recording,
         until: limits.until,
-        title: judged.title,
+        title: context.title,
         seen: request.seen,
         is_new: ticket.resumes.is_none() || ticket.is_watching,
     })

@@ -17,12 +17,12 @@ use fleet::{
     node_api::Refusal,
     nodes,
 };
-use platform::{events::emit, policies::keys};
+use platform::{events::emit, policies::settings};
 
-pub async fn join(app: &AccessArea, request: JoinRequest) -> Result<JoinAnswer, Refusal> {
+pub async fn join(area: &AccessArea, request: JoinRequest) -> Result<JoinAnswer, Refusal> {
     // Before the token: who sends a bad request may try again with it.
     let key = ca::read_request(&request.csr, None)?;
-    let mut tx = Tx::system(&app.db, "gateways", Access::Write).await?;
+    let mut tx = Tx::system(&area.db, "gateways", Access::Write).await?;
     let spent = gateways::spend(&mut tx, &hash_token(&request.token), &ca::key_hash(&key)).await?;
     let refused = |reason| {
         count(reason);
@@ -35,7 +35,7 @@ pub async fn join(app: &AccessArea, request: JoinRequest) -> Result<JoinAnswer, 
         TokenRedemption::Removed => return refused("revoked_join_token"),
         TokenRedemption::Expired => return refused("expired_join_token"),
     };
-    let issued = issue(app, &key, id, &agent_url)?;
+    let issued = issue(area, &key, id, &agent_url)?;
     gateways::add_certificate(&mut tx, id, &issued).await?;
     let entry = audit::NewEntry {
         action: "gateway.join".into(),
@@ -51,30 +51,30 @@ pub async fn join(app: &AccessArea, request: JoinRequest) -> Result<JoinAnswer, 
         protocol: PROTOCOL,
         gateway_id: id.to_string(),
         certificate: issued.chain,
-        roots: app.fleet.ca.authority().roots_pem().to_owned(),
-        now: app.db.clock.estimate(),
+        roots: area.fleet.ca.authority().roots_pem().to_owned(),
+        now: area.db.clock.estimate(),
     })
 }
 
 /// A certificate for a gateway: towards hosts a server's, here a client's.
-pub fn issue(app: &AccessArea, key: &rcgen::PublicKey, id: GatewayId, agent_url: &str) -> Result<Issued, Refusal> {
+pub fn issue(area: &AccessArea, key: &rcgen::PublicKey, id: GatewayId, agent_url: &str) -> Result<Issued, Refusal> {
     let url = url::Url::parse(agent_url).ok();
     let host = url.as_ref().and_then(|it| it.host_str()).map(|it| it.trim_matches(['[', ']']));
     let host = host.ok_or(Refusal::Internal)?;
-    let life = keys::hours(app.policies.number(keys::NODE_CERTIFICATE_HOURS));
-    let validity = Validity::starting(app.fleet.ca.now(), life);
-    let issued = app.fleet.ca.authority().issue_to_gateway(key, &ca::gateway_uri(id), host, validity);
+    let life = settings::hours(area.policies.number(settings::NODE_CERTIFICATE_HOURS));
+    let validity = Validity::starting(area.fleet.ca.now(), life);
+    let issued = area.fleet.ca.authority().issue_to_gateway(key, &ca::gateway_uri(id), host, validity);
     issued.map_err(|error| {
         tracing::error!(%error, "a gateway's certificate could not be issued");
         Refusal::Internal
     })
 }
 
-pub async fn admit(app: &AccessArea, request: AdmitRequest) -> Result<AdmitAnswer, Refusal> {
-    let mut tx = Tx::system(&app.db, "gateways", Access::Read).await?;
-    let standing = nodes::standing(&mut tx, &request.serial).await?;
+pub async fn admit(area: &AccessArea, request: AdmitRequest) -> Result<AdmitAnswer, Refusal> {
+    let mut tx = Tx::system(&area.db, "gateways", Access::Read).await?;
+    let status = nodes::certificate_status(&mut tx, &request.serial).await?;
     tx.commit().await?;
-    let is_admitted = standing.is_some_and(|it| !it.is_revoked && it.node.to_string() == request.node);
+    let is_admitted = status.is_some_and(|it| !it.is_revoked && it.node.to_string() == request.node);
     if !is_admitted {
         count("host_not_admitted");
     }

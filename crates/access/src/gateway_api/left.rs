@@ -16,8 +16,8 @@ use fleet::node_api::Refusal;
 /// What a stream says that ended because another took the session over.
 const TAKEN_OVER: &str = "taken_over";
 
-pub async fn left(app: &AccessArea, gateway: GatewayId, request: LeftRequest) -> Result<Done, Refusal> {
-    let mut tx = begin(app, gateway, "left").await?;
+pub async fn left(area: &AccessArea, gateway: GatewayId, request: LeftRequest) -> Result<Done, Refusal> {
+    let mut tx = begin(area, gateway, "left").await?;
     let session = access_sessions::lock(&mut tx, AccessSessionId::from(request.session)).await?;
     // Somebody else carries it by now, or it is over: there is nothing to say.
     let Some(session) = session.filter(|it| it.gateway == gateway && it.state != AccessSessionState::Ended) else {

@@ -39,9 +39,9 @@ const GRANT_LIFE: Duration = Duration::from_secs(30);
 const MAX_ADDRESS: usize = 64;
 
 /// A transaction of the gateway's.
-async fn begin(app: &AccessArea, gateway: GatewayId, what: &str) -> sqlx::Result<Tx> {
+async fn begin(area: &AccessArea, gateway: GatewayId, what: &str) -> sqlx::Result<Tx> {
     let cause = format!("{what}:{}", Uuid::now_v7());
-    Tx::begin(&app.db, Scope::System, Access::Write, Actor::principal("gateway", gateway), cause.into()).await
+    Tx::begin(&area.db, Scope::System, Access::Write, Actor::principal("gateway", gateway), cause.into()).await
 }
 
 /// Counts a refusal under its reason.
@@ -79,7 +79,7 @@ struct Leave<'a> {
 }
 
 /// Signs leave to open one stream, once and soon.
-fn sign(app: &AccessArea, tx: &Tx, leave: Leave<'_>) -> Result<SignedGrant, Refusal> {
+fn sign(area: &AccessArea, tx: &Tx, leave: Leave<'_>) -> Result<SignedGrant, Refusal> {
     let grant = Grant {
         protocol: PROTOCOL,
         id: Uuid::now_v7(),
@@ -94,7 +94,7 @@ fn sign(app: &AccessArea, tx: &Tx, leave: Leave<'_>) -> Result<SignedGrant, Refu
         issued_at: leave.now,
         expires_at: leave.now + GRANT_LIFE,
     };
-    app.fleet.signer.sign_grant(&grant).map_err(|error| {
+    area.fleet.signer.sign_grant(&grant).map_err(|error| {
         tracing::error!(%error, "a grant could not be signed");
         Refusal::Internal
     })

@@ -28,17 +28,17 @@ impl GatewayApi for GatewayService {
         peer: &'a Peer,
         body: Bytes,
     ) -> BoxFuture<'a, Result<Answer, Refusal>> {
-        let app = &self.0;
+        let area = &self.0;
         Box::pin(async move {
             match path {
-                paths::BEAT => json(&beat::beat(app, gateway, peer, parse(&body)?).await?),
-                paths::ADMIT => json(&join::admit(app, parse(&body)?).await?),
-                paths::EXCHANGE => json(&exchange::exchange(app, gateway, parse(&body)?).await?),
-                paths::APP => json(&streams::app(app, gateway, parse(&body)?).await?),
-                paths::SSH => json(&ssh::ssh(app, gateway, parse(&body)?).await?),
-                paths::GRANT => json(&streams::grant(app, gateway, parse(&body)?).await?),
-                paths::LEFT => json(&left::left(app, gateway, parse(&body)?).await?),
-                paths::CHUNK => json(&chunk::chunk(app, gateway, parse(&body)?).await?),
+                paths::BEAT => json(&beat::beat(area, gateway, peer, parse(&body)?).await?),
+                paths::ADMIT => json(&join::admit(area, parse(&body)?).await?),
+                paths::EXCHANGE => json(&exchange::exchange(area, gateway, parse(&body)?).await?),
+                paths::WEB_VISIT => json(&streams::web_visit(area, gateway, parse(&body)?).await?),
+                paths::SSH => json(&ssh::ssh(area, gateway, parse(&body)?).await?),
+                paths::GRANT => json(&streams::grant(area, gateway, parse(&body)?).await?),
+                paths::LEFT => json(&left::left(area, gateway, parse(&body)?).await?),
+                paths::CHUNK => json(&chunk::chunk(area, gateway, parse(&body)?).await?),
                 _ => Err(Refusal::NotFound),
             }
         })

@@ -19,7 +19,7 @@ use std::time::Duration;
 use super::{address, begin, count, exchange::kinds};
 use crate::{
     AccessArea,
-    access_sessions::{self, EntryContext, New, Session, judge::EntryRequest},
+    access_sessions::{self, EntryContext, New, Session, authorize::EntryRequest},
     ssh_certificates::{self, Bearer},
 };
 use compute::allocations;
@@ -29,7 +29,7 @@ use people::ssh_keys;
 use platform::policies::RecordingMode;
 use platform::{
     events::emit,
-    policies::{PolicyScope, ProjectPolicies, keys},
+    policies::{PolicyScope, ProjectPolicies, settings},
 };
 
 /// How the kinds of certificates end.
@@ -47,22 +47,22 @@ struct Entrant {
     credential: Credential,
     allocation: Allocation,
     node: NodeId,
-    judged: EntryContext,
+    context: EntryContext,
 }
 
-pub async fn ssh(app: &AccessArea, gateway: GatewayId, request: SshRequest) -> Result<SessionAnswer, Refusal> {
+pub async fn ssh(area: &AccessArea, gateway: GatewayId, request: SshRequest) -> Result<SessionAnswer, Refusal> {
     let whence = address(&request.address);
-    let most = app.policies.number(keys::RATE_SSH);
+    let most = area.policies.number(settings::RATE_SSH);
     let counted = whence.parse().map_or_else(|_| whence.clone(), |it| network(it).to_string());
-    app.limiter.admit("ssh", &counted, most).await.map_err(|wait| {
+    area.limiter.admit("ssh", &counted, most).await.map_err(|wait| {
         count("ssh_too_often");
         Refusal::TooOften(wait)
     })?;
     if !request.is_proven {
         return Err(Refusal::SshKey("ssh_not_proven"));
     }
-    let mut tx = begin(app, gateway, "ssh").await?;
-    let entrant = find(app, &mut tx, gateway, &request).await?.map_err(Refusal::SshKey)?;
+    let mut tx = begin(area, gateway, "ssh").await?;
+    let entrant = find(area, &mut tx, gateway, &request).await?.map_err(Refusal::SshKey)?;
     // From here on it is the person who acts.
     if let Some((kind, id)) = entrant.actor.split_once(':') {
         tx.actor = Actor::principal(kind, id);
@@ -74,11 +74,11 @@ pub async fn ssh(app: &AccessArea, gateway: GatewayId, request: SshRequest) -> R
         session: session.id.uuid(),
         node: session.node.to_string(),
         grant: None,
-        kinds: allowed(entrant.judged.recording),
+        kinds: allowed(entrant.context.recording),
         port: None,
         recording: None,
         until: session.until,
-        title: entrant.judged.title,
+        title: entrant.context.title,
         seen: None,
         is_new: true,
     })
@@ -94,14 +94,14 @@ fn allowed(recording: RecordingMode) -> Vec<String> {
 }
 
 async fn find(
-    app: &AccessArea,
+    area: &AccessArea,
     tx: &mut Tx,
     gateway: GatewayId,
     request: &SshRequest,
 ) -> Result<Result<Entrant, &'static str>, Refusal> {
     let is_certificate = request.key.split(' ').next().is_some_and(|it| it.ends_with(CERTIFICATE));
     let (actor, principal) = match is_certificate {
-        true => match certified(app, tx, request).await? {
+        true => match certified(area, tx, request).await? {
             Some(bearer) => (bearer.actor, Some((bearer.login, bearer.credential))),
             None => return Ok(Err("ssh_bad_certificate")),
         },
@@ -130,7 +130,7 @@ async fn find(
         None => {
             let place =
                 PolicyScope { organization: allocation.organization_id.uuid(), project: allocation.project_id.uuid() };
-            if (ProjectPolicies { tx, place }).flag(keys::ACCESS_SSH_CERTIFICATES_ONLY).await? {
+            if (ProjectPolicies { tx, place }).flag(settings::ACCESS_SSH_CERTIFICATES_ONLY).await? {
                 // Counted here as well: whoever broke into a gateway counts nothing there.
                 count("ssh_unproven_key");
                 return Ok(Err("ssh_without_certificate"));
@@ -154,13 +154,13 @@ async fn find(
         is_break_glass: false,
         credential,
     };
-    match access_sessions::judge(tx, wish, app.recordings.is_some()).await? {
+    match access_sessions::authorize(tx, wish, area.recordings.is_some()).await? {
         // Only who may come in learns how many hosts there are.
         Ok(_) if part.is_none() => {
             count("no_such_rank");
             Err(Refusal::NoRank(no_rank(rank.unwrap_or_default(), allocation.parts.len())))
         }
-        Ok(judged) => Ok(Ok(Entrant { actor, credential, allocation, node, judged })),
+        Ok(context) => Ok(Ok(Entrant { actor, credential, allocation, node, context })),
         Err(denied) => Ok(Err(denied.reason())),
     }
 }
@@ -175,9 +175,9 @@ fn no_rank(rank: &str, hosts: usize) -> String {
     format!("the allocation has no rank {rank}: {there_are}")
 }
 
-async fn certified(app: &AccessArea, tx: &mut Tx, request: &SshRequest) -> Result<Option<Bearer>, Refusal> {
+async fn certified(area: &AccessArea, tx: &mut Tx, request: &SshRequest) -> Result<Option<Bearer>, Refusal> {
     let now = clock::now(tx).await?;
-    ssh_certificates::read(tx, &app.keyring, &request.key, now).await.map_err(|error| {
+    ssh_certificates::read(tx, &area.keyring, &request.key, now).await.map_err(|error| {
         tracing::error!(%error, "the key that signs SSH certificates cannot be used");
         Refusal::Internal
     })
@@ -196,10 +196,10 @@ async fn allocation(tx: &mut Tx, login: &str, actor: &str) -> sqlx::Result<Optio
 }
 
 async fn open(tx: &mut Tx, gateway: GatewayId, whence: &str, entrant: &Entrant) -> Result<Session, Refusal> {
-    let Entrant { actor, credential, allocation, node, judged } = entrant;
-    if access_sessions::count_live(tx, allocation.id).await? >= judged.most_sessions {
+    let Entrant { actor, credential, allocation, node, context } = entrant;
+    if access_sessions::count_live(tx, allocation.id).await? >= context.most_sessions {
         count("too_many_sessions");
-        return Err(Refusal::TooManySessions(judged.most_sessions));
+        return Err(Refusal::TooManySessions(context.most_sessions));
     }
     let new = New {
         id: AccessSessionId::generate(),
@@ -219,7 +219,7 @@ async fn open(tx: &mut Tx, gateway: GatewayId, whence: &str, entrant: &Entrant) 
         cookie_hash: None,
         // Nobody comes back to what SSH has lost.
         grace: Duration::ZERO,
-        until: judged.limits.until,
+        until: context.limits.until,
     };
     let session = access_sessions::insert(tx, new).await?.ok_or(Refusal::Internal)?;
     let (id, project_id, allocation_id) = (session.id, session.project, session.allocation);

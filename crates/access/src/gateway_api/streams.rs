@@ -8,21 +8,21 @@ use contract::{
 use kernel::Tx;
 use protocol::{
     PROTOCOL,
-    gateway::{AppRequest, GrantAnswer, GrantRequest, SessionAnswer},
+    gateway::{GrantAnswer, GrantRequest, SessionAnswer, WebVisitRequest},
     stream::Kind,
 };
 
 use super::{Leave, address, begin, count, exchange::kinds, sign};
 use crate::{
     AccessArea,
-    access_sessions::{self, Attach, EntryContext, Session, judge::EntryRequest},
+    access_sessions::{self, Attach, EntryContext, Session, authorize::EntryRequest},
     recordings,
 };
 use fleet::node_api::Refusal;
 use platform::policies::RecordingMode;
 
-pub async fn grant(app: &AccessArea, gateway: GatewayId, request: GrantRequest) -> Result<GrantAnswer, Refusal> {
-    let mut tx = begin(app, gateway, "grant").await?;
+pub async fn grant(area: &AccessArea, gateway: GatewayId, request: GrantRequest) -> Result<GrantAnswer, Refusal> {
+    let mut tx = begin(area, gateway, "grant").await?;
     let found = access_sessions::find(&mut tx, AccessSessionId::from(request.session)).await?;
     // A browser's connections come through any gateway; others through the one that carries the session.
     let is_its = |it: &Session| it.gateway == gateway || it.kind == AccessKind::Http;
@@ -30,14 +30,14 @@ pub async fn grant(app: &AccessArea, gateway: GatewayId, request: GrantRequest) 
         count("no_such_session");
         Refusal::Gone("the session has ended, or uses another gateway".into())
     })?;
-    let judged = judge(app, &mut tx, gateway, &session).await?;
-    check(&session, &request.kind, &judged)?;
+    let context = authorize(area, &mut tx, gateway, &session).await?;
+    check(&session, &request.kind, &context)?;
     let mut recording = None;
     if matches!(request.kind, Kind::Terminal { .. } | Kind::Exec { .. } | Kind::Serial { .. }) {
-        let wanted = recordings::RecordingRequest { mode: judged.recording, has_input: judged.records_input };
+        let wanted = recordings::RecordingRequest { mode: context.recording, has_input: context.records_input };
         recording = recordings::order(&mut tx, &session, wanted).await?.map(|it| it.order);
     }
-    let mut limits = judged.limits;
+    let mut limits = context.limits;
     limits.until = session.until.min(limits.until);
     // Nobody comes back to what SSH has lost.
     if session.kind == AccessKind::Ssh {
@@ -47,30 +47,34 @@ pub async fn grant(app: &AccessArea, gateway: GatewayId, request: GrantRequest) 
         node: session.node,
         gateway,
         allocation: session.allocation,
-        workload: &judged.workload,
+        workload: &context.workload,
         session: session.id.uuid(),
         kind: request.kind,
         limits,
-        now: judged.now,
+        now: context.now,
     };
-    let grant = sign(app, &tx, leave)?;
+    let grant = sign(area, &tx, leave)?;
     tx.commit().await?;
     Ok(GrantAnswer { protocol: PROTOCOL, node: session.node.to_string(), grant, recording })
 }
 
-pub async fn app(app: &AccessArea, gateway: GatewayId, request: AppRequest) -> Result<SessionAnswer, Refusal> {
+pub async fn web_visit(
+    area: &AccessArea,
+    gateway: GatewayId,
+    request: WebVisitRequest,
+) -> Result<SessionAnswer, Refusal> {
     let refused = || {
         count("unknown_cookie");
         Refusal::Ticket
     };
     let hash = cookie_hash(&request.cookie_sha256)?;
     let allocation: AllocationId = request.allocation.parse().map_err(|_| refused())?;
-    let mut tx = begin(app, gateway, "app").await?;
+    let mut tx = begin(area, gateway, "web").await?;
     let session = access_sessions::by_cookie(&mut tx, &hash).await?;
     let session = session.filter(|it| it.allocation == allocation && it.port == Some(request.port));
     let session = session.filter(|it| it.state != AccessSessionState::Ended).ok_or_else(refused)?;
-    let judged = judge(app, &mut tx, gateway, &session).await?;
-    check(&session, &Kind::Tcp { port: request.port }, &judged)?;
+    let context = authorize(area, &mut tx, gateway, &session).await?;
+    check(&session, &Kind::Tcp { port: request.port }, &context)?;
     if session.gateway != gateway {
         let (credential, guest) = (session.credential, session.guest.as_ref());
         let to = Attach { gateway, address: &address(&request.address), credential, guest };
@@ -87,14 +91,19 @@ pub async fn app(app: &AccessArea, gateway: GatewayId, request: AppRequest) -> R
         port: session.port,
         recording: None,
         until: session.until,
-        title: judged.title,
+        title: context.title,
         seen: None,
         is_new: false,
     })
 }
 
 /// Its owner and whoever took it over both.
-async fn judge(app: &AccessArea, tx: &mut Tx, gateway: GatewayId, session: &Session) -> Result<EntryContext, Refusal> {
+async fn authorize(
+    area: &AccessArea,
+    tx: &mut Tx,
+    gateway: GatewayId,
+    session: &Session,
+) -> Result<EntryContext, Refusal> {
     let wish = EntryRequest {
         organization: session.organization,
         project: session.project,
@@ -106,26 +115,26 @@ async fn judge(app: &AccessArea, tx: &mut Tx, gateway: GatewayId, session: &Sess
         is_break_glass: session.is_break_glass,
         credential: session.credential,
     };
-    let judged = access_sessions::judge(tx, wish, app.recordings.is_some()).await??;
+    let context = access_sessions::authorize(tx, wish, area.recordings.is_some()).await??;
     if let Some(guest) = &session.guest {
         // Who breaks glass opens a session of their own.
         access_sessions::stands(tx, session.organization, (&guest.actor, false), guest.credential).await??;
     }
-    Ok(judged)
+    Ok(context)
 }
 
 /// Whether the session may open such a stream.
-fn check(session: &Session, kind: &Kind, judged: &EntryContext) -> Result<(), Refusal> {
+fn check(session: &Session, kind: &Kind, context: &EntryContext) -> Result<(), Refusal> {
     if !kinds(session.kind).iter().any(|it| it == kind.name()) {
         count("other_kind");
         return Err(Refusal::Access(format!("the session does not allow streams of kind {}", kind.name())));
     }
-    let is_recorded = judged.recording == RecordingMode::Required;
+    let is_recorded = context.recording == RecordingMode::Required;
     if is_recorded && matches!(kind, Kind::Tcp { .. } | Kind::File) {
         return Err(access_sessions::Denied::NotRecordable.into());
     }
     if let Kind::Tcp { port } = kind
-        && (session.port.is_some_and(|it| it != *port) || !judged.ports.holds(*port))
+        && (session.port.is_some_and(|it| it != *port) || !context.ports.holds(*port))
     {
         count("port_not_allowed");
         return Err(Refusal::Access(format!(

@@ -5,10 +5,10 @@ use contract::{
     id::RecordingId,
     recordings::RecordingState::{self, Deleted, Recording, Sealed},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct RecordingLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -16,7 +16,7 @@ pub enum Event {
     Deleted,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for RecordingLifecycle {
     const NAME: &'static str = "recording";
     const TABLE: &'static str = "recordings";
     type State = RecordingState;

@@ -31,17 +31,20 @@ use platform::events::emit;
 use platform::policies::RecordingMode;
 
 use crate::AccessArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<AccessArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::RecordingLifecycle>();
     registry.reconciler(|area: &AccessArea| RecordingReconciler {
         store: area.recordings.clone(),
         policies: area.policies.clone(),
     });
     registry.table("recording_chunks", ParentEnd::EndsToo("with its recording"));
     registry.table("recording_segments", ParentEnd::EndsToo("with its recording"));
+    registry.retention(&["recordings"], Retention::Forever("the record of what was recorded and when it was deleted"));
+    registry.retention(&["recording_segments"], Retention::Forever("which gateway wrote which segment"));
+    registry.retention(&["recording_chunks"], Retention::Removed("with their data, when the recording is deleted"));
 }
 
 /// What the bytes of a piece are kept under: ids and numbers of ours, nothing else.
@@ -97,5 +100,5 @@ pub async fn begin(tx: &mut Tx, id: RecordingId, gateway: GatewayId, first: &New
 
 /// When a recording that is sealed now may be deleted.
 fn delete_at(now: Timestamp, days: u64) -> Timestamp {
-    now + platform::policies::keys::days(days)
+    now + platform::policies::settings::days(days)
 }

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use contract::{access_sessions::AccessSessionState, recordings::RecordingState};
 use kernel::{
     Tx,
-    machine::{Machine, TransitionError, transition, transition_telling},
+    lifecycle::{Lifecycle, TransitionError, transition, transition_telling},
     work::{Next, Reconciler},
 };
 use serde_json::{Map, json};
@@ -14,12 +14,12 @@ use uuid::Uuid;
 
 use super::{
     delete_at, key,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, RecordingLifecycle},
     seal,
     store::{self, Chunk, Visit},
 };
 use platform::{
-    policies::{self, Policies, keys},
+    policies::{self, Policies, settings},
     ports::recording_store::{RecordingStore, StoreError},
 };
 
@@ -58,7 +58,7 @@ const LOOK: Duration = Duration::from_secs(86_400);
 const MOST_CHUNKS: i64 = 4_000_000;
 
 impl Reconciler for RecordingReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = RecordingLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::RECORDINGS;
     /// With the pieces that are to be deleted.
     type Snapshot = (Visit, Vec<Chunk>);
@@ -87,7 +87,7 @@ impl Reconciler for RecordingReconciler {
     }
 
     fn decide(&self, (visit, doomed): &Self::Snapshot, (): ()) -> Verdict {
-        let patience = keys::hours(self.policies.number(keys::ACCESS_SEAL_HOURS));
+        let patience = settings::hours(self.policies.number(settings::ACCESS_SEAL_HOURS));
         decide(visit, doomed, patience)
     }
 
@@ -104,7 +104,7 @@ impl Reconciler for RecordingReconciler {
                 Ok(Next::After(Duration::ZERO))
             }
             Verdict::Delete => {
-                transition::<Lifecycle>(tx, visit.row(), Event::Deleted, "it was kept for as long as policy says")
+                transition::<RecordingLifecycle>(tx, visit.row(), Event::Deleted, "its retention period is over")
                     .await?;
                 Ok(Next::Done)
             }
@@ -139,15 +139,15 @@ async fn seal_it(tx: &mut Tx, visit: &Visit) -> Result<Duration, RecordingError>
     let chunks = store::chunks(tx, visit.id, MOST_CHUNKS).await?;
     let root = seal::root(visit.id, &chunks);
     let place = policies::PolicyScope { organization: visit.organization.uuid(), project: visit.project };
-    let days = policies::ProjectPolicies { tx, place }.number(keys::ACCESS_RECORDING_DAYS).await?;
+    let days = policies::ProjectPolicies { tx, place }.number(settings::ACCESS_RECORDING_DAYS).await?;
     store::sealed(tx, visit.id, &root, delete_at(visit.now, days)).await?;
     let mut facts = Map::new();
     facts.insert("root".into(), json!(root));
     facts.insert("pieces".into(), json!(chunks.len()));
     facts.insert("gaps".into(), json!(seal::gaps(&chunks).len()));
     facts.insert("is_complete".into(), json!(visit.is_complete));
-    transition_telling::<Lifecycle>(tx, visit.row(), Event::Sealed, "", facts).await?;
-    Ok(keys::days(days))
+    transition_telling::<RecordingLifecycle>(tx, visit.row(), Event::Sealed, "", facts).await?;
+    Ok(settings::days(days))
 }
 
 #[cfg(test)]

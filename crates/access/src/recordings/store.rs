@@ -8,7 +8,7 @@ use contract::{
     id::{AccessSessionId, GatewayId, OrganizationId, RecordingId},
     recordings::{AllRecordingsFilter, Recording, RecordingState},
 };
-use kernel::{Tx, clock, machine::Versioned};
+use kernel::{Tx, clock, lifecycle::Versioned};
 use uuid::Uuid;
 
 use platform::rows;

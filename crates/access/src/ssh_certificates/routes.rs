@@ -16,7 +16,7 @@ use people::credentials::Credential;
 use people::ssh_keys;
 use platform::{
     http::{Call, Failure, Handle, ProblemBuilder, Request, unavailable},
-    policies::{PolicyScope, ProjectPolicies, keys},
+    policies::{PolicyScope, ProjectPolicies, settings},
 };
 
 impl Handle<CreateSshCertificate> for AccessArea {
@@ -39,13 +39,13 @@ impl Handle<CreateSshCertificate> for AccessArea {
         }
         let node = allocation.parts.first().map(|it| it.node_id);
         let node = node.ok_or_else(|| Failure::new(Code::Conflict, "the allocation has no node yet"))?;
-        let silent = keys::seconds(self.policies.number(keys::ACCESS_GATEWAY_SECONDS));
+        let silent = settings::seconds(self.policies.number(settings::ACCESS_GATEWAY_SECONDS));
         let address = gateways::ssh_address_for(&mut call.tx, node, silent).await?;
         let address = address.ok_or_else(|| unavailable("no gateway with SSH is online in the allocation's region"))?;
         let place =
             PolicyScope { organization: allocation.organization_id.uuid(), project: allocation.project_id.uuid() };
         let mut here = ProjectPolicies { tx: &mut call.tx, place };
-        let life = keys::minutes(here.number(keys::ACCESS_SSH_CERTIFICATE_MINUTES).await?);
+        let life = settings::minutes(here.number(settings::ACCESS_SSH_CERTIFICATE_MINUTES).await?);
         let now = clock::now(&mut call.tx).await?;
         let expires_at = now + life;
         let bearer = Bearer {

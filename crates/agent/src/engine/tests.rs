@@ -67,7 +67,7 @@ fn refused(reason: Refusal) -> Outcome {
 }
 
 #[tokio::test]
-async fn a_good_task_is_done_kept_and_reported_with_the_generation() {
+async fn a_good_task_is_done_stored_and_reported_with_the_generation() {
     let folder = tempfile::tempdir().unwrap();
     let host = host_at(folder.path(), None, no_points());
     host.admit(&task(1));
@@ -174,7 +174,7 @@ async fn killed_at(point: &'static str) -> (usize, Vec<Outcome>) {
 }
 
 #[tokio::test]
-async fn killed_before_the_report_is_kept_it_runs_again_and_after_never() {
+async fn task_of_an_agent_killed_before_its_report_is_stored_runs_again_and_after_never() {
     for point in ["accepted", "executed"] {
         let (logins, outcomes) = killed_at(point).await;
         assert_eq!((logins, outcomes.len()), (1, 1), "{point}");

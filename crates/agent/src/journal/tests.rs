@@ -19,7 +19,7 @@ fn noon() -> Timestamp {
 }
 
 #[test]
-fn everything_is_there_after_a_restart() {
+fn journal_is_complete_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let (first, second) = (report("a"), report("b"));
@@ -69,7 +69,7 @@ fn a_fence_only_rises() {
 }
 
 #[test]
-fn what_is_remembered_is_bounded_in_number_and_age() {
+fn journal_is_bounded_in_number_and_age() {
     let bounds = Bounds { reports: 3, report_age: SignedDuration::from_hours(1), resources: 2 };
     let mut journal = Journal::in_memory(bounds);
     let reports: Vec<Report> = (0..4).map(|at| report(&at.to_string())).collect();

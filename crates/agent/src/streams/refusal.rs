@@ -48,20 +48,26 @@ fn described(code: &str) -> (u16, &'static str, &'static str) {
         refusals::EXPIRED => (403, "The grant has expired", ASK_AGAIN),
         refusals::USED => (409, "The grant was already used", ASK_AGAIN),
         refusals::OLD_EPOCH => (403, "The grant is older than the restored control plane", ASK_AGAIN),
-        refusals::NO_ALLOCATION => (404, "There is no such login here", "see whether the allocation is active"),
-        refusals::NO_SESSION => (404, "There is no such session here any more", "open a new session"),
-        refusals::TOO_MANY => (429, "The allocation has as many sessions as it may", "end one of its sessions first"),
+        refusals::NO_ALLOCATION => {
+            (404, "The login does not exist on this host", "check that the allocation is active")
+        }
+        refusals::NO_SESSION => (404, "The session no longer exists on this host", "open a new session"),
+        refusals::TOO_MANY => (429, "The allocation has reached its session limit", "end one of its sessions first"),
         refusals::TOO_MANY_STREAMS => (
             429,
             "The host has reached its stream limit for this gateway",
             "close an unused shell, copy or forwarded connection, or try again in a moment",
         ),
-        refusals::UNSUPPORTED => (422, "This host does not offer that", "see what the host's workloads offer"),
+        refusals::UNSUPPORTED => {
+            (422, "This host does not support this kind of stream", "check which streams the host's workloads support")
+        }
         refusals::NOTHING_LISTENS => {
             (422, "No program is listening on this port", "start the program that should listen on it")
         }
-        refusals::FOREIGN_PORT => (403, "The port belongs to somebody else", "use a port of the allocation's own user"),
-        _ => (422, "It could not be started", "look into the agent's log on that host"),
+        refusals::FOREIGN_PORT => {
+            (403, "The port is used by another user", "use a port that a program of the allocation listens on")
+        }
+        _ => (422, "The program could not be started", "check the agent's log on the host"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A simulated fleet against a scripted control plane: real TLS, real messages.
 #![allow(clippy::unwrap_used)]
 
-use crate::plane::{Plane, eventually, fast};
+use crate::plane::{Plane, eventually};
 use agent::sim::{Failing, FalseReport, Fleet};
 use protocol::{
     Done, GpuRef, HealthEvent, HealthKind, Isolation, Login, LoginSpec, Outcome, Refusal, Shape, SignedTask,
@@ -157,24 +157,25 @@ async fn scripts_fail_steps_delay_them_and_lie() {
 #[tokio::test(flavor = "multi_thread")]
 async fn silence_restart_and_health_are_seen() {
     let plane = Plane::start().await;
-    let fleet = Fleet::start(plane.sim(1)).await.unwrap();
+    let fleet = Fleet::start(plane.sim(2)).await.unwrap();
     let handle = fleet.node(0);
-    let polls = || plane.state().polls.len();
-    eventually("it polls", || (polls() > 1).then_some(())).await;
+    let (silent, neighbor) = (handle.id().unwrap(), fleet.node(1).id().unwrap());
+    let polls = |node: &String| plane.state().polls.iter().filter(|(from, _)| from == node).count();
+    eventually("both poll", || (polls(&silent) > 1 && polls(&neighbor) > 1).then_some(())).await;
     handle.silence();
     // What was under way when it fell silent may still arrive, late on a busy machine. A node
     // that speaks polls as often as its neighbor, so it misses no three of the neighbor's polls.
-    let (mut before, mut quiet, mut rounds) = (polls(), 0, 0..60);
+    let (mut before, mut quiet, mut rounds) = (polls(&silent), 0, 0..60);
     while quiet < 3 {
         assert!(rounds.next().is_some(), "a silent node says nothing");
-        // pause: whoever speaks polls in it
-        tokio::time::sleep(fast().heartbeat).await;
-        let now = polls();
+        let heard = polls(&neighbor);
+        eventually("its neighbor polls", || (polls(&neighbor) > heard).then_some(())).await;
+        let now = polls(&silent);
         quiet = if now == before { quiet + 1 } else { 0 };
         before = now;
     }
     handle.speak();
-    eventually("it speaks again", || (polls() > before).then_some(())).await;
+    eventually("it speaks again", || (polls(&silent) > before).then_some(())).await;
     let event = HealthEvent { gpu: None, kind: HealthKind::Xid, code: Some(79), detail: "XID 79".into(), fatal: true };
     handle.notice(event.clone());
     eventually("the event", || plane.state().polls.iter().any(|(_, poll)| poll.health.contains(&event)).then_some(()))

@@ -40,6 +40,7 @@ impl Machine {
         let began = Instant::now();
         while machine.run("root", "id", "true").await.is_none() {
             assert!(began.elapsed() < PATIENCE, "the machine did not boot; see serial-{port}.log in its folder");
+            // pause: a machine boots for seconds, and each question is an ssh connection
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         println!("booted in {} s", began.elapsed().as_secs());
@@ -110,6 +111,7 @@ impl Machine {
         let began = Instant::now();
         while self.run("root", "id", command).await.is_none() {
             assert!(began.elapsed() < PATIENCE, "never: {command}");
+            // pause: each question is an ssh connection of its own
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     }

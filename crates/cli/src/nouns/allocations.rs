@@ -251,7 +251,7 @@ impl Create {
             nodes: self.nodes,
             region: self.region,
             same_fabric: self.same_fabric,
-            apart: self.spread_group,
+            spread_group: self.spread_group,
             lease_minutes: self.lease_minutes,
             tags: tags(self.tags)?,
             ssh_keys: if self.ssh_keys.is_empty() { None } else { Some(context.ssh_keys_named(&self.ssh_keys).await?) },

@@ -93,7 +93,7 @@ pub enum Budgets {
 }
 
 const COLUMNS: Columns = columns!(
-    Budget: id, project_id, amount_micros, spent_micros, held_micros, currency, period, mode, thresholds, told_percent, until
+    Budget: id, project_id, amount_micros, spent_micros, held_micros, currency, period, mode, thresholds, notified_percent, until
 );
 
 impl Budgets {

@@ -47,7 +47,7 @@ pub enum Gateways {
         ssh_address: Option<HostAndPort>,
         /// Parent domain under which each web service gets a hostname
         #[arg(long, value_parser = arguments::text::<Domain>)]
-        app_domain: Domain,
+        web_domain: Domain,
         #[command(flatten)]
         once: Once,
     },
@@ -80,9 +80,9 @@ const COLUMNS: Columns = columns!(Gateway: id, name, region_id, status, public_u
 impl Gateways {
     pub async fn run(self, context: &Context) -> Done {
         match self {
-            Gateways::Create { name, region, agent_url, public_url, ssh_address, app_domain, once } => {
+            Gateways::Create { name, region, agent_url, public_url, ssh_address, web_domain, once } => {
                 let region_id = context.region_named(&region).await?;
-                let spec = GatewaySpec { name, region_id, agent_url, public_url, ssh_address, app_domain };
+                let spec = GatewaySpec { name, region_id, agent_url, public_url, ssh_address, web_domain };
                 let answer = context.create::<CreateGateway>(&once, Nothing {}, spec).await?;
                 context.output.item_with_secret(&answer, "gateway", "secret")?;
                 let text = |name: &str| answer.get(name).and_then(|it| it.as_str()).unwrap_or_default().to_owned();

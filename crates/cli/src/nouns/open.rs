@@ -64,18 +64,18 @@ impl Open {
                 "Ask an operator to set `web_domain`.",
             )
         };
-        let app = ticket.app_url.clone().ok_or_else(none)?;
+        let service = ticket.web_url.clone().ok_or_else(none)?;
         let cannot = |error: std::io::Error| Failure::usage(format!("cannot listen on 127.0.0.1: {error}"), "");
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(cannot)?;
         // Whoever else is on this machine cannot guess the page.
         let word = ticket.ticket.chars().rev().take(16).collect::<String>();
         let page = format!("http://127.0.0.1:{}/{word}", listener.local_addr().map_err(cannot)?.port());
         if self.no_browser || !browse(&page) {
-            context.output.line(format!("Open {page} within two minutes to reach {app}"))?;
+            context.output.line(format!("Open {page} within two minutes to reach {service}"))?;
         } else {
-            context.output.hint(format!("Opening {app} in your browser."));
+            context.output.hint(format!("Opening {service} in your browser."));
         }
-        hand_over(&listener, &format!("/{word}"), &form(&app, &ticket.ticket)).await
+        hand_over(&listener, &format!("/{word}"), &form(&service, &ticket.ticket)).await
     }
 }
 
@@ -102,10 +102,10 @@ async fn hand_over(listener: &TcpListener, path: &str, page: &str) -> Done {
     Err(Failure::new(Class::Unavailable, "too many unrelated requests reached the page", "Run the command again."))
 }
 
-fn form(app: &str, ticket: &str) -> String {
-    let app = app.trim_end_matches('/').replace('&', "&amp;").replace('"', "&quot;");
+fn form(service: &str, ticket: &str) -> String {
+    let service = service.trim_end_matches('/').replace('&', "&amp;").replace('"', "&quot;");
     format!(
-        "<!doctype html><meta charset=utf-8><title>gpuaas</title><form method=post action=\"{app}/.gpuaas/enter\"><input type=hidden name=ticket value=\"{ticket}\"><button>Open the app</button></form><script>document.forms[0].submit()</script>"
+        "<!doctype html><meta charset=utf-8><title>gpuaas</title><form method=post action=\"{service}/.gpuaas/enter\"><input type=hidden name=ticket value=\"{ticket}\"><button>Open the web service</button></form><script>document.forms[0].submit()</script>"
     )
 }
 

@@ -124,10 +124,10 @@ pub struct Create {
 }
 
 const COLUMNS: Columns =
-    columns!(Payment: id, state, currency, amount_micros, received_micros, refunded_micros, created_at, trouble);
-const ALL_COLUMNS: Columns = columns!(Payment: id, organization_id, state, currency, amount_micros, received_micros, refunded_micros, disputed_micros, provider_id, created_at, trouble);
+    columns!(Payment: id, state, currency, amount_micros, received_micros, refunded_micros, created_at, last_error);
+const ALL_COLUMNS: Columns = columns!(Payment: id, organization_id, state, currency, amount_micros, received_micros, refunded_micros, disputed_micros, provider_id, created_at, last_error);
 const REFUNDS: Columns =
-    columns!(Refund: id, state, currency, amount_micros, provider_id, reason, created_by, created_at, trouble);
+    columns!(Refund: id, state, currency, amount_micros, provider_id, reason, created_by, created_at, last_error);
 const EVENTS: Columns =
     columns!(PaymentEvent: id, event_id, kind, object_id, outcome, payment_id, deliveries, received_at);
 const DRIFT: Columns = columns!(PaymentDrift: object_id, kind, payment_id, currency, provider_micros, ledger_micros, found_at, resolved_at);

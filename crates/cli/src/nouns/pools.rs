@@ -5,7 +5,7 @@ use contract::{
     Label, Nothing, Reason,
     agents::{AgentUpdateSpec, AgentVersion, StopPoolUpdate, UpdatePool},
     organizations::Because,
-    pools::{ChangePool, CreatePool, Isolation, ListPools, Pool, PoolChange, PoolFilter, PoolSpec, Provider},
+    pools::{ChangePool, CreatePool, Isolation, ListPools, Pool, PoolChange, PoolFilter, PoolProvider, PoolSpec},
 };
 
 use crate::{
@@ -40,8 +40,8 @@ pub enum Pools {
         #[arg(long)]
         region: String,
         /// Provider of the nodes
-        #[arg(long, value_parser = arguments::word::<Provider>())]
-        provider: Provider,
+        #[arg(long, value_parser = arguments::word::<PoolProvider>())]
+        provider: PoolProvider,
         /// How a node is sanitized between tenants
         #[arg(long, value_parser = arguments::word::<Isolation>())]
         isolation: Isolation,

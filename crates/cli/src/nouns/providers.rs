@@ -5,7 +5,8 @@ use contract::{
     Label, Nothing,
     providers::{
         AgentSourceSpec, AgentUrl, ChangeProvider, CreateProvider, Erase, GetProvider, ListProviders, MaasName,
-        MaasUrl, MetalProvider, ProviderChange, ProviderFilter, ProviderSpec, ProviderState, RemoveProvider, Sha256Hex,
+        MaasUrl, Provider, ProviderChange, ProviderFilter, ProviderKind, ProviderSpec, ProviderState, RemoveProvider,
+        Sha256Hex,
     },
 };
 
@@ -19,7 +20,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples (platform staff):
-  gpuaas providers create hall-a --pool metal --maas-url https://maas.example.com/MAAS --series noble --max-machines 40 --key-stdin < key.txt
+  gpuaas providers create hall-a --kind maas --pool metal --maas-url https://maas.example.com/MAAS --series noble --max-machines 40 --key-stdin < key.txt
   gpuaas providers list
   gpuaas providers show hall-a
   gpuaas providers change hall-a --max-machines 60
@@ -62,6 +63,9 @@ pub struct Create {
     /// Name of the provider
     #[arg(value_parser = arguments::text::<Label>)]
     name: Label,
+    /// Kind of the provider
+    #[arg(long, value_parser = arguments::word::<ProviderKind>(), default_value = "maas")]
+    kind: ProviderKind,
     /// Pool that its machines join as nodes, by ID or name
     #[arg(long)]
     pool: String,
@@ -132,7 +136,7 @@ impl Agent {
 }
 
 const COLUMNS: Columns =
-    columns!(MetalProvider: id, name, pool_id, url, series, erase, max_machines, state, heard_at, trouble);
+    columns!(Provider: id, name, kind, pool_id, url, series, erase, max_machines, state, heard_at, last_error);
 
 impl Providers {
     pub async fn run(self, context: &Context) -> Done {
@@ -168,6 +172,7 @@ async fn create(context: &Context, it: Create) -> Done {
     };
     let spec = ProviderSpec {
         name: it.name,
+        kind: it.kind,
         pool_id,
         url: it.maas_url,
         api_key,

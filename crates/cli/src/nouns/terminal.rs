@@ -124,7 +124,7 @@ pub fn ticket(answer: &serde_json::Value) -> Result<Ticket, Failure> {
         url: new.url,
         ticket: new.ticket.expose().to_owned(),
         session: new.session_id.to_string(),
-        app_url: new.app_url,
+        web_url: new.web_url,
     })
 }
 

@@ -53,15 +53,15 @@ impl Top {
 
 async fn live(context: &Context, whose: &TopScope, mut picture: Picture) -> Done {
     let mut screen = Screen::open().map_err(|error| lost(&error))?;
-    let mut trouble = None;
+    let mut error = None;
     for round in 1.. {
         let next = async {
             tokio::time::sleep(EVERY).await;
             whose.look(context, round).await
         };
-        let Some(seen) = show(&mut screen, &picture, trouble.as_deref(), next).await? else { break };
+        let Some(seen) = show(&mut screen, &picture, error.as_deref(), next).await? else { break };
         // What was seen last stays while the server does not answer.
-        trouble = match seen {
+        error = match seen {
             Ok(seen) => {
                 picture.renew(seen);
                 None
@@ -78,12 +78,12 @@ async fn live(context: &Context, whose: &TopScope, mut picture: Picture) -> Done
 async fn show<T>(
     screen: &mut Screen,
     picture: &Picture,
-    trouble: Option<&str>,
+    error: Option<&str>,
     next: impl Future<Output = T>,
 ) -> Result<Option<T>, Failure> {
     tokio::pin!(next);
     loop {
-        let lines = draw(picture, trouble, Timestamp::now(), screen.size());
+        let lines = draw(picture, error, Timestamp::now(), screen.size());
         screen.show(&lines).map_err(|error| lost(&error))?;
         tokio::select! {
             next = &mut next => return Ok(Some(next)),

@@ -32,7 +32,7 @@ pub struct Ticket {
     /// What to ask for to come back.
     pub session: String,
     /// Where the web service is, for tickets of one.
-    pub app_url: Option<String>,
+    pub web_url: Option<String>,
 }
 
 const PING_EVERY: Duration = Duration::from_secs(15);

@@ -25,10 +25,10 @@ impl Size {
 }
 
 /// The picture under its age and, if so, what went wrong.
-pub fn draw(picture: &Picture, trouble: Option<&str>, now: Timestamp, size: Size) -> Vec<String> {
+pub fn draw(picture: &Picture, error: Option<&str>, now: Timestamp, size: Size) -> Vec<String> {
     let age = |at: Option<Timestamp>| at.map_or_else(|| "never".to_owned(), |it| moments::relative(it, now));
     let mut lines = vec![format!("gpuaas top, {}", age(picture.at))];
-    lines.extend(trouble.map(harmless));
+    lines.extend(error.map(harmless));
     let of_allocations =
         if picture.allocations_at == picture.at { String::new() } else { format!(", {}", age(picture.allocations_at)) };
     let parts = [

@@ -22,26 +22,35 @@ use money::{
 use people::{organizations, projects, ssh_keys};
 use platform::{
     http::{Failure, ProblemBuilder},
-    policies::{self, Policies, keys},
+    policies::{self, Policies, settings},
 };
 
 /// Whether projects and their organizations let anything be placed or started;
 /// they stay as they are until the commit.
-pub async fn parent(tx: &mut Tx, organization: OrganizationId, project: ProjectId) -> sqlx::Result<Parent> {
-    let organization = organizations::share_state(tx, organization).await?;
-    let project = projects::share_state(tx, project).await?;
-    Ok(organization.zip(project).map_or(Parent::Ended, |(organization, project)| Parent::of(organization, project)))
+pub async fn parents(tx: &mut Tx, of: &[(OrganizationId, ProjectId)]) -> sqlx::Result<Vec<Parent>> {
+    let organizations: Vec<Uuid> = of.iter().map(|(organization, _)| organization.uuid()).collect();
+    let projects: Vec<Uuid> = of.iter().map(|(_, project)| project.uuid()).collect();
+    let organizations = organizations::share_states(tx, &organizations).await?;
+    let projects = projects::share_states(tx, &projects).await?;
+    let parent = |(organization, project): &(OrganizationId, ProjectId)| match organizations
+        .get(&organization.uuid())
+        .zip(projects.get(&project.uuid()))
+    {
+        Some((organization, project)) => Parent::of(*organization, *project),
+        None => Parent::Ended,
+    };
+    Ok(of.iter().map(parent).collect())
 }
 
 /// Makes requests of an organization take turns, and refuses those that come
 /// too late: the caller was recognized a moment ago, and this is now.
 pub async fn open(tx: &mut Tx, organization: OrganizationId, project: ProjectId) -> Result<(), Failure> {
-    let standing = organizations::lock(tx, organization).await?;
-    let project = projects::share_state(tx, project).await?;
-    match standing.zip(project).map_or(Parent::Ended, |(standing, project)| Parent::of(standing, project)) {
+    let state = organizations::lock(tx, organization).await?;
+    let project = projects::share_states(tx, &[project.uuid()]).await?.remove(&project.uuid());
+    match state.zip(project).map_or(Parent::Ended, |(state, project)| Parent::of(state, project)) {
         Parent::Active => Ok(()),
         Parent::Suspended => Err(Failure::new(Code::Suspended, SUSPENDED)),
-        Parent::Ended if standing == Some(OrganizationState::Closed) => {
+        Parent::Ended if state == Some(OrganizationState::Closed) => {
             Err(Failure::new(Code::Suspended, "the organization is closed"))
         }
         Parent::Ended => Err(Failure::new(Code::Conflict, "the project is being deleted; choose another one")),
@@ -75,9 +84,7 @@ pub async fn admit(
         return Err(wrong("tags", format!("the name {name:?} of a tag: {error}")));
     }
     let sku = skus::by_name(tx, &spec.sku).await?.filter(|it| it.retired_at.is_none());
-    let sku = sku.ok_or_else(|| {
-        wrong("sku", format!("no SKU `{}` is available; run `skus list` to list the available SKUs", spec.sku))
-    })?;
+    let sku = sku.ok_or_else(|| wrong("sku", format!("no SKU `{}` is available; run `skus list` to list the available SKUs", spec.sku)))?;
     if !sku.gpu_counts.contains(&spec.gpus.to()) {
         let counts: Vec<String> = sku.gpu_counts.iter().map(u16::to_string).collect();
         return Err(wrong("gpus", format!("`{}` comes with {} GPUs per node", sku.name, counts.join(", "))));
@@ -86,9 +93,8 @@ pub async fn admit(
         None => None,
         Some(name) => {
             let found = regions::by_name(tx, name).await?;
-            let found = found.ok_or_else(|| {
-                wrong("region", format!("no region `{name}`; run `regions list` to list the regions"))
-            })?;
+            let found =
+                found.ok_or_else(|| wrong("region", format!("no region `{name}`; run `regions list` to list the regions")))?;
             Some(found.id.uuid())
         }
     };
@@ -127,10 +133,10 @@ async fn within_limits(
         check(&format!("SKU `{}` in this organization", sku.name), wanted.of_sku, u64::from(most), "a quota")?;
     }
     let (own, below) = (Some(organization.uuid()), Some(project.uuid()));
-    let policy = format!("the policy `{}`", keys::ALLOCATIONS_MAX_GPUS.0.name);
-    let most = policies::number_in(tx, keys::ALLOCATIONS_MAX_GPUS, own, None).await?;
+    let policy = format!("the policy `{}`", settings::ALLOCATIONS_MAX_GPUS.0.name);
+    let most = policies::number_in(tx, settings::ALLOCATIONS_MAX_GPUS, own, None).await?;
     check("the organization", wanted.in_all, most, &policy)?;
-    let most = policies::number_in(tx, keys::ALLOCATIONS_MAX_GPUS, own, below).await?;
+    let most = policies::number_in(tx, settings::ALLOCATIONS_MAX_GPUS, own, below).await?;
     check("the project", wanted.in_project, most, &policy)
 }
 
@@ -173,7 +179,7 @@ async fn within_budgets(tx: &mut Tx, policies: &Policies, project: ProjectId, ho
         project,
         subject: hold.subject.id,
         currency: hold.currency,
-        window_minutes: policies.number(keys::BILLING_HOLD_MINUTES),
+        window_minutes: policies.number(settings::BILLING_HOLD_MINUTES),
     };
     match budgets::check(tx, asked).await {
         Ok(()) => Ok(()),
@@ -184,7 +190,7 @@ async fn within_budgets(tx: &mut Tx, policies: &Policies, project: ProjectId, ho
 
 /// Holds what the allocation may cost, where the platform asks for money.
 async fn afford(tx: &mut Tx, policies: &Policies, hold: Hold) -> Result<(), Failure> {
-    if !policies.flag(keys::BILLING_REQUIRED) {
+    if !policies.flag(settings::BILLING_REQUIRED) {
         return Ok(());
     }
     match wallets::hold(tx, hold).await {
@@ -205,7 +211,7 @@ pub fn lasts(policies: &Policies, spec: &AllocationSpec) -> jiff::SignedDuration
 
 /// How long what has no lease must be affordable.
 pub fn window(policies: &Policies) -> jiff::SignedDuration {
-    let minutes = policies.number(keys::BILLING_HOLD_MINUTES);
+    let minutes = policies.number(settings::BILLING_HOLD_MINUTES);
     jiff::SignedDuration::from_mins(i64::try_from(minutes).unwrap_or(i64::MAX / 60))
 }
 

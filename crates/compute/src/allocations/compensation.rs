@@ -5,11 +5,11 @@ use contract::{
     Word,
     allocations::AllocationState::{self, Releasing},
 };
-use kernel::machine::Machine;
+use kernel::lifecycle::Lifecycle;
 use protocol::Verb;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{AllocationLifecycle, Event},
     orders,
 };
 
@@ -33,28 +33,27 @@ const BREAKS: &[Event] = &[
 pub fn table() -> String {
     let mut out = String::from(
         "# Compensation\n\nWritten from `crates/compute/src/allocations/` and the task catalog; do not edit.\n\n\
-         What happens to an allocation when a step fails or is broken off. Its slots are dirty from the moment they are\n\
-         reserved, and become clean only by a host's evidence; what cannot be cleaned is quarantined and shown.\n\
-         A start that fails is taken back to `stopped`: nothing that the project keeps there is lost. What hosts cannot\n\
-         stop stays `stopping` and needs attention: `stop` tries again, `release` gives it up.\n\n\
-         | in state | hosts are asked to | what breaks it | it goes to | taken back by | and ends |\n|---|---|---|---|---|---|\n",
+         What happens to an allocation when a step fails or is canceled. Its slots are dirty from the moment they are\n\
+         reserved, and become clean only by a report of the host; slots that cannot be sanitized are quarantined.\n\
+         A failed start returns to `stopped`: the data of the project is not lost. An allocation that hosts cannot\n\
+         stop stays `stopping` and needs attention: `stop` retries, `release` ends it.\n\n\
+         | state | task of the hosts | event | next state | compensated by | final state |\n|---|---|---|---|---|---|\n",
     );
-    for state in Lifecycle::STATES {
+    for state in AllocationLifecycle::STATES {
         for event in BREAKS {
-            if let Some(to) = Lifecycle::next(*state, *event) {
+            if let Some(to) = AllocationLifecycle::next(*state, *event) {
                 out += &row(*state, *event, to);
             }
         }
     }
-    out += "\n## Failures of hosts\n\nEach is reported with its step; a retryable one is asked for again, \
-            `allocations.provision_attempts` or `allocations.cleaning_attempts` times.\n\n\
+    out += "\n## Failures of hosts\n\nEach is reported with its step; a retryable one is retried `allocations.provision_attempts` or `allocations.cleaning_attempts` times.\n\n\
             | verb | code | meaning | compensation |\n|---|---|---|---|\n";
-    for state in Lifecycle::STATES {
+    for state in AllocationLifecycle::STATES {
         let Some(verb) = orders::verb_name(*state) else { continue };
         let Some(entry) = Verb::CATALOG.iter().find(|it| it.name == verb) else { continue };
         let event = failure(*state);
         let stays = if *state == AllocationState::Stopping { "stays, and needs attention" } else { "stays" };
-        let to = event.and_then(|it| Lifecycle::next(*state, it)).map_or(stays, |it| it.as_str());
+        let to = event.and_then(|it| AllocationLifecycle::next(*state, it)).map_or(stays, |it| it.as_str());
         for (code, meaning) in entry.failures {
             out += &format!("| `{verb}` while {} | `{code}` | {meaning} | {to} |\n", state.as_str());
         }
@@ -77,7 +76,7 @@ fn row(state: AllocationState, event: Event, to: AllocationState) -> String {
     format!(
         "| `{}` | {asked} | `{}` | `{}` | {back} | {ends} |\n",
         state.as_str(),
-        Lifecycle::event_name(event),
+        AllocationLifecycle::event_name(event),
         to.as_str()
     )
 }
@@ -85,7 +84,7 @@ fn row(state: AllocationState, event: Event, to: AllocationState) -> String {
 /// The event that a failure of hosts leads to.
 fn failure(state: AllocationState) -> Option<Event> {
     let failures = [Event::ProvisionFailed, Event::StartFailed, Event::CleaningFailed];
-    failures.into_iter().find(|it| Lifecycle::next(state, *it).is_some())
+    failures.into_iter().find(|it| AllocationLifecycle::next(state, *it).is_some())
 }
 
 #[cfg(test)]
@@ -94,12 +93,12 @@ mod tests {
 
     #[test]
     fn every_state_in_which_hosts_work_can_be_broken_off_and_is_cleaned_up() {
-        for state in Lifecycle::STATES {
+        for state in AllocationLifecycle::STATES {
             if orders::verb_name(*state).is_none() || *state == Releasing {
                 continue;
             }
             for event in [Event::NodeLost, Event::ForceReleased, Event::ReleaseRequested] {
-                assert_eq!(Lifecycle::next(*state, event), Some(Releasing), "{state:?} {event:?}");
+                assert_eq!(AllocationLifecycle::next(*state, event), Some(Releasing), "{state:?} {event:?}");
             }
         }
         assert_eq!(orders::verb_name(Releasing), Some("ensure_gone"));

@@ -8,12 +8,12 @@ use contract::{
 use kernel::{
     Tx,
     bus::{BoxFuture, ConsumeError, Consumer},
-    machine::Machine,
+    lifecycle::Lifecycle,
     outbox::Message,
     work,
 };
 
-use super::{endings, lifecycle::Lifecycle};
+use super::{endings, lifecycle::AllocationLifecycle};
 
 pub struct HeedOrganization;
 
@@ -31,7 +31,7 @@ impl Consumer for HeedOrganization {
             let organization =
                 message.organization.ok_or_else(|| ConsumeError::Failed("the event names no organization".into()))?;
             for id in endings::heeding(tx, organization).await? {
-                work::wake(tx, Lifecycle::NAME, id);
+                work::wake(tx, AllocationLifecycle::NAME, id);
             }
             Ok(())
         })

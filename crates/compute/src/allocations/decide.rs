@@ -215,7 +215,7 @@ fn active(visit: &Visit, limits: &Limits) -> Step {
     }
     let warning = limits.warning(visit.lease.unwrap_or_default());
     let left = match (left, visit.lease_ends_at) {
-        (Some(left), Some(ends_at)) if !visit.is_lease_told && !warning.is_zero() => {
+        (Some(left), Some(ends_at)) if !visit.is_lease_warning_sent && !warning.is_zero() => {
             if left <= warning {
                 return Step::TellLease(ends_at);
             }

@@ -51,7 +51,7 @@ fn visit(state: AllocationState) -> Visit {
         needs_attention: false,
         lease_ends_at: None,
         lease: None,
-        is_lease_told: true,
+        is_lease_warning_sent: true,
         stop_limit: None,
         now: "2026-01-01T00:00:00Z".parse().unwrap(),
         since: "2025-12-31T23:00:00Z".parse().unwrap(),
@@ -59,7 +59,7 @@ fn visit(state: AllocationState) -> Visit {
         held: vec![held(1, "a"), held(1, "b"), held(2, "c")],
         orders: Vec::new(),
         request: None,
-        is_reserved: false,
+        has_kept_nodes: false,
     }
 }
 
@@ -269,15 +269,15 @@ fn the_end_of_a_lease_is_announced_once_in_time_and_of_a_short_one_late() {
     let hours = |count: u64| Duration::from_secs(count * 3600);
     let mut visit = visit(AllocationState::Active);
     visit.orders = vec![order(1, 4, done(proof(&["a", "b"], true))), order(2, 4, done(proof(&["c"], true)))];
-    (visit.lease, visit.is_lease_told) = (Some(hours(24)), false);
+    (visit.lease, visit.is_lease_warning_sent) = (Some(hours(24)), false);
     visit.lease_ends_at = Some(visit.now + hours(3));
     assert_eq!(decide(&visit, &LIMITS), Step::Wait(hours(2)), "it looks again when it is to be told");
     let soon = visit.now + hours(1);
     visit.lease_ends_at = Some(soon);
     assert_eq!(decide(&visit, &LIMITS), Step::TellLease(soon));
-    visit.is_lease_told = true;
+    visit.is_lease_warning_sent = true;
     assert_eq!(decide(&visit, &LIMITS), Step::Wait(hours(1)));
-    (visit.lease, visit.is_lease_told) = (Some(hours(2)), false);
+    (visit.lease, visit.is_lease_warning_sent) = (Some(hours(2)), false);
     assert_eq!(decide(&visit, &LIMITS), Step::Wait(hours(1) / 2), "a quarter of the lease is soon enough");
     let never = Limits { lease_warning: Duration::ZERO, ..LIMITS };
     assert_eq!(decide(&visit, &never), Step::Wait(hours(1)));

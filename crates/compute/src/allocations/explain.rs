@@ -9,26 +9,25 @@ use super::{decide::SUSPENDED, endings, store, visits};
 use crate::{ComputeArea, placement::Placement};
 use money::{
     ledger,
-    wallets::{self, OUT_OF_FUNDS, Standing},
+    wallets::{self, OUT_OF_FUNDS, WalletStatus},
 };
-use platform::policies::keys;
+use platform::policies::settings;
 
 pub const NOT_ITS_TURN: &str = "organizations that hold less come first";
 
 /// What a request that found no room does to others.
-pub fn standing(could_run: bool, kept: usize) -> Option<String> {
+pub fn effect_on_others(could_run: bool, kept: usize) -> Option<String> {
     match (could_run, kept) {
-        (false, _) => Some(
-            "it would not fit on the nodes in service even if they were empty, so it does not block later requests"
-                .into(),
-        ),
+        (false, _) => {
+            Some("it would not fit on the nodes in service even if they were empty, so it does not block later requests".into())
+        }
         (true, 0) => None,
         (true, 1) => Some("it has waited longest, so 1 node is reserved for it until it fits".into()),
         (true, nodes) => Some(format!("it has waited longest, so {nodes} nodes are reserved for it until it fits")),
     }
 }
 
-pub async fn explain(tx: &mut Tx, app: &ComputeArea, allocation: Allocation) -> sqlx::Result<Explanation> {
+pub async fn explain(tx: &mut Tx, area: &ComputeArea, allocation: Allocation) -> sqlx::Result<Explanation> {
     let mut explanation = Explanation {
         allocation_id: allocation.id,
         state: allocation.state.clone(),
@@ -44,9 +43,9 @@ pub async fn explain(tx: &mut Tx, app: &ComputeArea, allocation: Allocation) -> 
         // The picture is the process's own and not the caller's.
         let scope = tx.scope();
         tx.enter(Scope::System).await?;
-        app.placement.catch_up(tx).await?;
+        area.placement.catch_up(tx).await?;
         tx.enter(scope).await?;
-        waiting(tx, &app.placement, (allocation.id, &reason), &mut explanation).await?;
+        waiting(tx, &area.placement, (allocation.id, &reason), &mut explanation).await?;
         return Ok(explanation);
     }
     let (rule, change) = plain(state, &reason);
@@ -54,11 +53,11 @@ pub async fn explain(tx: &mut Tx, app: &ComputeArea, allocation: Allocation) -> 
     explanation.change = change.map(Into::into);
     if state == AllocationState::Active {
         let currency = store::currency(tx, allocation.id).await?;
-        let standing = wallets::standing(tx, allocation.organization_id, currency).await?;
-        (explanation.rule, explanation.change) = paid(standing, explanation.rule, explanation.change);
-        let within = keys::seconds(app.policies.number(keys::NODE_SILENT_SECONDS));
+        let wallet = wallets::status(tx, allocation.organization_id, currency).await?;
+        (explanation.rule, explanation.change) = paid(wallet, explanation.rule, explanation.change);
+        let within = settings::seconds(area.policies.number(settings::NODE_SILENT_SECONDS));
         if let Some(since) = endings::silent_since(tx, allocation.id, within).await? {
-            (explanation.rule, explanation.change) = silent(since, app.policies.number(keys::NODE_LOST_MINUTES));
+            (explanation.rule, explanation.change) = silent(since, area.policies.number(settings::NODE_LOST_MINUTES));
         }
     }
     if let Some(last_heard) = endings::last_heard(tx, allocation.id).await? {
@@ -70,7 +69,7 @@ pub async fn explain(tx: &mut Tx, app: &ComputeArea, allocation: Allocation) -> 
 
 /// A host is silent, and is not given up yet.
 fn silent(since: Timestamp, minutes: u64) -> (String, Option<String>) {
-    let given_up = since + keys::minutes(minutes);
+    let given_up = since + settings::minutes(minutes);
     let rule = format!(
         "one of its hosts was last seen at {}; if the host is still offline at {}, the allocation ends as of the time it was last seen, and later charges are refunded automatically",
         moment(since),
@@ -118,8 +117,7 @@ async fn waiting(
 ) -> sqlx::Result<()> {
     if reason == SUSPENDED {
         explanation.rule = format!("{SUSPENDED}: its requests are not placed until it is resumed");
-        explanation.change =
-            Some("ask the platform's operators why and how to resume it, or release the allocation".into());
+        explanation.change = Some("ask the platform's operators why and how to resume it, or release the allocation".into());
         return Ok(());
     }
     let Some(request) = visits::request(tx, id).await? else { return Ok(()) };
@@ -134,9 +132,9 @@ async fn waiting(
         None if reason == NOT_ITS_TURN => explanation.rule = NOT_ITS_TURN.into(),
         None => explanation.rule = "capacity is available; it is about to be placed".into(),
         Some((found, kept)) => {
-            let standing = standing(placement.could_run(&request.ask), kept);
+            let effect = effect_on_others(placement.could_run(&request.ask), kept);
             explanation.rule =
-                standing.map_or_else(|| found.rule.to_string(), |standing| format!("{}; {standing}", found.rule));
+                effect.map_or_else(|| found.rule.to_string(), |effect| format!("{}; {effect}", found.rule));
             // What only staff can change names nodes, which are no business of a tenant.
             let changes = std::iter::once(&found.smallest_change).chain(&found.other_changes);
             let told = changes.into_iter().find_map(for_tenants);
@@ -161,11 +159,11 @@ fn for_tenants(change: &Change) -> Option<String> {
 }
 
 /// What runs is told when the money for it runs out.
-fn paid(standing: Standing, rule: String, change: Option<String>) -> (String, Option<String>) {
-    match standing.state {
+fn paid(wallet: WalletStatus, rule: String, change: Option<String>) -> (String, Option<String>) {
+    match wallet.state {
         WalletState::Funded | WalletState::Low | WalletState::Depleted => (rule, change),
         WalletState::Grace => {
-            let until = standing.grace_ends_at.map(|it| it.strftime(" until %Y-%m-%d %H:%M UTC").to_string());
+            let until = wallet.grace_ends_at.map(|it| it.strftime(" (until %Y-%m-%d %H:%M UTC)").to_string());
             let rule = format!(
                 "{rule}, but the organization's balance is used up: after a grace period{} allocations are released, newest first",
                 until.unwrap_or_default()
@@ -179,9 +177,7 @@ fn plain(state: AllocationState, reason: &str) -> (String, Option<&'static str>)
     let with = |text: &str| if reason.is_empty() { text.to_owned() } else { format!("{text}: {reason}") };
     match state {
         AllocationState::Requested => (with("it is waiting to be placed"), None),
-        AllocationState::Provisioning => {
-            (with("its hosts are preparing and verifying the GPUs"), Some("wait for their reports"))
-        }
+        AllocationState::Provisioning => (with("its hosts are preparing and verifying the GPUs"), Some("wait for their reports")),
         AllocationState::Active => ("its hosts verified the GPUs; it is running".into(), None),
         AllocationState::Stopping => (with("its hosts are stopping its processes"), Some("wait for their reports")),
         AllocationState::Stopped => {
@@ -189,12 +185,13 @@ fn plain(state: AllocationState, reason: &str) -> (String, Option<&'static str>)
         }
         AllocationState::Starting => (with("its hosts are starting it again"), Some("wait for their reports")),
         AllocationState::Releasing => (with("its hosts are sanitizing it"), Some("wait for their reports")),
-        AllocationState::Released if reason == OUT_OF_FUNDS => (
-            with("it was released"),
-            Some("add funds and request a new allocation; `ledger balance` shows your balance"),
-        ),
+        AllocationState::Released if reason == OUT_OF_FUNDS => {
+            (with("it was released"), Some("add funds and request a new allocation; `ledger balance` shows your balance"))
+        }
         AllocationState::Released => (with("it was released"), Some("request a new allocation")),
-        AllocationState::Failed => (with("it failed, and its slots were sanitized"), Some("request a new allocation")),
+        AllocationState::Failed => {
+            (with("it failed, and its slots were sanitized"), Some("request a new allocation"))
+        }
         AllocationState::ReleaseFailed => {
             (with("its hosts could not sanitize it"), Some("release it again, or ask an operator to force the release"))
         }

@@ -10,7 +10,7 @@ use fleet::nodes::{HeldSlots, LossError, Occupants};
 use kernel::{
     Tx,
     bus::BoxFuture,
-    machine::{Machine, TransitionError},
+    lifecycle::{Lifecycle, TransitionError},
     money::Currency,
 };
 use money::wallets::{Expected, Spender};
@@ -18,7 +18,7 @@ use people::projects::Resident;
 
 use super::{
     endings,
-    lifecycle::Lifecycle,
+    lifecycle::AllocationLifecycle,
     metering::{self, GPU_TIME},
     store,
 };
@@ -113,7 +113,7 @@ impl Spender for AllocationHooks {
 
 impl Resident for AllocationHooks {
     fn table(&self) -> &'static str {
-        Lifecycle::TABLE
+        AllocationLifecycle::TABLE
     }
 
     fn end_some<'a>(

@@ -7,12 +7,12 @@ use contract::{
     },
     id::AllocationId,
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
 use super::metering;
 
-pub struct Lifecycle;
+pub struct AllocationLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -50,7 +50,7 @@ pub enum Event {
     StartFailed,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for AllocationLifecycle {
     const NAME: &'static str = "allocation";
     const TABLE: &'static str = "allocations";
     type State = AllocationState;

@@ -17,6 +17,7 @@ mod reconcile;
 mod routes;
 mod stop;
 mod store;
+mod together;
 mod visits;
 
 pub use consume::HeedOrganization;
@@ -33,22 +34,22 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::{Machine, TransitionError, transition},
+    lifecycle::{Lifecycle, TransitionError, transition},
     work,
 };
 
-use lifecycle::{Event, Lifecycle};
+use lifecycle::{AllocationLifecycle, Event};
 
 use platform::events::emit;
 
 use crate::ComputeArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 use std::sync::Arc;
 use uuid::Uuid;
 
 pub fn register(registry: &mut Registry<ComputeArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::AllocationLifecycle>();
     registry.meter(&GPU_TIME);
     registry.reconciler(|area: &ComputeArea| AllocationReconciler {
         placement: area.placement.clone(),
@@ -59,8 +60,10 @@ pub fn register(registry: &mut Registry<ComputeArea>) {
     registry.consumer(|_| Arc::new(RefreshHostKeys));
     registry.gauge("gpuaas_allocations_needing_attention", |tx| Box::pin(count_needing_attention(tx)));
     registry
-        .table("allocation_keys", ParentEnd::EndsToo("`host_keys`: hosts are sent no keys of one that is not active"));
-    registry.table("allocation_parts", ParentEnd::EndsToo("with its allocation, whose record it stays"));
+        .table("allocation_keys", ParentEnd::EndsToo("`host_keys`: hosts receive keys of active allocations only"));
+    registry.table("allocation_parts", ParentEnd::EndsToo("with its allocation; the record remains"));
+    registry.retention(&["allocations", "allocation_parts"], Retention::Forever("the record of what was rented"));
+    registry.retention(&["allocation_keys"], Retention::Removed("when keys are replaced or revoked"));
 }
 
 /// Looks again at what waits, because something became free or may be used now.
@@ -69,7 +72,7 @@ async fn capacity_changed(tx: &mut Tx) -> sqlx::Result<()> {
     // bound: each that is placed brings the next of its organization
     const AT_ONCE: i64 = 32;
     for id in store::next_in_turn(tx, AT_ONCE).await? {
-        work::wake(tx, Lifecycle::NAME, id);
+        work::wake(tx, AllocationLifecycle::NAME, id);
     }
     Ok(())
 }
@@ -77,11 +80,11 @@ async fn capacity_changed(tx: &mut Tx) -> sqlx::Result<()> {
 /// Ends what is on a node that is to be emptied.
 async fn release_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
     for found in store::on_node(tx, node).await? {
-        if Lifecycle::next(found.state, Event::ForceReleased).is_none() {
+        if AllocationLifecycle::next(found.state, Event::ForceReleased).is_none() {
             continue;
         }
         store::explain(tx, found.id, Some(reason), None).await?;
-        transition::<Lifecycle>(tx, found, Event::ForceReleased, reason).await?;
+        transition::<AllocationLifecycle>(tx, found, Event::ForceReleased, reason).await?;
     }
     Ok(())
 }
@@ -93,13 +96,13 @@ async fn out_of_funds(tx: &mut Tx, ids: &[Uuid], reason: &str) -> Result<u64, Tr
     let mut ended = 0;
     for id in ids {
         let Some(found) = locked.iter().find(|it| it.id == *id).copied() else { continue };
-        if Lifecycle::next(found.state, Event::FundsExhausted).is_none() {
+        if AllocationLifecycle::next(found.state, Event::FundsExhausted).is_none() {
             continue;
         }
-        let moved = transition::<Lifecycle>(tx, found, Event::FundsExhausted, reason).await?;
+        let moved = transition::<AllocationLifecycle>(tx, found, Event::FundsExhausted, reason).await?;
         store::ended(tx, (*id).into(), moved.state, reason).await?;
         // One that only waited may have had nodes kept for it.
-        work::wake(tx, Lifecycle::NAME, *id);
+        work::wake(tx, AllocationLifecycle::NAME, *id);
         ended += 1;
     }
     Ok(ended)

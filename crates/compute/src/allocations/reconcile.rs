@@ -1,7 +1,7 @@
 //! Drives allocations: places what waits, asks hosts, believes only proof, and
 //! frees slots only on evidence.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use contract::{
     allocations::{AllocationLeaseEnding, AllocationStopEnding},
@@ -10,7 +10,7 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work::{Next, ReconcileError, Reconciler},
 };
 use planner::{Denial, NodeKey};
@@ -18,21 +18,17 @@ use protocol::Done;
 use uuid::Uuid;
 
 use super::{
-    admission,
     decide::{Limits, SUSPENDED, Step, decide},
-    endings, explain, host_keys,
-    lifecycle::{Event, Lifecycle},
-    orders, store,
-    visits::{self, Parent, Visit},
+    endings, explain,
+    lifecycle::{AllocationLifecycle, Event},
+    store,
+    visits::{self, Visit},
 };
-use crate::placement::{Placement, PlacementChoice, reservations, slots};
-use fleet::{
-    nodes,
-    tasks::{self, Order, TaskSigner},
-};
+use crate::placement::{Placement, PlacementChoice, slots, starvation_guard};
+use fleet::{nodes, tasks::TaskSigner};
 use platform::{
     events::emit,
-    policies::{Policies, PolicyScope, keys},
+    policies::{Policies, settings},
 };
 
 // bound: how soon a request that found no room may look again
@@ -81,23 +77,30 @@ impl Wait {
 }
 
 impl Reconciler for AllocationReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
-    const LANE: kernel::work::Lane = platform::lanes::DATABASE;
+    const KIND: &'static str = AllocationLifecycle::NAME;
+    const LANE: kernel::work::Lane = platform::lanes::ALLOCATIONS;
     type Snapshot = Visit;
     type Observation = Observation;
     type Verdict = Verdict;
     type Error = ReconcileError;
 
     async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Visit>, ReconcileError> {
-        let mut visit = visits::load(tx, Self::KIND, id).await?;
-        if let Some(request) = visit.as_mut().and_then(|it| it.request.as_mut()) {
+        Ok(self.load_all(tx, &[id]).await?.remove(&id))
+    }
+
+    async fn load_all(&self, tx: &mut Tx, ids: &[Uuid]) -> Result<HashMap<Uuid, Visit>, ReconcileError> {
+        let mut visits = visits::load(tx, Self::KIND, ids).await?;
+        if visits.iter().any(|it| it.request.is_some()) {
             self.placement.refresh(tx).await?;
-            let enough = keys::seconds(self.policies.number(keys::RESERVE_AFTER_SECONDS));
+        }
+        let enough = settings::seconds(self.policies.number(settings::STARVATION_GUARD_SECONDS));
+        for visit in &mut visits {
+            let Some(request) = &mut visit.request else { continue };
             if request.is_waiting && request.is_eldest && request.age >= enough {
-                request.leases = Some(reservations::leases(tx).await?);
+                request.leases = Some(starvation_guard::leases(tx).await?);
             }
         }
-        Ok(visit)
+        Ok(visits.into_iter().map(|it| (it.id.uuid(), it)).collect())
     }
 
     async fn act(&self, visit: &Visit) -> Result<Observation, ReconcileError> {
@@ -127,7 +130,7 @@ impl Reconciler for AllocationReconciler {
             Observation::Chosen(chosen) => Verdict::Place(chosen),
             Observation::Denied { denial: Denial::Invalid(invalid), .. } => Verdict::Reject(invalid.to_string()),
             Observation::Denied { denial, could_run, keep } => {
-                let rule = explain::standing(could_run, keep.len());
+                let rule = explain::effect_on_others(could_run, keep.len());
                 let reason = rule.map_or_else(|| denial.to_string(), |rule| format!("{denial}; {rule}"));
                 Verdict::KeepWaiting(Wait { reason, could_run, keep })
             }
@@ -142,12 +145,12 @@ impl Reconciler for AllocationReconciler {
 
     async fn apply(&self, tx: &mut Tx, visit: Visit, verdict: Verdict) -> Result<Next, ReconcileError> {
         match verdict {
-            Verdict::Place(chosen) => self.place(tx, visit, &chosen).await,
+            Verdict::Place(chosen) => Ok(self.place(tx, vec![(visit, chosen)]).await?.remove(0)),
             Verdict::Reject(reason) => {
-                if visit.is_reserved {
-                    reservations::end(tx, visit.id).await?;
+                if visit.has_kept_nodes {
+                    starvation_guard::end(tx, visit.id).await?;
                 }
-                transition::<Lifecycle>(tx, visit.row(), Event::Rejected, &reason).await?;
+                transition::<AllocationLifecycle>(tx, visit.row(), Event::Rejected, &reason).await?;
                 visits::finish(tx, visit.id, Some(&reason)).await?;
                 Ok(Next::Done)
             }
@@ -156,29 +159,53 @@ impl Reconciler for AllocationReconciler {
         }
     }
 
+    /// What waited changes who comes next, and is placed alone.
+    fn group(&self, visit: &Visit, verdict: &Verdict) -> Option<&'static str> {
+        match verdict {
+            Verdict::Place(_) => visit.request.as_ref().is_some_and(|it| !it.is_waiting).then_some("place"),
+            Verdict::Go(Step::Prove(_)) => Some("prove"),
+            Verdict::Reject(_) | Verdict::KeepWaiting(_) | Verdict::Go(_) => None,
+        }
+    }
+
+    async fn apply_all(&self, tx: &mut Tx, visits: Vec<(Visit, Verdict)>) -> Result<Vec<Next>, ReconcileError> {
+        let (mut placed, mut proven) = (Vec::new(), Vec::new());
+        for (visit, verdict) in visits {
+            match verdict {
+                Verdict::Place(chosen) => placed.push((visit, chosen)),
+                Verdict::Go(Step::Prove(done)) => proven.push((visit, done)),
+                Verdict::Reject(_) | Verdict::KeepWaiting(_) | Verdict::Go(_) => {
+                    unreachable!("`group` gives no group to the others")
+                }
+            }
+        }
+        // A group is of one verdict: the other list is empty.
+        if proven.is_empty() { self.place(tx, placed).await } else { self.prove(tx, proven).await }
+    }
+
     async fn overdue(&self, tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
         store::overdue(tx, limit).await
     }
 }
 
 impl AllocationReconciler {
-    fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> Limits {
         let count = |key| i32::try_from(self.policies.number(key)).unwrap_or(i32::MAX);
         Limits {
-            provision_attempts: count(keys::PROVISION_ATTEMPTS),
-            cleaning_attempts: count(keys::CLEANING_ATTEMPTS),
-            retry: keys::seconds(self.policies.number(keys::ALLOCATION_RETRY_SECONDS)),
-            task: keys::seconds(self.policies.number(keys::TASK_SECONDS)),
-            lease_warning: keys::minutes(self.policies.number(keys::LEASE_WARNING_MINUTES)),
-            silent: keys::seconds(self.policies.number(keys::NODE_SILENT_SECONDS)),
+            provision_attempts: count(settings::PROVISION_ATTEMPTS),
+            cleaning_attempts: count(settings::CLEANING_ATTEMPTS),
+            retry: settings::seconds(self.policies.number(settings::ALLOCATION_RETRY_SECONDS)),
+            task: settings::seconds(self.policies.number(settings::TASK_SECONDS)),
+            lease_warning: settings::minutes(self.policies.number(settings::LEASE_WARNING_MINUTES)),
+            silent: settings::seconds(self.policies.number(settings::NODE_SILENT_SECONDS)),
         }
     }
 
     async fn keep_waiting(&self, tx: &mut Tx, visit: Visit, wait: Wait) -> Result<Next, ReconcileError> {
-        let gives_up = match (wait.keep.is_empty(), visit.is_reserved) {
-            (false, _) => reservations::keep(tx, visit.id, &wait.keep).await?,
+        let gives_up = match (wait.keep.is_empty(), visit.has_kept_nodes) {
+            (false, _) => starvation_guard::keep(tx, visit.id, &wait.keep).await?,
             (true, true) => {
-                reservations::end(tx, visit.id).await?;
+                starvation_guard::end(tx, visit.id).await?;
                 true
             }
             (true, false) => false,
@@ -200,43 +227,11 @@ impl AllocationReconciler {
         Ok(Next::After(self.limits().retry.min(age)))
     }
 
-    /// Reserves the slots and moves the allocation, together or not at all.
-    async fn place(&self, tx: &mut Tx, mut visit: Visit, chosen: &PlacementChoice) -> Result<Next, ReconcileError> {
-        // Before anything else is locked; whoever suspends or deletes waits until it is placed.
-        if admission::parent(tx, visit.organization, visit.project).await? != Parent::Active {
-            return Ok(Next::After(Duration::ZERO));
-        }
-        if let Some(request) = visit.request.as_ref().filter(|_| visit.is_reserved) {
-            let chosen = chosen.placement.parts.iter().map(|it| it.node);
-            let nodes: Vec<NodeKey> = request.kept.iter().copied().chain(chosen).collect();
-            reservations::lock(tx, &nodes).await?;
-        }
-        let Some(held) = slots::reserve(tx, visit.organization, visit.id, &chosen.placement).await? else {
-            // Another replica was faster; look again at once.
-            return Ok(Next::After(Duration::ZERO));
-        };
-        if visit.is_reserved {
-            reservations::end(tx, visit.id).await?;
-        }
-        visits::keep_parts(tx, &visit, &held).await?;
-        let was_waiting = visit.request.as_ref().is_some_and(|it| it.is_waiting);
-        if was_waiting {
-            visits::placed(tx, visit.id).await?;
-        }
-        let moved = transition::<Lifecycle>(tx, visit.row(), Event::Placed, "").await?;
-        (visit.state, visit.version, visit.held) = (moved.state, moved.version, held);
-        let nodes = visit.nodes();
-        if was_waiting {
-            super::capacity_changed(tx).await?;
-        }
-        self.order(tx, &visit, &nodes).await
-    }
-
     async fn go(&self, tx: &mut Tx, visit: Visit, step: Step) -> Result<Next, ReconcileError> {
         match step {
             // Canceled while nodes were kept for it, which are free for others now.
-            Step::Nothing if visit.is_reserved => {
-                reservations::end(tx, visit.id).await?;
+            Step::Nothing if visit.has_kept_nodes => {
+                starvation_guard::end(tx, visit.id).await?;
                 super::capacity_changed(tx).await?;
                 Ok(Next::Done)
             }
@@ -247,23 +242,13 @@ impl AllocationReconciler {
                 if let Some(reason) = because {
                     visits::attempt(tx, visit.id, &reason).await?;
                 }
-                self.order(tx, &visit, &nodes).await
+                Ok(Next::Settled(Some(self.order(tx, &[(&visit, nodes)]).await?)))
             }
-            Step::Prove(done) => {
-                visits::note_done(tx, visit.id, &done).await?;
-                let lease = visits::activate(tx, visit.id).await?;
-                transition::<Lifecycle>(tx, visit.row(), Event::Proven, "").await?;
-                if visit.parent == Parent::Suspended {
-                    return Ok(Next::After(Duration::ZERO));
-                }
-                let untold =
-                    |left: Duration| left.saturating_sub(self.limits().warning(visit.lease.unwrap_or_default()));
-                Ok(lease.map(untold).map_or(Next::Done, Next::After))
-            }
+            Step::Prove(done) => Ok(self.prove(tx, vec![(visit, done)]).await?.remove(0)),
             Step::Stop(done) => {
-                visits::note_done(tx, visit.id, &done).await?;
+                visits::note_done(tx, [(visit.id, done.as_slice())]).await?;
                 visits::attended(tx, visit.id).await?;
-                transition::<Lifecycle>(tx, visit.row(), Event::Stopped, "").await?;
+                transition::<AllocationLifecycle>(tx, visit.row(), Event::Stopped, "").await?;
                 // How long it may stay so is read at the next visit.
                 Ok(Next::After(Duration::ZERO))
             }
@@ -289,17 +274,17 @@ impl AllocationReconciler {
                 self.tell_on(tx, &liars).await?;
                 let reason = format!("it could not be started: {reason}");
                 store::explain(tx, visit.id.uuid(), Some(&reason), None).await?;
-                transition::<Lifecycle>(tx, visit.row(), Event::StartFailed, &reason).await?;
+                transition::<AllocationLifecycle>(tx, visit.row(), Event::StartFailed, &reason).await?;
                 Ok(Next::Done)
             }
             Step::FailProvision { reason, liars } => {
                 self.tell_on(tx, &liars).await?;
                 store::explain(tx, visit.id.uuid(), Some(&reason), Some(&reason)).await?;
-                transition::<Lifecycle>(tx, visit.row(), Event::ProvisionFailed, &reason).await?;
+                transition::<AllocationLifecycle>(tx, visit.row(), Event::ProvisionFailed, &reason).await?;
                 Ok(Next::Done)
             }
             Step::TellLease(lease_ends_at) => {
-                visits::lease_told(tx, visit.id).await?;
+                visits::lease_warning_sent(tx, visit.id).await?;
                 let event = AllocationLeaseEnding { id: visit.id, project_id: visit.project, lease_ends_at };
                 emit(tx, Some(visit.organization), visit.id, &event);
                 Ok(Next::After(Duration::ZERO))
@@ -322,15 +307,15 @@ impl AllocationReconciler {
                 Ok(Next::After(Duration::ZERO))
             }
             Step::Suspend => {
-                transition::<Lifecycle>(tx, visit.row(), Event::StopRequested, SUSPENDED).await?;
-                store::wanted_so(tx, visit.id, Some(SUSPENDED)).await?;
+                transition::<AllocationLifecycle>(tx, visit.row(), Event::StopRequested, SUSPENDED).await?;
+                store::record_intent(tx, visit.id, Some(SUSPENDED)).await?;
                 Ok(Next::Done)
             }
             Step::Clean(done) => self.clean(tx, visit, done).await,
             Step::FailCleaning { cleaned, reason } => self.give_up(tx, visit, cleaned, &reason).await,
             Step::CleanAgain => {
                 const BACK: &str = "its host is back online and sanitizes it again";
-                let moved = transition::<Lifecycle>(tx, visit.row(), Event::ReleaseRequested, BACK).await?;
+                let moved = transition::<AllocationLifecycle>(tx, visit.row(), Event::ReleaseRequested, BACK).await?;
                 store::ended(tx, visit.id, moved.state, visit.failure.as_deref().unwrap_or(BACK)).await?;
                 Ok(Next::Done)
             }
@@ -339,17 +324,17 @@ impl AllocationReconciler {
 
     async fn end(&self, tx: &mut Tx, visit: &Visit, event: Event, reason: &str) -> Result<Next, ReconcileError> {
         store::explain(tx, visit.id.uuid(), Some(reason), None).await?;
-        transition::<Lifecycle>(tx, visit.row(), event, reason).await?;
+        transition::<AllocationLifecycle>(tx, visit.row(), event, reason).await?;
         Ok(Next::Done)
     }
 
     /// Keeps a request waiting until its organization is resumed, which wakes it. Nobody waits behind it.
     async fn hold_back(&self, tx: &mut Tx, visit: Visit) -> Result<Next, ReconcileError> {
-        if visit.is_reserved {
-            reservations::end(tx, visit.id).await?;
+        if visit.has_kept_nodes {
+            starvation_guard::end(tx, visit.id).await?;
         }
         let steps_aside = visits::wait(tx, visit.id, SUSPENDED, false).await?;
-        if steps_aside || visit.is_reserved {
+        if steps_aside || visit.has_kept_nodes {
             super::capacity_changed(tx).await?;
         }
         Ok(Next::Done)
@@ -363,39 +348,14 @@ impl AllocationReconciler {
         Ok(())
     }
 
-    async fn order(&self, tx: &mut Tx, visit: &Visit, nodes: &[NodeId]) -> Result<Next, ReconcileError> {
-        let lifetime = self.limits().task;
-        // Who may be inside is asked here and not when the visit began: somebody may have left since.
-        let place = PolicyScope { organization: visit.organization.uuid(), project: visit.project.uuid() };
-        let lines = match orders::sends_keys(visit.state) {
-            true => host_keys::lines(tx, visit.id, place).await?,
-            false => Vec::new(),
-        };
-        for node in nodes {
-            let Some(verb) = orders::verb(visit, *node, &lines) else { continue };
-            let order = Order {
-                node: *node,
-                kind: Self::KIND,
-                subject: visit.id.uuid(),
-                resource: visit.id.to_string(),
-                version: visit.version,
-                verb,
-                lifetime,
-            };
-            tasks::order(tx, &self.signer, visit.now, order).await.map_err(sqlx::Error::from)?;
-        }
-        // A report wakes it earlier; a host that stays silent is noticed then.
-        Ok(Next::After(lifetime))
-    }
-
     async fn clean(&self, tx: &mut Tx, visit: Visit, done: Vec<(NodeId, Done)>) -> Result<Next, ReconcileError> {
-        visits::note_done(tx, visit.id, &done).await?;
+        visits::note_done(tx, [(visit.id, done.as_slice())]).await?;
         for node in visit.nodes() {
             slots::clean(tx, visit.id, node).await?;
         }
         let event = if visit.failure.is_some() { Event::Compensated } else { Event::Cleaned };
         visits::finish(tx, visit.id, None).await?;
-        transition::<Lifecycle>(tx, visit.row(), event, "").await?;
+        transition::<AllocationLifecycle>(tx, visit.row(), event, "").await?;
         for node in slots::vacated(tx, &visit.nodes(), visit.shape == Shape::Baremetal).await? {
             nodes::request_sanitizing(tx, node, "an allocation left it").await?;
         }
@@ -411,13 +371,13 @@ impl AllocationReconciler {
         cleaned: Vec<(NodeId, Done)>,
         reason: &str,
     ) -> Result<Next, ReconcileError> {
-        visits::note_done(tx, visit.id, &cleaned).await?;
+        visits::note_done(tx, [(visit.id, cleaned.as_slice())]).await?;
         for (node, _) in &cleaned {
             slots::clean(tx, visit.id, *node).await?;
         }
         slots::quarantine(tx, visit.id, reason).await?;
         visits::need_attention(tx, visit.id, reason).await?;
-        transition::<Lifecycle>(tx, visit.row(), Event::CleaningFailed, reason).await?;
+        transition::<AllocationLifecycle>(tx, visit.row(), Event::CleaningFailed, reason).await?;
         tracing::error!(allocation = %visit.id, reason, "an allocation could not be sanitized: see docs/runbooks/release-failed.md");
         super::capacity_changed(tx).await?;
         Ok(Next::Done)

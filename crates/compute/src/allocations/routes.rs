@@ -12,13 +12,13 @@ use contract::{
     prices::PriceKind,
 };
 use kernel::{
-    machine::{Machine, TransitionError, transition},
+    lifecycle::{Lifecycle, TransitionError, transition},
     work,
 };
 
 use super::{
     admission, explain, host_keys,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{AllocationLifecycle, Event},
     metering::GPU_TIME,
     store::{self, New},
 };
@@ -27,7 +27,7 @@ use money::{metering::Subject, wallets::Hold};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<CreateAllocation> for ComputeArea {
@@ -36,7 +36,7 @@ impl Handle<CreateAllocation> for ComputeArea {
         let admitted = admission::admit(&mut call.tx, organization, project, call.caller.user(), spec).await?;
         let id = AllocationId::generate();
         let (login, actor) = (login(id), call.caller.actor());
-        let currency = self.policies.currency(keys::BILLING_CURRENCY);
+        let currency = self.policies.currency(settings::BILLING_CURRENCY);
         let new = New {
             id,
             organization,
@@ -59,7 +59,7 @@ impl Handle<CreateAllocation> for ComputeArea {
             lasts: admission::lasts(&self.policies, spec),
         };
         admission::paid_for(&mut call.tx, &self.policies, project, admitted.sku.name.as_str(), hold).await?;
-        work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
+        work::wake(&mut call.tx, AllocationLifecycle::NAME, id.uuid());
         call.about(id);
         let event = AllocationCreated {
             id,
@@ -95,7 +95,7 @@ impl Handle<ExplainAllocation> for ComputeArea {
 
 impl Handle<ReleaseAllocation> for ComputeArea {
     async fn handle(&self, call: &mut Call, request: Request<ReleaseAllocation>) -> Result<Allocation, Failure> {
-        let allocation = found_still(call, request.path.project_id, request.path.allocation_id).await?;
+        let allocation = found_for_update(call, request.path.project_id, request.path.allocation_id).await?;
         let event = match allocation.state {
             ref state if *state == AllocationState::Requested => Event::Canceled,
             _ => Event::ReleaseRequested,
@@ -106,7 +106,7 @@ impl Handle<ReleaseAllocation> for ComputeArea {
 
 impl Handle<ForceReleaseAllocation> for ComputeArea {
     async fn handle(&self, call: &mut Call, request: Request<ForceReleaseAllocation>) -> Result<Allocation, Failure> {
-        let found = store::get_still(&mut call.tx, request.path.allocation_id).await?;
+        let found = store::get_for_update(&mut call.tx, request.path.allocation_id).await?;
         let allocation = found.ok_or_else(|| Failure::not_found("allocation"))?;
         call.about_organization(allocation.organization_id);
         call.note("reason", request.body.reason.as_str());
@@ -119,7 +119,7 @@ impl Handle<ForceReleaseAllocation> for ComputeArea {
             state if *state == AllocationState::Requested => Event::Canceled,
             // What it holds on other hosts is cleaned there, as always.
             state if *state == AllocationState::Releasing && holds_more => {
-                work::wake(&mut call.tx, Lifecycle::NAME, allocation.id.uuid());
+                work::wake(&mut call.tx, AllocationLifecycle::NAME, allocation.id.uuid());
                 return Ok(allocation);
             }
             state if *state == AllocationState::ReleaseFailed && holds_more => Event::ReleaseRequested,
@@ -147,7 +147,7 @@ impl Handle<SetAllocationSshKeys> for ComputeArea {
             return Err(Failure::new(Code::Conflict, "the allocation was changed concurrently"));
         }
         host_keys::choose(&mut call.tx, (allocation.organization_id, id), user, &keys).await?;
-        work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
+        work::wake(&mut call.tx, AllocationLifecycle::NAME, id.uuid());
         let count = u32::try_from(keys.len()).unwrap_or(u32::MAX);
         emit(&mut call.tx, Some(allocation.organization_id), id, &AllocationKeysChanged { id, count });
         found(call, project, id).await
@@ -166,8 +166,8 @@ pub async fn found(call: &mut Call, project: ProjectId, id: AllocationId) -> Res
 }
 
 /// The same, and it stays as it is until the call ends.
-pub async fn found_still(call: &mut Call, project: ProjectId, id: AllocationId) -> Result<Allocation, Failure> {
-    of_project(store::get_still(&mut call.tx, id).await?, project)
+pub async fn found_for_update(call: &mut Call, project: ProjectId, id: AllocationId) -> Result<Allocation, Failure> {
+    of_project(store::get_for_update(&mut call.tx, id).await?, project)
 }
 
 /// The path's project was authorized; an allocation of another one is not found.
@@ -179,7 +179,7 @@ fn of_project(allocation: Option<Allocation>, project: ProjectId) -> Result<Allo
 /// want that at once one wins, and the others are told what happened.
 async fn end(call: &mut Call, mut allocation: Allocation, event: Event, reason: &str) -> Result<Allocation, Failure> {
     let row = store::versioned(&allocation)?;
-    let moved = match transition::<Lifecycle>(&mut call.tx, row, event, reason).await {
+    let moved = match transition::<AllocationLifecycle>(&mut call.tx, row, event, reason).await {
         Ok(moved) => moved,
         Err(TransitionError::Illegal { state, .. }) => {
             return Err(Failure::new(Code::Conflict, format!("the allocation is already {state}")));
@@ -201,7 +201,7 @@ async fn end(call: &mut Call, mut allocation: Allocation, event: Event, reason: 
     }
     (allocation.state, allocation.version) = (moved.state.into(), moved.version);
     allocation.reason = Some(reason.to_owned());
-    work::wake(&mut call.tx, Lifecycle::NAME, allocation.id.uuid());
+    work::wake(&mut call.tx, AllocationLifecycle::NAME, allocation.id.uuid());
     Ok(allocation)
 }
 

@@ -8,14 +8,14 @@ use contract::{
 use jiff::SignedDuration;
 use kernel::{
     clock,
-    machine::{TransitionError, transition},
+    lifecycle::{TransitionError, transition},
 };
 
 use super::{
     admission,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{AllocationLifecycle, Event},
     metering::GPU_TIME,
-    routes::{found, found_still},
+    routes::{found, found_for_update},
     store,
 };
 use crate::ComputeArea;
@@ -24,7 +24,7 @@ use platform::http::{Call, Failure, Handle, Request};
 
 impl Handle<StopAllocation> for ComputeArea {
     async fn handle(&self, call: &mut Call, request: Request<StopAllocation>) -> Result<Allocation, Failure> {
-        let allocation = found_still(call, request.path.project_id, request.path.allocation_id).await?;
+        let allocation = found_for_update(call, request.path.project_id, request.path.allocation_id).await?;
         // Who asks again while hosts are at it would only make them begin anew.
         if allocation.state == AllocationState::Stopping && !allocation.needs_attention {
             return Err(refused(allocation.state.as_str(), "active", "stopped"));
@@ -50,11 +50,11 @@ impl Handle<StartAllocation> for ComputeArea {
 }
 
 /// What it may cost once it runs again, at the price of now.
-async fn hold(app: &ComputeArea, call: &mut Call, allocation: &Allocation) -> Result<Hold, Failure> {
+async fn hold(area: &ComputeArea, call: &mut Call, allocation: &Allocation) -> Result<Hold, Failure> {
     let now = clock::now(&mut call.tx).await?;
     // bound: what is about to end is held for a moment
     let left = allocation.lease_ends_at.map(|it| it.duration_since(now).max(SignedDuration::from_secs(1)));
-    let window = admission::window(&app.policies);
+    let window = admission::window(&area.policies);
     Ok(Hold {
         subject: Subject { organization: allocation.organization_id, id: allocation.id.uuid(), meter: &GPU_TIME },
         sku: allocation.sku_id,
@@ -78,15 +78,16 @@ struct StateChange {
 /// the others are told what happened.
 async fn switch(call: &mut Call, mut allocation: Allocation, wish: StateChange) -> Result<Allocation, Failure> {
     let row = store::versioned(&allocation)?;
-    let moved = match transition::<Lifecycle>(&mut call.tx, row, wish.event, wish.reason.unwrap_or_default()).await {
-        Ok(moved) => moved,
-        Err(TransitionError::Illegal { state, .. }) => return Err(refused(state, wish.from, wish.to)),
-        Err(TransitionError::Stale { .. }) => {
-            return Err(Failure::new(Code::Conflict, "the allocation was ended or changed concurrently"));
-        }
-        Err(TransitionError::Database(error)) => return Err(error.into()),
-    };
-    store::wanted_so(&mut call.tx, allocation.id, wish.reason).await?;
+    let moved =
+        match transition::<AllocationLifecycle>(&mut call.tx, row, wish.event, wish.reason.unwrap_or_default()).await {
+            Ok(moved) => moved,
+            Err(TransitionError::Illegal { state, .. }) => return Err(refused(state, wish.from, wish.to)),
+            Err(TransitionError::Stale { .. }) => {
+                return Err(Failure::new(Code::Conflict, "the allocation was ended or changed concurrently"));
+            }
+            Err(TransitionError::Database(error)) => return Err(error.into()),
+        };
+    store::record_intent(&mut call.tx, allocation.id, wish.reason).await?;
     (allocation.state, allocation.version) = (moved.state.into(), moved.version);
     (allocation.reason, allocation.needs_attention) = (wish.reason.map(Into::into), false);
     Ok(allocation)

@@ -10,7 +10,7 @@ use contract::{
     id::{AllocationId, NodeId, OrganizationId, ProjectId, UserId},
 };
 use fleet::nodes::HeldSlots;
-use kernel::{Tx, machine::Versioned, money::Currency};
+use kernel::{Tx, lifecycle::Versioned, money::Currency};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -74,7 +74,7 @@ pub struct New<'a> {
 pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<()> {
     let spec = new.spec;
     sqlx::query(
-        "INSERT INTO allocations (id, organization_id, project_id, name, sku_id, gpus, nodes, region_id, same_fabric, apart,
+        "INSERT INTO allocations (id, organization_id, project_id, name, sku_id, gpus, nodes, region_id, same_fabric, spread_group,
            lease_minutes, tags, login, created_by, currency, state)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'requested')",
     )
@@ -87,7 +87,7 @@ pub async fn insert(tx: &mut Tx, new: New<'_>) -> sqlx::Result<()> {
     .bind(spec.nodes.to::<i32>())
     .bind(new.region)
     .bind(spec.same_fabric)
-    .bind(spec.apart.as_ref().map(|it| it.as_str()))
+    .bind(spec.spread_group.as_ref().map(|it| it.as_str()))
     .bind(spec.lease_minutes.map(|it| it.to::<i32>()))
     .bind(Json(&spec.tags))
     .bind(new.login)
@@ -104,7 +104,7 @@ pub async fn get(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Allocatio
 
 /// The same, and nobody moves it before this transaction ends: what somebody
 /// wants of it is judged by the state that it is in.
-pub async fn get_still(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Allocation>> {
+pub async fn get_for_update(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Allocation>> {
     read(tx, format!("{SELECT} WHERE a.id = $1 FOR NO KEY UPDATE OF a"), id).await
 }
 
@@ -239,7 +239,7 @@ pub async fn ended(
 }
 
 /// Says that somebody wants it stopped or started, and counts tries anew.
-pub async fn wanted_so(tx: &mut Tx, id: AllocationId, reason: Option<&str>) -> sqlx::Result<()> {
+pub async fn record_intent(tx: &mut Tx, id: AllocationId, reason: Option<&str>) -> sqlx::Result<()> {
     sqlx::query("UPDATE allocations SET reason = $2, attempts = 0, needs_attention = false WHERE id = $1")
         .bind(id.uuid())
         .bind(reason)
@@ -254,9 +254,9 @@ pub async fn wanted_so(tx: &mut Tx, id: AllocationId, reason: Option<&str>) -> s
 pub async fn next_in_turn(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "SELECT id FROM (
-           SELECT DISTINCT ON (organization_id, sku_id, region_id, could_run) id, organization_id, created_at, could_run, reserved_at
+           SELECT DISTINCT ON (organization_id, sku_id, region_id, could_run) id, organization_id, created_at, could_run, kept_at
            FROM allocations WHERE state = 'requested' ORDER BY organization_id, sku_id, region_id, could_run, created_at) AS heads
-         ORDER BY reserved_at IS NULL, NOT could_run, (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held
+         ORDER BY kept_at IS NULL, NOT could_run, (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held
                    WHERE held.organization_id = heads.organization_id AND held.state <> 'requested'
                      AND counts_against_limits(held.state, held.alive_until)), created_at
          LIMIT $1",

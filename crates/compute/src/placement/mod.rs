@@ -2,8 +2,8 @@
 //! picture is brought up to date by reading what changed, never as a whole; a
 //! choice counts only once its slots are reserved in the database.
 
-pub mod reservations;
 pub mod slots;
+pub mod starvation_guard;
 mod store;
 
 use std::{
@@ -121,7 +121,7 @@ impl Placement {
     }
 
     /// Where it would fit soonest, of the nodes that are not kept for others.
-    pub fn soonest(&self, allocation: AllocationId, ask: &Ask, leases: &reservations::Leases) -> Vec<NodeKey> {
+    pub fn soonest(&self, allocation: AllocationId, ask: &Ask, leases: &starvation_guard::Leases) -> Vec<NodeKey> {
         let ends = |holder| leases.get(&holder).copied();
         planner::soonest(&self.picture().fleet, ask, key(allocation), &ends).unwrap_or_default()
     }
@@ -130,7 +130,7 @@ impl Placement {
     /// by now it could.
     pub fn explain(&self, allocation: AllocationId, ask: &Ask) -> Option<(Box<Explanation>, usize)> {
         let (mut picture, own) = (self.picture(), key(allocation));
-        let kept = picture.fleet.nodes().filter(|it| it.reserved_for == Some(own)).map(|it| it.key);
+        let kept = picture.fleet.nodes().filter(|it| it.kept_for == Some(own)).map(|it| it.key);
         let kept: Vec<NodeKey> = kept.collect();
         let why = picture.as_if_free(&kept, own, |fleet| planner::explain(fleet, ask).err())?;
         Some((why, kept.len()))

@@ -26,7 +26,7 @@ struct Row {
     health: String,
     health_reason: Option<String>,
     serves: Option<Uuid>,
-    reserved_for: Option<Uuid>,
+    kept_for: Option<Uuid>,
     isolates_vms: bool,
     /// As the host reported it; unknown for one that reported nothing yet.
     cpus: Option<i64>,
@@ -64,7 +64,7 @@ pub async fn changes(
         return Ok((SnapshotHorizon(xmin), Vec::new()));
     }
     let rows: Vec<Row> = sqlx::query_as(
-        "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, n.reserved_for,
+        "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, n.kept_for,
            p.isolates_vms AND coalesce(n.inventory @> '{\"isolates_vms\": true}', false) AS isolates_vms,
            (n.inventory->>'cpus')::bigint AS cpus, least((n.inventory->>'memory_bytes')::numeric, 9223372036854775807)::bigint AS memory_bytes,
            n.state = 'sanitizing' AND NOT n.has_wipe_script AND n.inventory->>'driver' IS DISTINCT FROM 'sim'
@@ -89,7 +89,7 @@ fn node(row: Row) -> Node {
         other => Health::Bad(row.health_reason.as_deref().unwrap_or(other).into()),
     };
     node.serves = row.serves.map(|it| OrganizationKey(it.as_u128()));
-    node.reserved_for = row.reserved_for.map(|it| AllocationKey(it.as_u128()));
+    node.kept_for = row.kept_for.map(|it| AllocationKey(it.as_u128()));
     node.isolates_vms = row.isolates_vms;
     node.host = HostResources {
         cpus: row.cpus.and_then(|it| u32::try_from(it).ok()).unwrap_or(u32::MAX),

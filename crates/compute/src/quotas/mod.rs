@@ -7,9 +7,10 @@ mod store;
 pub use store::limit;
 
 use crate::ComputeArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<ComputeArea>) {
-    registry.table("quotas", ParentEnd::Stays("settings of what is not used any more"));
+    registry.table("quotas", ParentEnd::Stays("settings stay for the record"));
+    registry.retention(&["quotas"], Retention::Removed("when they are unset"));
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{answer, assert_unique, is_dotted};
-use crate::{Event, EventInfo, walk::walk};
+use crate::{Event, EventInfo, Word, walk::walk};
 
 fn events() -> Vec<(EventInfo, Value)> {
     let mut all = Vec::new();
@@ -23,13 +23,21 @@ fn an_event_has_a_subject_of_its_own() {
 }
 
 #[test]
-fn an_event_tells_no_secret_and_closes_no_set_of_words() {
+fn an_event_contains_no_secret_and_closes_no_set_of_words() {
     for (info, schema) in events() {
         walk(&schema, "#", &mut |place, object| {
             assert_ne!(object.get("format"), Some(&json!("password")), "{} {place}", info.subject);
             let words = object.get("enum").filter(|it| **it != json!([null]));
             assert!(words.is_none(), "{} {place}: wrap the words in Open", info.subject);
         });
+    }
+}
+
+#[test]
+fn event_is_read_by_staff_with_a_permission_of_the_platform_to_read() {
+    for (info, _) in events() {
+        let name = info.staff.as_str();
+        assert!(info.staff.is_platform() && name.ends_with(":read"), "{}: `{name}`", info.subject);
     }
 }
 

@@ -73,7 +73,7 @@ fn words_that_are_chosen_from_occur_in_requests_only() {
 }
 
 #[test]
-fn an_answer_with_a_secret_is_kept_sealed_or_not_at_all() {
+fn an_answer_with_a_secret_is_stored_sealed_or_not_at_all() {
     for entry in endpoints() {
         let shows_secret = !places(&entry.response, |it| it.get("format") == Some(&json!("password"))).is_empty();
         let (may, must) = match entry.info.policy.idempotency {

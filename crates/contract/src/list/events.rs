@@ -53,7 +53,7 @@ macro_rules! for_each_event {
             $crate::budgets::BudgetChanged,
             $crate::budgets::BudgetDeleted,
             $crate::budgets::BudgetThresholdReached,
-            $crate::dead_letters::DeadLetterKept,
+            $crate::dead_letters::DeadLetterStored,
             $crate::dead_letters::DeadLetterExhausted,
             $crate::dead_letters::DeadLetterReplayRequested,
             $crate::dead_letters::DeadLetterDelivered,

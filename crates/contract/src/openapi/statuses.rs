@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Auth, Code, EndpointInfo, SecondFactor, Standing, Verb};
+use crate::{Auth, Code, EndpointInfo, OrganizationStates, SecondFactor, Verb};
 
 /// Every problem that the operation can answer, by status. The server may
 /// answer nothing else, and the document lists exactly these.
@@ -34,7 +34,7 @@ fn at_gates(info: &EndpointInfo, code: Code) -> bool {
         },
         Code::Suspended => {
             let is_inside = matches!(policy.auth, Auth::Organization(_) | Auth::Project(_));
-            is_inside && info.verb != Verb::GET && policy.standing == Standing::Active
+            is_inside && info.verb != Verb::GET && policy.organization_states == OrganizationStates::Active
         }
         // A foreign thing answers as one that does not exist.
         Code::NotFound => matches!(policy.auth, Auth::Organization(_) | Auth::Project(_)),

@@ -104,7 +104,8 @@ pub fn events() -> String {
     let mut page = Page::new(
         "Events",
         "Facts that were committed, in the order of their subjects. Delivery is at least once: \
-         de-duplicate by `message_id`. Described in `api/asyncapi.json`.",
+         de-duplicate by `message_id`. Described in `api/asyncapi.json`. Members read the events of \
+         their organization; platform staff read those that their permissions name.",
     );
     let mut all: Vec<(EventInfo, Fields)> = Vec::new();
     let mut schemas = Schemas::openapi();
@@ -115,11 +116,16 @@ pub fn events() -> String {
     }
     crate::for_each_event!(collect);
     all.sort_by_key(|(info, _)| info.subject);
-    page.columns(&["Subject", "What happened", "Fields"]);
+    page.columns(&["Subject", "What happened", "Staff need", "Fields"]);
     for (info, fields) in &all {
         let fields: Vec<String> =
             fields.properties.iter().map(|(name, schema)| format!("`{name}` {}", type_name(schema))).collect();
-        page.row(&[format!("`{}`", info.subject), wording::summary(info.about).into(), fields.join(", ")]);
+        page.row(&[
+            format!("`{}`", info.subject),
+            wording::summary(info.about).into(),
+            format!("`{}`", info.staff),
+            fields.join(", "),
+        ]);
     }
     page.finish()
 }

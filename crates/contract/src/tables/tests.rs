@@ -10,7 +10,9 @@ fn every_code_endpoint_event_and_notification_has_its_row() {
     }
     assert!(endpoints().contains("| CreateProject |"));
     assert!(endpoints().contains("| WatchEvents |"));
-    assert!(events().contains("| `project.created` | A project was created. | `id` ProjectId, `name` Name |"));
+    let created = "| `project.created` | A project was created. | `platform.organizations:read` | `id` ProjectId, \
+                   `name` Name |";
+    assert!(events().contains(created));
     assert!(events().contains("`project_id` ProjectId or null"));
     for kind in NotificationKind::ALL {
         assert!(notifications().contains(&format!("| `{kind}` |")), "{kind}");

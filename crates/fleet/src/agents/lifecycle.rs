@@ -5,10 +5,10 @@ use contract::{
     agents::AgentUpdateState::{self, Failed, RolledBack, Stopped, Updated, Updating, Waiting},
     id::AgentUpdateId,
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct AgentUpdateLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -19,7 +19,7 @@ pub enum Event {
     Stopped,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for AgentUpdateLifecycle {
     const NAME: &'static str = "agent_update";
     const TABLE: &'static str = "agent_updates";
     type State = AgentUpdateState;

@@ -13,13 +13,14 @@ pub use catalog::{AgentFile, Agents};
 pub use reconcile::AgentUpdateReconciler;
 
 use crate::FleetArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<FleetArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::AgentUpdateLifecycle>();
     registry.reconciler(|area: &FleetArea| AgentUpdateReconciler {
         agents: area.agents.clone(),
         signer: area.signer.clone(),
         policies: area.policies.clone(),
     });
+    registry.retention(&["agent_updates"], Retention::Forever("which agent ran where"));
 }

@@ -10,7 +10,7 @@ use contract::{
 };
 use kernel::{
     Tx, clock,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work::{self, Next, ReconcileError, Reconciler},
 };
 use protocol::{Done, Outcome, Verb, agent_binary::AgentBinary};
@@ -19,11 +19,11 @@ use uuid::Uuid;
 use super::{
     catalog::Agents,
     choice,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{AgentUpdateLifecycle, Event},
     store::{self, Update},
 };
 use crate::tasks::{self, Order, OrderStatus, TaskSigner};
-use platform::policies::{Policies, keys};
+use platform::policies::{Policies, settings};
 
 pub struct AgentUpdateReconciler {
     pub agents: Arc<Agents>,
@@ -60,7 +60,7 @@ const RESOURCE: &str = "agent";
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 impl Reconciler for AgentUpdateReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = AgentUpdateLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
     type Snapshot = Snapshot;
     type Observation = Option<Binary>;
@@ -69,7 +69,8 @@ impl Reconciler for AgentUpdateReconciler {
 
     async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, ReconcileError> {
         let Some(update) = store::get(tx, id).await? else { return Ok(None) };
-        let told = tasks::latest(tx, Lifecycle::NAME, id).await?.pop();
+        let mut told = tasks::latest(tx, AgentUpdateLifecycle::NAME, &[id]).await?;
+        let told = told.remove(&id).and_then(|mut it| it.pop());
         Ok(Some(Snapshot { update, told, now: clock::now(tx).await? }))
     }
 
@@ -109,7 +110,7 @@ impl Reconciler for AgentUpdateReconciler {
                 if matches!(event, Event::RolledBack | Event::Failed) {
                     tracing::error!(node = %update.node, version = update.wanted, why, "an agent could not be replaced; see docs/guides/enroll-hosts.md");
                 }
-                transition::<Lifecycle>(tx, update.versioned(), event, &why).await?;
+                transition::<AgentUpdateLifecycle>(tx, update.versioned(), event, &why).await?;
                 self.bring_next(tx, update).await?;
                 Ok(Next::Done)
             }
@@ -123,7 +124,7 @@ impl Reconciler for AgentUpdateReconciler {
 
 impl AgentUpdateReconciler {
     fn lifetime(&self) -> Duration {
-        keys::minutes(self.policies.number(keys::NODE_UPDATE_MINUTES))
+        settings::minutes(self.policies.number(settings::NODE_UPDATE_MINUTES))
     }
 
     /// Tells the host, if its pool has a place free.
@@ -131,7 +132,7 @@ impl AgentUpdateReconciler {
         let update = &seen.update;
         // Two at once could pass the limit.
         store::take_turn(tx, update.pool).await?;
-        if store::updating_in(tx, update.pool).await? >= self.policies.number(keys::NODE_UPDATE_AT_ONCE) {
+        if store::updating_in(tx, update.pool).await? >= self.policies.number(settings::NODE_UPDATE_AT_ONCE) {
             return Ok(Next::Done);
         }
         let Binary { target, sha256 } = binary;
@@ -139,7 +140,7 @@ impl AgentUpdateReconciler {
         let signature = self.signer.sign_agent(named);
         let order = Order {
             node: update.node,
-            kind: Lifecycle::NAME,
+            kind: AgentUpdateLifecycle::NAME,
             subject: update.id.uuid(),
             resource: RESOURCE.to_owned(),
             version: update.number,
@@ -147,15 +148,15 @@ impl AgentUpdateReconciler {
             lifetime: self.lifetime(),
         };
         tasks::order(tx, &self.signer, seen.now, order).await.map_err(sqlx::Error::from)?;
-        transition::<Lifecycle>(tx, update.versioned(), Event::Ordered, "").await?;
+        transition::<AgentUpdateLifecycle>(tx, update.versioned(), Event::Ordered, "").await?;
         Ok(Next::After(LOOK_AGAIN))
     }
 
     /// A place is free, or what waits must hear that it is over.
     async fn bring_next(&self, tx: &mut Tx, update: &Update) -> sqlx::Result<()> {
-        let most = i64::try_from(self.policies.number(keys::NODE_UPDATE_AT_ONCE)).unwrap_or(i64::MAX);
+        let most = i64::try_from(self.policies.number(settings::NODE_UPDATE_AT_ONCE)).unwrap_or(i64::MAX);
         for id in store::next_in(tx, update.pool, most.max(1)).await? {
-            work::wake(tx, Lifecycle::NAME, id);
+            work::wake(tx, AgentUpdateLifecycle::NAME, id);
         }
         Ok(())
     }

@@ -10,20 +10,20 @@ use contract::{
     nodes::{Node, NodeState},
 };
 use kernel::{
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work,
 };
 
 use super::{
     choice,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{AgentUpdateLifecycle, Event},
     store,
 };
 use crate::{FleetArea, nodes, pools};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, ProblemBuilder, Request},
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<ListAgents> for FleetArea {
@@ -61,14 +61,14 @@ impl Handle<UpdateNode> for FleetArea {
             }
             let why = format!("version {wanted} was requested instead");
             store::set_reason(&mut call.tx, live.id, &why).await?;
-            transition::<Lifecycle>(&mut call.tx, live.versioned(), Event::Stopped, &why).await?;
+            transition::<AgentUpdateLifecycle>(&mut call.tx, live.versioned(), Event::Stopped, &why).await?;
         }
         if node.agent_version.as_deref() == Some(&wanted) {
             return Ok(node);
         }
         let id = store::insert(&mut call.tx, node.id, node.pool_id, &wanted).await?;
         emit(&mut call.tx, None, id, &NodeUpdateRequested { id, node_id: node.id, version: wanted });
-        work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
+        work::wake(&mut call.tx, AgentUpdateLifecycle::NAME, id.uuid());
         read(call, node.id).await
     }
 }
@@ -140,9 +140,9 @@ impl FleetArea {
     }
 
     async fn bring_first(&self, call: &mut Call, pool: PoolId) -> Result<(), Failure> {
-        let most = i64::try_from(self.policies.number(keys::NODE_UPDATE_AT_ONCE)).unwrap_or(i64::MAX);
+        let most = i64::try_from(self.policies.number(settings::NODE_UPDATE_AT_ONCE)).unwrap_or(i64::MAX);
         for id in store::next_in(&mut call.tx, pool, most.max(1)).await? {
-            work::wake(&mut call.tx, Lifecycle::NAME, id);
+            work::wake(&mut call.tx, AgentUpdateLifecycle::NAME, id);
         }
         Ok(())
     }

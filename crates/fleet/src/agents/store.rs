@@ -6,7 +6,7 @@ use contract::{
     id::{AgentUpdateId, NodeId, PoolId},
     nodes::{NodeHealth, NodeState},
 };
-use kernel::{Tx, machine::Versioned};
+use kernel::{Tx, lifecycle::Versioned};
 use uuid::Uuid;
 
 use platform::rows;

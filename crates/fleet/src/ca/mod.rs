@@ -32,7 +32,7 @@ use kernel::{
 };
 use tokio_util::sync::CancellationToken;
 
-use platform::policies::{Policies, keys};
+use platform::policies::{Policies, settings};
 
 use crate::FleetArea;
 use platform::registry::Registry;
@@ -102,7 +102,7 @@ impl Ca {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(REFRESH) => (),
             }
-            if let Err(error) = self.refresh(keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS))).await {
+            if let Err(error) = self.refresh(settings::days(policies.number(settings::NODE_INTERMEDIATE_DAYS))).await {
                 tracing::warn!(%error, "reading the CA failed; the last known one is still used");
             }
         }

@@ -13,9 +13,11 @@ use kernel::{
 };
 
 use crate::FleetArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
-pub fn register(_: &mut Registry<FleetArea>) {}
+pub fn register(registry: &mut Registry<FleetArea>) {
+    registry.retention(&["enrollment_tokens"], Retention::Forever("how each node came in"));
+}
 
 /// What enrollment tokens begin with.
 pub const PREFIX: &str = "gpn";

@@ -14,7 +14,7 @@ use crate::FleetArea;
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<CreateEnrollmentToken> for FleetArea {
@@ -24,8 +24,8 @@ impl Handle<CreateEnrollmentToken> for FleetArea {
         request: Request<CreateEnrollmentToken>,
     ) -> Result<NewEnrollmentToken, Failure> {
         let (pool, given) = (request.body.pool_id, request.body.lifetime_minutes);
-        let minutes = given.map_or_else(|| self.policies.number(keys::NODE_ENROLLMENT_MINUTES), |it| it.get());
-        let expires_at = clock::now(&mut call.tx).await? + keys::minutes(minutes);
+        let minutes = given.map_or_else(|| self.policies.number(settings::NODE_ENROLLMENT_MINUTES), |it| it.get());
+        let expires_at = clock::now(&mut call.tx).await? + settings::minutes(minutes);
         let minted = super::mint(&mut call.tx, pool, expires_at).await?;
         let (token, text) =
             minted.ok_or_else(|| Failure::new(Code::InvalidValue, "the pool of `pool_id` does not exist"))?;

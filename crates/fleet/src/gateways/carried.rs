@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kernel::{Tx, bus::BoxFuture, machine::TransitionError};
+use kernel::{Tx, bus::BoxFuture, lifecycle::TransitionError};
 
 pub trait CarriedSessions: Send + Sync {
     /// Sessions that no gateway has spoken of for so long have lost it; how many.

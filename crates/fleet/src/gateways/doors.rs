@@ -16,18 +16,18 @@ use super::store;
 pub struct Door {
     pub public_url: String,
     /// Web services are below it, each at a name of its own.
-    pub app_domain: String,
+    pub web_domain: String,
 }
 
 impl Door {
     /// Where its web services are: scheme and what follows the domain are the gateway's own.
-    pub fn app_origin(&self, name: &str) -> String {
+    pub fn web_origin(&self, name: &str) -> String {
         let (scheme, rest) = match self.public_url.strip_prefix("wss://") {
             Some(rest) => ("https", rest),
             None => ("http", self.public_url.trim_start_matches("ws://")),
         };
         let port = rest.rsplit_once(':').map(|(_, port)| format!(":{port}")).unwrap_or_default();
-        format!("{scheme}://{name}.{}{port}", self.app_domain)
+        format!("{scheme}://{name}.{}{port}", self.web_domain)
     }
 }
 
@@ -35,6 +35,7 @@ impl Door {
 pub struct Doors(Arc<Mutex<DoorCache>>);
 
 #[derive(Default)]
+// cache: read again after `FRESH`
 struct DoorCache {
     read_at: Option<Instant>,
     doors: Vec<Door>,
@@ -55,8 +56,12 @@ impl Doors {
         }
         match tokio::time::timeout(PATIENCE, store::doors(db)).await {
             Ok(Ok(doors)) => known.doors = doors,
-            Ok(Err(error)) => tracing::warn!(%error, "the fronts of gateways could not be read; the last known apply"),
-            Err(_) => tracing::warn!("the fronts of gateways could not be read in time; the last known apply"),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the gateway addresses could not be read; the last known ones are still used")
+            }
+            Err(_) => {
+                tracing::warn!("the gateway addresses could not be read in time; the last known ones are still used")
+            }
         }
         known.read_at = Some(Instant::now());
         known.doors.clone()
@@ -69,9 +74,9 @@ mod tests {
 
     #[test]
     fn web_services_are_where_their_gateway_is() {
-        let door = |url: &str| Door { public_url: url.into(), app_domain: "apps.example.net".into() };
-        assert_eq!(door("wss://gw.example.com").app_origin("*"), "https://*.apps.example.net");
-        assert_eq!(door("wss://gw.example.com:8443").app_origin("80--a"), "https://80--a.apps.example.net:8443");
-        assert_eq!(door("ws://127.0.0.1:9443").app_origin("*"), "http://*.apps.example.net:9443");
+        let door = |url: &str| Door { public_url: url.into(), web_domain: "web.example.net".into() };
+        assert_eq!(door("wss://gw.example.com").web_origin("*"), "https://*.web.example.net");
+        assert_eq!(door("wss://gw.example.com:8443").web_origin("80--a"), "https://80--a.web.example.net:8443");
+        assert_eq!(door("ws://127.0.0.1:9443").web_origin("*"), "http://*.web.example.net:9443");
     }
 }

@@ -19,7 +19,7 @@ use super::{
     store::{self, LiveGateway},
 };
 use crate::FleetArea;
-use platform::policies::keys;
+use platform::policies::settings;
 
 type Regions = HashMap<RegionId, Vec<GatewayRef>>;
 
@@ -51,9 +51,9 @@ impl Live {
     }
 
     /// Learns the list for the first time; waits for it while the database is away.
-    pub async fn learn(&self, app: &FleetArea, stop: &CancellationToken) {
+    pub async fn learn(&self, area: &FleetArea, stop: &CancellationToken) {
         while !stop.is_cancelled() {
-            match store::heard(&app.db).await {
+            match store::heard(&area.db).await {
                 Ok(heard) => return self.set(heard, BELIEVED),
                 Err(error) => tracing::warn!(%error, "the list of gateways could not be read; trying again"),
             }
@@ -78,14 +78,14 @@ impl Live {
 }
 
 /// Keeps the list fresh, and finds sessions that lost their gateway, until stopped.
-pub async fn watch(app: Arc<FleetArea>, stop: CancellationToken) {
+pub async fn watch(area: Arc<FleetArea>, stop: CancellationToken) {
     let (mut steady_since, mut judged) = (Instant::now(), Instant::now());
     while !stop.is_cancelled() {
         pause(&stop).await;
-        let silent = keys::seconds(app.policies.number(keys::ACCESS_GATEWAY_SECONDS));
+        let silent = settings::seconds(area.policies.number(settings::ACCESS_GATEWAY_SECONDS));
         let is_steady = steady_since.elapsed() > silent;
-        match store::heard(&app.db).await {
-            Ok(heard) => app.gateways.set(heard, if is_steady { silent } else { BELIEVED }),
+        match store::heard(&area.db).await {
+            Ok(heard) => area.gateways.set(heard, if is_steady { silent } else { BELIEVED }),
             Err(error) => {
                 tracing::warn!(%error, "the list of gateways could not be read; the last known one is still used");
                 steady_since = Instant::now();
@@ -94,15 +94,15 @@ pub async fn watch(app: Arc<FleetArea>, stop: CancellationToken) {
         }
         if is_steady && judged.elapsed() >= JUDGE {
             judged = Instant::now();
-            if let Err(error) = lose_unheard(&app, silent).await {
+            if let Err(error) = lose_unheard(&area, silent).await {
                 tracing::warn!(%error, "looking for sessions without a gateway failed; trying again");
             }
         }
     }
 }
 
-async fn lose_unheard(app: &FleetArea, silent: Duration) -> Result<(), kernel::machine::TransitionError> {
-    let mut tx = Tx::system(&app.db, "gateways", kernel::Access::Write).await?;
+async fn lose_unheard(area: &FleetArea, silent: Duration) -> Result<(), kernel::lifecycle::TransitionError> {
+    let mut tx = Tx::system(&area.db, "gateways", kernel::Access::Write).await?;
     let lost = tx.hook::<dyn CarriedSessions>().lose_unheard(&mut tx, silent).await?;
     tx.commit().await?;
     if lost > 0 {

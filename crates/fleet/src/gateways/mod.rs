@@ -12,8 +12,9 @@ pub use carried::CarriedSessions;
 pub use doors::{Door, Doors};
 pub use live::{Live, watch};
 pub use store::{
-    BeatOutcome, TokenRedemption, add_certificate, beaten, by_name, door_for, forget_old_certificates, get, moved,
-    remove, revoke_every_certificate, revoked_since, spend, ssh_address_for, ssh_addresses, standing, working,
+    BeatOutcome, TokenRedemption, add_certificate, beaten, by_name, door_for, forget_old_certificates, get,
+    is_certificate_revoked, moved, remove, revoke_every_certificate, revoked_since, spend, ssh_address_for,
+    ssh_addresses, working,
 };
 
 use contract::{Timestamp, gateways::GatewaySpec, id::GatewayId};
@@ -24,20 +25,21 @@ use kernel::{
 
 use crate::FleetArea;
 use kernel::Access;
-use platform::policies::keys;
-use platform::registry::Registry;
+use platform::policies::settings;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<FleetArea>) {
-    registry.cache(&["gateway"], |area| area.standings.look_again());
-    registry.expiry(|area, most| {
+    registry.expiry(&["gateway_certificates"], |area, most| {
         Box::pin(async move {
-            let retention = keys::hours(area.policies.number(keys::NODE_RENEW_WINDOW_HOURS));
+            let retention = settings::hours(area.policies.number(settings::NODE_RENEW_WINDOW_HOURS));
             let mut tx = Tx::system(&area.db, "keeper", Access::Write).await?;
             let gone = forget_old_certificates(&mut tx, retention, most).await?;
             tx.commit().await?;
             Ok(gone)
         })
     });
+    registry.retention(&["gateways"], Retention::Forever("sessions name it after it was removed"));
+    registry.retention(&["gateway_beats"], Retention::Forever("one row for each gateway"));
 }
 
 /// What tokens begin with that make a process a gateway.

@@ -42,11 +42,11 @@ mod tests {
 
     #[test]
     fn names_of_one_registrable_domain_are_one_site() {
-        for apps in ["gpu.example.com", "apps.gpu.example.com", "example.com", "apps.example.com", "APPS.Example.com"] {
-            assert!(is_same_site(apps, "gpu.example.com"), "{apps}");
+        for domain in ["gpu.example.com", "web.gpu.example.com", "example.com", "web.example.com", "WEB.Example.com"] {
+            assert!(is_same_site(domain, "gpu.example.com"), "{domain}");
         }
-        for apps in ["example-apps.com", "apps.example.net", "notexample.com", "com"] {
-            assert!(!is_same_site(apps, "gpu.example.com"), "{apps}");
+        for domain in ["example-web.com", "web.example.net", "notexample.com", "com"] {
+            assert!(!is_same_site(domain, "gpu.example.com"), "{domain}");
         }
         assert!(is_same_site("web.example.co.uk", "gpu.example.co.uk"));
         assert!(!is_same_site("web.other.co.uk", "gpu.example.co.uk"));

@@ -16,12 +16,12 @@ use crate::FleetArea;
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, ProblemBuilder, Request},
-    policies::keys,
+    policies::settings,
 };
 
 impl FleetArea {
     fn gateway_silence(&self) -> Duration {
-        keys::seconds(self.policies.number(keys::ACCESS_GATEWAY_SECONDS))
+        settings::seconds(self.policies.number(settings::ACCESS_GATEWAY_SECONDS))
     }
 }
 
@@ -29,8 +29,8 @@ impl Handle<CreateGateway> for FleetArea {
     async fn handle(&self, call: &mut Call, request: Request<CreateGateway>) -> Result<NewGateway, Failure> {
         let spec = &request.body;
         fits(self, spec)?;
-        let minutes = self.policies.number(keys::NODE_ENROLLMENT_MINUTES);
-        let expires_at = clock::now(&mut call.tx).await? + keys::minutes(minutes);
+        let minutes = self.policies.number(settings::NODE_ENROLLMENT_MINUTES);
+        let expires_at = clock::now(&mut call.tx).await? + settings::minutes(minutes);
         let added = super::add(&mut call.tx, spec, expires_at).await?.map_err(|why| match why {
             NotAdded::NameTaken => Failure::new(Code::NameTaken, "another gateway has this name"),
             NotAdded::NoSuchRegion => Failure::new(Code::InvalidValue, "the region of `region_id` does not exist"),
@@ -49,18 +49,18 @@ impl Handle<CreateGateway> for FleetArea {
 }
 
 /// Names that would let a gateway, or a web service behind it, pass for another part of the platform.
-fn fits(app: &FleetArea, spec: &GatewaySpec) -> Result<(), Failure> {
+fn fits(area: &FleetArea, spec: &GatewaySpec) -> Result<(), Failure> {
     let wrong = |field: &str, detail: String| Failure::from(ProblemBuilder::new(Code::InvalidValue, detail).at(field));
     let host = |url: &str| url::Url::parse(url).ok().and_then(|it| it.host_str().map(str::to_owned));
-    let console = host(&app.config.identity.issuer).unwrap_or_default();
-    if names::is_same_site(spec.app_domain.as_str(), &console) {
+    let console = host(&area.config.identity.issuer).unwrap_or_default();
+    if names::is_same_site(spec.web_domain.as_str(), &console) {
         let detail = format!(
             "web services of tenants could set cookies for the console at `{console}`; use a separate registrable domain, such as `example-web.net`"
         );
         return Err(wrong("web_domain", detail));
     }
     let agents = host(spec.agent_url.as_str()).unwrap_or_default();
-    if names::is_listeners(&agents, &app.config.node.names) {
+    if names::is_listeners(&agents, &area.config.node.names) {
         let detail =
             format!("`{agents}` is a name of the node listener (`node.names`); use another name for the gateway");
         return Err(wrong("agent_url", detail));

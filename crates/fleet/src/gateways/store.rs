@@ -24,7 +24,7 @@ struct Row {
     agent_url: String,
     public_url: String,
     ssh_address: Option<String>,
-    app_domain: String,
+    web_domain: String,
     version: Option<String>,
     nodes: Option<i32>,
     sessions: Option<i32>,
@@ -38,7 +38,7 @@ const STATUS: &str = "CASE WHEN g.removed_at IS NOT NULL THEN 'removed' WHEN g.j
 
 fn select() -> String {
     format!(
-        "SELECT g.id, g.name, g.region_id, {STATUS} AS status, g.agent_url, g.public_url, g.ssh_address, g.app_domain,
+        "SELECT g.id, g.name, g.region_id, {STATUS} AS status, g.agent_url, g.public_url, g.ssh_address, g.web_domain,
            b.version, b.nodes, b.sessions, b.last_seen_at, g.created_at
          FROM gateways g LEFT JOIN gateway_beats b ON b.gateway_id = g.id"
     )
@@ -59,7 +59,7 @@ pub async fn insert(
     }
     let id = GatewayId::generate();
     let added = sqlx::query(
-        "INSERT INTO gateways (id, region_id, name, agent_url, public_url, ssh_address, app_domain, token_hash, token_expires_at)
+        "INSERT INTO gateways (id, region_id, name, agent_url, public_url, ssh_address, web_domain, token_hash, token_expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (name) WHERE removed_at IS NULL DO NOTHING",
     )
     .bind(id.uuid())
@@ -68,7 +68,7 @@ pub async fn insert(
     .bind(spec.agent_url.as_str())
     .bind(spec.public_url.as_str())
     .bind(spec.ssh_address.as_ref().map(|it| it.as_str()))
-    .bind(spec.app_domain.as_str())
+    .bind(spec.web_domain.as_str())
     .bind(&hash.as_bytes()[..])
     .bind(clock::bind(expires_at))
     .execute(tx.conn())
@@ -221,7 +221,7 @@ pub async fn add_certificate(tx: &mut Tx, id: GatewayId, issued: &Issued) -> sql
 }
 
 /// Whether a certificate of the gateway was revoked; nothing when it has no such one.
-pub async fn standing(tx: &mut Tx, id: GatewayId, serial: &str) -> sqlx::Result<Option<bool>> {
+pub async fn is_certificate_revoked(tx: &mut Tx, id: GatewayId, serial: &str) -> sqlx::Result<Option<bool>> {
     sqlx::query_scalar("SELECT revoked_at IS NOT NULL FROM gateway_certificates WHERE serial = $1 AND gateway_id = $2")
         .bind(serial)
         .bind(id.uuid())
@@ -296,7 +296,7 @@ pub async fn beaten(tx: &mut Tx, id: GatewayId, beat: &BeatRequest) -> sqlx::Res
 /// The gateway of the node's region that was heard last; nothing when none lives.
 pub async fn door_for(tx: &mut Tx, node: NodeId, silent: Duration) -> sqlx::Result<Option<Door>> {
     sqlx::query_as(
-        "SELECT g.public_url, g.app_domain FROM gateways g JOIN gateway_beats b ON b.gateway_id = g.id
+        "SELECT g.public_url, g.web_domain FROM gateways g JOIN gateway_beats b ON b.gateway_id = g.id
          WHERE g.region_id = node_region($1) AND g.removed_at IS NULL AND b.last_seen_at > app_now() - make_interval(secs => $2)
          ORDER BY b.last_seen_at DESC LIMIT 1",
     )
@@ -347,7 +347,7 @@ pub async fn heard(db: &kernel::Db) -> sqlx::Result<Vec<LiveGateway>> {
     let statement =
         "SELECT g.id, g.region_id, g.agent_url, extract(epoch FROM app_now() - b.last_seen_at)::float8 AS ago
         FROM gateways g JOIN gateway_beats b ON b.gateway_id = g.id WHERE g.removed_at IS NULL ORDER BY g.id";
-    let rows = db.glance(kernel::Scope::System, statement).await?;
+    let rows = db.read_once(kernel::Scope::System, statement).await?;
     let heard = |row: &sqlx::postgres::PgRow| {
         Ok(LiveGateway {
             id: row.try_get::<Uuid, _>("id")?.into(),
@@ -363,11 +363,11 @@ pub async fn heard(db: &kernel::Db) -> sqlx::Result<Vec<LiveGateway>> {
 pub async fn doors(db: &kernel::Db) -> sqlx::Result<Vec<Door>> {
     use sqlx::Row as _;
     // bound: more than any platform has, and what a header can hold
-    let statement = "SELECT DISTINCT public_url, app_domain FROM gateways WHERE removed_at IS NULL
-        ORDER BY public_url, app_domain LIMIT 64";
-    let rows = db.glance(kernel::Scope::System, statement).await?;
+    let statement = "SELECT DISTINCT public_url, web_domain FROM gateways WHERE removed_at IS NULL
+        ORDER BY public_url, web_domain LIMIT 64";
+    let rows = db.read_once(kernel::Scope::System, statement).await?;
     let door = |row: &sqlx::postgres::PgRow| {
-        Ok(Door { public_url: row.try_get("public_url")?, app_domain: row.try_get("app_domain")? })
+        Ok(Door { public_url: row.try_get("public_url")?, web_domain: row.try_get("web_domain")? })
     };
     rows.iter().map(door).collect()
 }
@@ -382,7 +382,7 @@ fn gateway(row: Row) -> sqlx::Result<Gateway> {
         agent_url: row.agent_url,
         public_url: row.public_url,
         ssh_address: row.ssh_address,
-        app_domain: row.app_domain,
+        web_domain: row.web_domain,
         version: row.version,
         nodes: count(row.nodes),
         sessions: count(row.sessions),

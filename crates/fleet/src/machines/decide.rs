@@ -23,7 +23,7 @@ pub enum ProviderView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     Allocate,
-    Deploy,
+    Install,
     Release,
     PowerOn,
 }
@@ -83,12 +83,12 @@ pub fn must_look(facts: &Facts) -> bool {
 
 /// The one call that this look asks for, if any.
 pub fn call(facts: &Facts, look: &ProviderView) -> Option<Call> {
-    use MetalStatus::{Allocated, Broken, Deployed, Deploying, FailedDeployment, FailedDiskErasing, FailedReleasing};
+    use MetalStatus::{Allocated, Broken, FailedDiskErasing, FailedInstall, FailedReleasing, Installed, Installing};
     match (facts.state, look) {
         (MachineState::Acquiring, ProviderView::Free) if facts.desired == MachineDesired::Serve => Some(Call::Allocate),
-        (MachineState::Deploying, ProviderView::Ours(it)) if it.status == Allocated => Some(Call::Deploy),
+        (MachineState::Deploying, ProviderView::Ours(it)) if it.status == Allocated => Some(Call::Install),
         (MachineState::Enrolling, ProviderView::Ours(it))
-            if it.status == Deployed && it.power == Power::Off && !facts.is_late =>
+            if it.status == Installed && it.power == Power::Off && !facts.is_late =>
         {
             Some(Call::PowerOn)
         }
@@ -99,7 +99,7 @@ pub fn call(facts: &Facts, look: &ProviderView) -> Option<Call> {
             Some(Call::Allocate)
         }
         (MachineState::Releasing, ProviderView::Ours(it)) if may_release(facts) => match it.status {
-            Allocated | Deploying | Deployed | FailedDeployment | FailedReleasing | FailedDiskErasing | Broken => {
+            Allocated | Installing | Installed | FailedInstall | FailedReleasing | FailedDiskErasing | Broken => {
                 Some(Call::Release)
             }
             MetalStatus::Ready | MetalStatus::Releasing | MetalStatus::DiskErasing | MetalStatus::Other => None,
@@ -143,8 +143,12 @@ fn acquiring(facts: &Facts, look: &ProviderView, called: Option<Call>, refused: 
             None => Verdict::Wait,
         },
         ProviderView::Ours(it) if it.status == MetalStatus::Allocated => Verdict::Move(Event::Acquired, String::new()),
-        ProviderView::Ours(it) => Verdict::Move(Event::StrayFound, format!("MAAS says {} already", it.status_text)),
-        ProviderView::Foreign(it) => lost(format!("somebody else has it; MAAS says {}", it.status_text)),
+        ProviderView::Ours(it) => {
+            Verdict::Move(Event::StrayFound, format!("its status in MAAS is already {}", it.status_text))
+        }
+        ProviderView::Foreign(it) => {
+            lost(format!("it is in use by someone else; its status in MAAS is {}", it.status_text))
+        }
     }
 }
 
@@ -169,8 +173,8 @@ fn deploying(facts: &Facts, look: &ProviderView, refused: Option<&str>) -> Verdi
     }
     let ProviderView::Ours(it) = look else { return Verdict::Wait };
     match it.status {
-        MetalStatus::Deployed => Verdict::Move(Event::Deployed, String::new()),
-        MetalStatus::Allocated | MetalStatus::Deploying => match refused {
+        MetalStatus::Installed => Verdict::Move(Event::Deployed, String::new()),
+        MetalStatus::Allocated | MetalStatus::Installing => match refused {
             Some(why) => failed(format!("MAAS rejected the install: {why}")),
             None if facts.is_late => failed("MAAS did not install it in time (`machines.deploy_minutes`)".into()),
             None => Verdict::Wait,
@@ -190,7 +194,7 @@ fn enrolling(facts: &Facts, look: &ProviderView) -> Verdict {
         return lost;
     }
     match look {
-        ProviderView::Ours(it) if it.status != MetalStatus::Deployed => {
+        ProviderView::Ours(it) if it.status != MetalStatus::Installed => {
             Verdict::Move(Event::DeployFailed, format!("its status in MAAS is {}", it.status_text))
         }
         _ if facts.is_late => Verdict::Move(
@@ -212,7 +216,7 @@ fn in_service(facts: &Facts, look: &ProviderView) -> Verdict {
         return lost;
     }
     match look {
-        ProviderView::Ours(it) if it.status != MetalStatus::Deployed => {
+        ProviderView::Ours(it) if it.status != MetalStatus::Installed => {
             Verdict::Move(Event::Lost, format!("its status in MAAS is {} while it is in service", it.status_text))
         }
         _ => Verdict::Rest,
@@ -236,9 +240,10 @@ fn releasing(facts: &Facts, look: &ProviderView, called: Option<Call>, refused: 
                 Verdict::Wait
             }
         }
-        ProviderView::Foreign(it) => {
-            Verdict::Move(Event::Lost, format!("somebody else holds it; MAAS says {}", it.status_text))
-        }
+        ProviderView::Foreign(it) => Verdict::Move(
+            Event::Lost,
+            format!("it is in use by someone else; its status in MAAS is {}", it.status_text),
+        ),
         ProviderView::Ours(it) if !may_release(facts) || facts.is_late => {
             let why = refused.map(|it| format!(": {it}")).unwrap_or_default();
             stuck(format!("its status in MAAS is {} and MAAS does not release it{why}", it.status_text))

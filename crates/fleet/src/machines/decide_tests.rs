@@ -53,9 +53,9 @@ fn next(facts: &Facts, look: &ProviderView) -> (Option<Call>, Option<Event>) {
 const STATUSES: &[MetalStatus] = &[
     MetalStatus::Ready,
     MetalStatus::Allocated,
-    MetalStatus::Deploying,
-    MetalStatus::Deployed,
-    MetalStatus::FailedDeployment,
+    MetalStatus::Installing,
+    MetalStatus::Installed,
+    MetalStatus::FailedInstall,
     MetalStatus::Releasing,
     MetalStatus::FailedReleasing,
     MetalStatus::DiskErasing,
@@ -68,15 +68,15 @@ const STATUSES: &[MetalStatus] = &[
 fn the_good_way_asks_for_each_thing_once() {
     assert_eq!(next(&facts(Acquiring), &ProviderView::Free), (Some(Call::Allocate), None));
     assert_eq!(next(&facts(Acquiring), &ours(MetalStatus::Allocated)), (None, Some(Event::Acquired)));
-    assert_eq!(next(&facts(Deploying), &ours(MetalStatus::Allocated)), (Some(Call::Deploy), None));
-    assert_eq!(next(&facts(Deploying), &ours(MetalStatus::Deploying)), (None, None));
-    assert_eq!(next(&facts(Deploying), &ours(MetalStatus::Deployed)), (None, Some(Event::Deployed)));
+    assert_eq!(next(&facts(Deploying), &ours(MetalStatus::Allocated)), (Some(Call::Install), None));
+    assert_eq!(next(&facts(Deploying), &ours(MetalStatus::Installing)), (None, None));
+    assert_eq!(next(&facts(Deploying), &ours(MetalStatus::Installed)), (None, Some(Event::Deployed)));
     let enrolled = Facts { is_enrolled: true, ..facts(Enrolling) };
     assert_eq!(next(&enrolled, &ProviderView::Unknown), (None, Some(Event::Enrolled)));
-    assert_eq!(decide(&facts(InService), &ours(MetalStatus::Deployed), None, None), Verdict::Rest);
+    assert_eq!(decide(&facts(InService), &ours(MetalStatus::Installed), None, None), Verdict::Rest);
     let reimage = Facts { node: NodeNeed::Reimage, ..facts(InService) };
-    assert_eq!(next(&reimage, &ours(MetalStatus::Deployed)), (None, Some(Event::ReleaseRequested)));
-    assert_eq!(next(&facts(Releasing), &ours(MetalStatus::Deployed)), (Some(Call::Release), None));
+    assert_eq!(next(&reimage, &ours(MetalStatus::Installed)), (None, Some(Event::ReleaseRequested)));
+    assert_eq!(next(&facts(Releasing), &ours(MetalStatus::Installed)), (Some(Call::Release), None));
     assert_eq!(next(&facts(Releasing), &ours(MetalStatus::DiskErasing)), (None, None));
     let seen = Facts { erasing_seen: true, ..facts(Releasing) };
     assert_eq!(decide(&seen, &ProviderView::Free, None, None), Verdict::Freed);
@@ -130,9 +130,9 @@ fn machine_never_waits_forever() {
 
 #[test]
 fn every_move_that_is_decided_is_legal() {
-    use kernel::machine::Machine;
+    use kernel::lifecycle::Lifecycle;
 
-    use crate::machines::lifecycle::Lifecycle;
+    use crate::machines::lifecycle::MachineLifecycle;
     let looks: Vec<ProviderView> = STATUSES
         .iter()
         .flat_map(|it| [ours(*it), foreign(*it)])
@@ -152,7 +152,7 @@ fn every_move_that_is_decided_is_legal() {
                 };
                 let called = call(&facts, look);
                 if let Verdict::Move(event, _) = decide(&facts, look, called, is(1).then_some("no")) {
-                    assert!(Lifecycle::next(*state, event).is_some(), "{state} {event:?} {look:?}");
+                    assert!(MachineLifecycle::next(*state, event).is_some(), "{state} {event:?} {look:?}");
                 }
             }
         }

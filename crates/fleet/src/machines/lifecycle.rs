@@ -8,10 +8,10 @@ use contract::{
         self, Acquiring, Deploying, Discovered, Enrolling, Erased, Failed, InService, Releasing, Retired,
     },
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct MachineLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -32,7 +32,7 @@ pub enum Event {
     Retired,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for MachineLifecycle {
     const NAME: &'static str = "machine";
     const TABLE: &'static str = "machines";
     type State = MachineState;

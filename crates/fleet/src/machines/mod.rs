@@ -18,10 +18,10 @@ pub use store::{TOKENS, count_failed, enrolled_with, serving};
 pub use supply::{Listed, retire_all, take_in, want};
 
 use crate::FleetArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<FleetArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::MachineLifecycle>();
     registry.reconciler(|area: &FleetArea| MachineReconciler {
         connector: area.metal.clone(),
         keyring: area.keyring.clone(),
@@ -31,4 +31,5 @@ pub fn register(registry: &mut Registry<FleetArea>) {
     });
     registry.gauge("gpuaas_machines_failed", |tx| Box::pin(count_failed(tx)));
     registry.secret(&TOKENS);
+    registry.retention(&["machines"], Retention::Forever("the record of what was acquired from a provider"));
 }

@@ -21,7 +21,7 @@ pub struct PowerCommand {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Powered {
     pub power: Option<Power>,
-    pub trouble: Option<String>,
+    pub error: Option<String>,
     /// Whether it is answered; otherwise it is tried again.
     pub is_over: bool,
 }
@@ -74,11 +74,11 @@ pub async fn carry_out(metal: &dyn MetalProvider, system_id: &str, action: Machi
         Err(error) => Err(error),
     };
     match outcome {
-        Ok(power) => Powered { power: Some(power), trouble: None, is_over: true },
+        Ok(power) => Powered { power: Some(power), error: None, is_over: true },
         Err(error) => {
             let is_over = is_final(&error);
-            let trouble = Some(format!("power {}: {error}", action.as_str()));
-            Powered { power: None, trouble, is_over }
+            let error = Some(format!("power {}: {error}", action.as_str()));
+            Powered { power: None, error, is_over }
         }
     }
 }

@@ -12,7 +12,7 @@ use contract::{
 };
 use kernel::{
     Tx, clock,
-    machine::{Machine, TransitionError, transition},
+    lifecycle::{Lifecycle, TransitionError, transition},
     secrets::{Keyring, Secret, SecretsError},
     work::{self, Next, Reconciler},
 };
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::{
     decide::{self, Call, Facts, NodeNeed, ProviderView, Verdict},
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, MachineLifecycle},
     power::{self, Powered},
     store::{self, StoredMachine},
     user_data::{self, FirstStart},
@@ -33,9 +33,9 @@ use crate::{
     providers::{self, Supply},
 };
 use platform::{
-    policies::{Policies, keys},
+    policies::{Policies, settings},
     ports::metal::{
-        Deployment, MachineRequirements, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider,
+        Install, MachineRequirements, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider,
         MetalStatus, Power,
     },
 };
@@ -79,9 +79,7 @@ impl Observation {
 pub enum MachineError {
     #[error(transparent)]
     Metal(#[from] MetalError),
-    #[error(
-        "a sealed secret of the machine or its provider cannot be decrypted: configure the key that sealed it (`secrets.keys`)"
-    )]
+    #[error("a sealed secret of the machine or its provider cannot be decrypted: configure the key that sealed it (`secrets.keys`)")]
     Sealed(#[from] SecretsError),
     #[error(transparent)]
     Transition(#[from] TransitionError),
@@ -92,7 +90,7 @@ pub enum MachineError {
 }
 
 impl Reconciler for MachineReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = MachineLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::MACHINES;
     type Snapshot = Snapshot;
     type Observation = Observation;
@@ -149,13 +147,13 @@ impl Reconciler for MachineReconciler {
         }
         match verdict {
             Verdict::Nothing => Ok(Next::Done),
-            Verdict::Wait => Ok(Next::After(self.seconds(keys::MACHINE_POLL_SECONDS))),
-            Verdict::Rest => Ok(Next::After(self.seconds(keys::MACHINE_LOOK_SECONDS))),
+            Verdict::Wait => Ok(Next::After(self.seconds(settings::MACHINE_POLL_SECONDS))),
+            Verdict::Rest => Ok(Next::After(self.seconds(settings::MACHINE_LOOK_SECONDS))),
             Verdict::EmptyNode => {
                 if let Some(node) = seen.held.machine.node_id {
                     nodes::place_nothing_new(tx, node, "the retirement of its machine was requested").await?;
                 }
-                Ok(Next::After(self.seconds(keys::MACHINE_LOOK_SECONDS)))
+                Ok(Next::After(self.seconds(settings::MACHINE_LOOK_SECONDS)))
             }
             Verdict::Freed => self.freed(tx, &seen).await,
             Verdict::Move(event, why) => self.moved(tx, &seen, event, &why).await,
@@ -168,16 +166,16 @@ impl Reconciler for MachineReconciler {
 }
 
 impl MachineReconciler {
-    fn seconds(&self, key: keys::NumberKey) -> Duration {
-        keys::seconds(self.policies.number(key))
+    fn seconds(&self, key: settings::NumberKey) -> Duration {
+        settings::seconds(self.policies.number(key))
     }
 
     fn facts(&self, seen: &Snapshot) -> Facts {
-        let minutes = |key| keys::minutes(self.policies.number(key));
+        let minutes = |key| settings::minutes(self.policies.number(key));
         let patience = match seen.held.state {
-            MachineState::Deploying => Some(minutes(keys::MACHINE_DEPLOY_MINUTES)),
-            MachineState::Enrolling => Some(minutes(keys::MACHINE_ENROLL_MINUTES)),
-            MachineState::Releasing => Some(minutes(keys::MACHINE_ERASE_MINUTES)),
+            MachineState::Deploying => Some(minutes(settings::MACHINE_DEPLOY_MINUTES)),
+            MachineState::Enrolling => Some(minutes(settings::MACHINE_ENROLL_MINUTES)),
+            MachineState::Releasing => Some(minutes(settings::MACHINE_ERASE_MINUTES)),
             MachineState::Discovered
             | MachineState::Acquiring
             | MachineState::InService
@@ -191,7 +189,7 @@ impl MachineReconciler {
             desired: seen.held.desired,
             attempts: seen.held.machine.attempts,
             release_attempts: seen.held.release_attempts,
-            most_attempts: i32::try_from(self.policies.number(keys::MACHINE_ATTEMPTS)).unwrap_or(i32::MAX),
+            most_attempts: i32::try_from(self.policies.number(settings::MACHINE_ATTEMPTS)).unwrap_or(i32::MAX),
             is_dirty: seen.held.is_dirty,
             erasing_seen: seen.held.erasing_seen,
             is_compensating: seen.held.machine.reason.is_some(),
@@ -220,11 +218,11 @@ impl MachineReconciler {
     /// Does what an operator wants of the power, if it still may be.
     async fn power(&self, seen: &Snapshot) -> Result<Option<Powered>, MachineError> {
         let Some(wish) = seen.held.wish else { return Ok(None) };
-        let over = |trouble: &str| Powered { power: None, trouble: Some(trouble.to_owned()), is_over: true };
+        let over = |error: &str| Powered { power: None, error: Some(error.to_owned()), is_over: true };
         if let Some(why) = power::refusal(seen.held.state, wish, seen.occupancy) {
             return Ok(Some(over(&why)));
         }
-        let again = |error: MetalError| Powered { power: None, trouble: Some(error.to_string()), is_over: false };
+        let again = |error: MetalError| Powered { power: None, error: Some(error.to_string()), is_over: false };
         let metal = match self.connector.connect(&seen.supply.access(&self.keyring)?) {
             Ok(metal) => metal,
             Err(error) => return Ok(Some(again(error))),
@@ -233,11 +231,7 @@ impl MachineReconciler {
         if wish.action != MachinePowerAction::Query {
             match look(&*metal, seen).await {
                 Ok(ProviderView::Ours(_)) => (),
-                Ok(_) => {
-                    return Ok(Some(over(
-                        "the machine is not allocated to this platform in MAAS; its power was not changed",
-                    )));
-                }
+                Ok(_) => return Ok(Some(over("the machine is not allocated to this platform in MAAS; its power was not changed"))),
                 Err(error) => return Ok(Some(again(error))),
             }
         }
@@ -262,7 +256,7 @@ impl MachineReconciler {
                 let taken = metal.allocate(&wish).await?;
                 Ok((taken.system_id == system_id).then_some(taken))
             }
-            Call::Deploy => {
+            Call::Install => {
                 let Some(token) = &seen.token else {
                     return Err(MetalError::BadRequest { detail: "its agent has no enrollment token".into() });
                 };
@@ -273,8 +267,8 @@ impl MachineReconciler {
                     token,
                     agent: seen.supply.provider.agent.as_ref(),
                 });
-                let plan = Deployment { series: seen.supply.provider.series.to_string(), user_data, holder };
-                metal.deploy(system_id, &plan).await.map(Some)
+                let install = Install { series: seen.supply.provider.series.to_string(), user_data, holder };
+                metal.install(system_id, &install).await.map(Some)
             }
             Call::Release => {
                 let comment = format!("released by the control plane as {}", seen.held.machine.id);
@@ -322,7 +316,7 @@ impl MachineReconciler {
             | Event::RetryRequested
             | Event::Retired => (),
         }
-        transition::<Lifecycle>(tx, seen.held.versioned(), event, why).await?;
+        transition::<MachineLifecycle>(tx, seen.held.versioned(), event, why).await?;
         Ok(Next::Done)
     }
 
@@ -370,7 +364,8 @@ impl MachineReconciler {
     /// The intent to install: the token is there before MAAS is asked.
     async fn prepare_deployment(&self, tx: &mut Tx, seen: &Snapshot) -> Result<(), MachineError> {
         let minutes = |key| self.policies.number(key);
-        let lifetime = keys::minutes(minutes(keys::MACHINE_DEPLOY_MINUTES) + minutes(keys::MACHINE_ENROLL_MINUTES));
+        let lifetime =
+            settings::minutes(minutes(settings::MACHINE_DEPLOY_MINUTES) + minutes(settings::MACHINE_ENROLL_MINUTES));
         let expires_at = clock::now(tx).await? + lifetime;
         let minted = enrollment_tokens::mint(tx, seen.held.machine.pool_id, expires_at).await?;
         let (token, secret) = minted.ok_or(sqlx::Error::RowNotFound)?;
@@ -389,18 +384,18 @@ impl MachineReconciler {
             let why = seen.held.machine.reason.clone().unwrap_or_default();
             self.fail_node(tx, seen, &why).await?;
             tracing::error!(machine = %id, why, "a machine could not be handed over; see docs/runbooks/maas-machine-failed.md");
-            transition::<Lifecycle>(tx, seen.held.versioned(), Event::Compensated, &why).await?;
+            transition::<MachineLifecycle>(tx, seen.held.versioned(), Event::Compensated, &why).await?;
             return Ok(Next::Done);
         }
-        let erased = transition::<Lifecycle>(tx, seen.held.versioned(), Event::Erased, "").await?;
+        let erased = transition::<MachineLifecycle>(tx, seen.held.versioned(), Event::Erased, "").await?;
         // One that counts already keeps its place; for others the provider looks for room.
         if is_wanted && (seen.held.machine.node_id.is_some() || facts.attempts > 0) {
             store::begin(tx, id).await?;
-            transition::<Lifecycle>(tx, erased, Event::AcquireRequested, "").await?;
+            transition::<MachineLifecycle>(tx, erased, Event::AcquireRequested, "").await?;
         } else if is_wanted {
-            work::wake(tx, providers::lifecycle::Lifecycle::NAME, seen.supply.provider.id.uuid());
+            work::wake(tx, providers::lifecycle::ProviderLifecycle::NAME, seen.supply.provider.id.uuid());
         } else if facts.desired == MachineDesired::Retire {
-            transition::<Lifecycle>(tx, erased, Event::Retired, "").await?;
+            transition::<MachineLifecycle>(tx, erased, Event::Retired, "").await?;
         }
         Ok(Next::Done)
     }

@@ -9,12 +9,12 @@ use contract::{
     },
 };
 use kernel::{
-    machine::{Machine as _, transition},
+    lifecycle::{Lifecycle as _, transition},
     work,
 };
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, MachineLifecycle},
     power::{self, PowerCommand},
     store::{self, StoredMachine},
 };
@@ -42,7 +42,7 @@ impl Handle<RetryMachine> for FleetArea {
         store::desire(&mut call.tx, id, MachineDesired::Serve).await?;
         store::forgive(&mut call.tx, id).await?;
         store::begin_release(&mut call.tx, id, None, false).await?;
-        transition::<Lifecycle>(&mut call.tx, held.versioned(), Event::RetryRequested, reason).await?;
+        transition::<MachineLifecycle>(&mut call.tx, held.versioned(), Event::RetryRequested, reason).await?;
         read(call, id).await
     }
 }
@@ -57,9 +57,9 @@ impl Handle<RetireMachine> for FleetArea {
             // What it may still hold is given back first.
             store::forgive(&mut call.tx, id).await?;
             store::begin_release(&mut call.tx, id, None, false).await?;
-            transition::<Lifecycle>(&mut call.tx, held.versioned(), Event::RetryRequested, reason).await?;
+            transition::<MachineLifecycle>(&mut call.tx, held.versioned(), Event::RetryRequested, reason).await?;
         }
-        work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
+        work::wake(&mut call.tx, MachineLifecycle::NAME, id.uuid());
         read(call, id).await
     }
 }
@@ -70,7 +70,7 @@ impl Handle<AbandonMachine> for FleetArea {
         let (id, reason) = (held.machine.id, request.body.reason.as_str());
         call.note("reason", reason);
         store::desire(&mut call.tx, id, MachineDesired::Retire).await?;
-        transition::<Lifecycle>(&mut call.tx, held.versioned(), Event::Retired, reason).await?;
+        transition::<MachineLifecycle>(&mut call.tx, held.versioned(), Event::Retired, reason).await?;
         read(call, id).await
     }
 }
@@ -93,7 +93,7 @@ impl Handle<PowerMachine> for FleetArea {
             call.note("reason", reason.as_str());
         }
         store::wish_power(&mut call.tx, held.machine.id, wish).await?;
-        work::wake(&mut call.tx, Lifecycle::NAME, held.machine.id.uuid());
+        work::wake(&mut call.tx, MachineLifecycle::NAME, held.machine.id.uuid());
         read(call, held.machine.id).await
     }
 }

@@ -7,7 +7,7 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::Versioned,
+    lifecycle::Versioned,
     sealed::SealedColumn,
     secrets::{Keyring, Secret, SecretsError},
 };
@@ -41,13 +41,13 @@ struct Row {
     power_at: Option<jiff_sqlx::Timestamp>,
     power_wanted: Option<String>,
     power_forced: bool,
-    power_trouble: Option<String>,
+    power_error: Option<String>,
     created_at: jiff_sqlx::Timestamp,
 }
 
 const COLUMNS: &str = "id, provider_id, pool_id, system_id, hostname, desired, observed, observed_at, state, version,
   state_since, attempts, release_attempts, erasing_seen, is_dirty, reason, token_id, token, node_id,
-  power, power_at, power_wanted, power_forced, power_trouble, created_at";
+  power, power_at, power_wanted, power_forced, power_error, created_at";
 
 pub const TOKENS: SealedColumn = SealedColumn { table: "machines", column: "token", prefix: "machine:" };
 
@@ -188,14 +188,14 @@ pub async fn wish_power(tx: &mut Tx, id: MachineId, wish: PowerCommand) -> sqlx:
 /// Writes what came of a wish; one that was replaced meanwhile stays.
 pub async fn powered(tx: &mut Tx, id: MachineId, wish: PowerCommand, powered: &Powered) -> sqlx::Result<()> {
     sqlx::query(
-        "UPDATE machines SET power = coalesce($3, power), power_trouble = left($4, 500),
+        "UPDATE machines SET power = coalesce($3, power), power_error = left($4, 500),
                 power_at = CASE WHEN $3 IS NULL THEN power_at ELSE app_now() END,
                 power_wanted = CASE WHEN $5 THEN NULL ELSE power_wanted END WHERE id = $1 AND power_wanted = $2",
     )
     .bind(id.uuid())
     .bind(wish.action.as_str())
     .bind(powered.power.map(|it| power_word(it).as_str()))
-    .bind(&powered.trouble)
+    .bind(&powered.error)
     .bind(powered.is_over)
     .execute(tx.conn())
     .await?;
@@ -353,7 +353,7 @@ fn held(row: Row) -> sqlx::Result<StoredMachine> {
         power: row.power.as_deref().map(rows::word).transpose()?,
         power_at: row.power_at.map(moment),
         power_wanted: wanted.map(contract::Open::Known),
-        power_trouble: row.power_trouble,
+        power_error: row.power_error,
         node_id: row.node_id.map(Into::into),
         created_at: moment(row.created_at),
     };

@@ -9,12 +9,12 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::{Machine, TransitionError, transition},
+    lifecycle::{Lifecycle, TransitionError, transition},
     work,
 };
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, MachineLifecycle},
     store::{self, New, StoredMachine},
 };
 use crate::providers::Supply;
@@ -57,7 +57,7 @@ pub async fn take_in(tx: &mut Tx, supply: &Supply, listed: &Listed) -> Result<()
         }
         let why = format!("it is allocated to this platform in MAAS, with status {}", machine.status_text);
         store::begin_release(tx, stray.machine.id, None, true).await?;
-        transition::<Lifecycle>(tx, stray.versioned(), Event::StrayFound, &why).await?;
+        transition::<MachineLifecycle>(tx, stray.versioned(), Event::StrayFound, &why).await?;
     }
     Ok(())
 }
@@ -88,7 +88,7 @@ pub async fn want(tx: &mut Tx, supply: &Supply, listed: &Listed) -> Result<(), T
     });
     for machine in wanted.take(room) {
         store::begin(tx, machine.machine.id).await?;
-        transition::<Lifecycle>(tx, machine.versioned(), Event::AcquireRequested, "").await?;
+        transition::<MachineLifecycle>(tx, machine.versioned(), Event::AcquireRequested, "").await?;
     }
     Ok(())
 }
@@ -103,7 +103,7 @@ pub async fn retire_all(tx: &mut Tx, provider: ProviderId) -> sqlx::Result<bool>
         is_done = false;
         if held.desired != MachineDesired::Retire {
             store::desire(tx, held.machine.id, MachineDesired::Retire).await?;
-            work::wake(tx, Lifecycle::NAME, held.machine.id.uuid());
+            work::wake(tx, MachineLifecycle::NAME, held.machine.id.uuid());
         }
     }
     Ok(is_done)

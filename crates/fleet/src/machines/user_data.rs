@@ -23,9 +23,8 @@ pub fn script(start: &FirstStart<'_>) -> Secret {
             quote(agent.url.as_str()),
             quote(agent.sha256.as_str()),
         ),
-        None => {
-            "test -x \"$agent\" || { echo 'the image has no agent: give the provider one' >&2; exit 1; }\n".to_owned()
-        }
+        None => "test -x \"$agent\" || { echo 'the image has no agent: set the agent of the provider' >&2; exit 1; }\n"
+            .to_owned(),
     };
     let token = start.token.expose_text().unwrap_or_default();
     let text = format!(

@@ -5,10 +5,10 @@ use contract::{
     id::MaintenanceWindowId,
     maintenance_windows::MaintenanceWindowState::{self, Active, Canceled, Over, Planned},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct MaintenanceWindowLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -17,7 +17,7 @@ pub enum Event {
     Canceled,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for MaintenanceWindowLifecycle {
     const NAME: &'static str = "maintenance_window";
     const TABLE: &'static str = "maintenance_windows";
     type State = MaintenanceWindowState;

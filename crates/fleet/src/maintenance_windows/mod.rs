@@ -10,11 +10,15 @@ mod store;
 pub use reconcile::MaintenanceWindowReconciler;
 
 use crate::FleetArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<FleetArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::MaintenanceWindowLifecycle>();
     registry.reconciler(|_| MaintenanceWindowReconciler);
-    registry.table("maintenance_notices", ParentEnd::Stays("who was told of a maintenance window"));
+    registry.table("maintenance_notices", ParentEnd::Stays("the record of who was notified of a maintenance window"));
+    registry.retention(
+        &["maintenance_windows", "maintenance_nodes", "maintenance_notices"],
+        Retention::Forever("the record of interruptions and of who was told"),
+    );
 }

@@ -13,13 +13,13 @@ use contract::{
 };
 use kernel::{
     Tx, clock,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work::{Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, MaintenanceWindowLifecycle},
     store,
 };
 use crate::nodes;
@@ -51,7 +51,7 @@ const BITE: i64 = 200;
 const NEXT_BITE: Duration = Duration::ZERO;
 
 impl Reconciler for MaintenanceWindowReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = MaintenanceWindowLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
     type Snapshot = Snapshot;
     type Observation = ();
@@ -95,7 +95,7 @@ impl Reconciler for MaintenanceWindowReconciler {
             }
             Verdict::Start => {
                 announce(tx, window).await?;
-                transition::<Lifecycle>(tx, store::versioned(window)?, Event::Started, "").await?;
+                transition::<MaintenanceWindowLifecycle>(tx, store::versioned(window)?, Event::Started, "").await?;
                 Ok(Next::After(NEXT_BITE))
             }
             Verdict::Empty(wait) => {
@@ -173,8 +173,8 @@ async fn give_back(tx: &mut Tx, window: &MaintenanceWindow) -> Result<Next, Reco
         return Ok(Next::After(NEXT_BITE));
     }
     let row = store::versioned(window)?;
-    if Lifecycle::next(row.state, Event::Ended).is_some() {
-        transition::<Lifecycle>(tx, row, Event::Ended, "").await?;
+    if MaintenanceWindowLifecycle::next(row.state, Event::Ended).is_some() {
+        transition::<MaintenanceWindowLifecycle>(tx, row, Event::Ended, "").await?;
         // Once more, to tell of it.
         return Ok(Next::After(NEXT_BITE));
     }

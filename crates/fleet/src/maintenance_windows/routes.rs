@@ -10,12 +10,12 @@ use contract::{
 use jiff::SignedDuration;
 use kernel::{
     clock,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work,
 };
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, MaintenanceWindowLifecycle},
     store,
 };
 use crate::FleetArea;
@@ -43,7 +43,7 @@ impl Handle<CreateMaintenanceWindow> for FleetArea {
         call.about(window.id);
         let event = MaintenanceWindowCreated { id: window.id, starts_at: window.starts_at, ends_at: window.ends_at };
         emit(&mut call.tx, None, window.id, &event);
-        work::wake(&mut call.tx, Lifecycle::NAME, window.id.uuid());
+        work::wake(&mut call.tx, MaintenanceWindowLifecycle::NAME, window.id.uuid());
         Ok(window)
     }
 }
@@ -70,9 +70,9 @@ impl Handle<CancelMaintenanceWindow> for FleetArea {
         let reason = request.body.reason.as_str();
         call.note("reason", reason);
         let row = store::versioned(&window)?;
-        let moved = transition::<Lifecycle>(&mut call.tx, row, Event::Canceled, reason).await?;
+        let moved = transition::<MaintenanceWindowLifecycle>(&mut call.tx, row, Event::Canceled, reason).await?;
         // Nodes that it emptied are given back by its reconciler.
-        work::wake(&mut call.tx, Lifecycle::NAME, window.id.uuid());
+        work::wake(&mut call.tx, MaintenanceWindowLifecycle::NAME, window.id.uuid());
         (window.state, window.version) = (moved.state.into(), moved.version);
         Ok(window)
     }

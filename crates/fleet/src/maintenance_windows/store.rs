@@ -9,7 +9,7 @@ use contract::{
         MaintenanceWindowState,
     },
 };
-use kernel::{Tx, clock, machine::Versioned};
+use kernel::{Tx, clock, lifecycle::Versioned};
 use uuid::Uuid;
 
 use platform::rows;
@@ -126,7 +126,7 @@ pub async fn announced(
 /// Notes some of the affected projects that were not told; which ones.
 pub async fn announce(tx: &mut Tx, id: MaintenanceWindowId, most: i64) -> sqlx::Result<Vec<(Uuid, Uuid)>> {
     let statement = format!(
-        "INSERT INTO maintenance_notices (organization_id, project_id, window_id, told)
+        "INSERT INTO maintenance_notices (organization_id, project_id, window_id, notified_state)
          SELECT DISTINCT a.organization_id, a.project_id, $1::uuid, 'planned' FROM ({TARGETS}) AS target
          JOIN allocation_parts p ON p.node_id = target.id JOIN allocations a ON a.id = p.allocation_id
          WHERE a.state NOT IN ('released', 'failed')
@@ -140,8 +140,8 @@ pub async fn announce(tx: &mut Tx, id: MaintenanceWindowId, most: i64) -> sqlx::
 /// state too; which ones.
 pub async fn tell(tx: &mut Tx, window: &MaintenanceWindow, most: i64) -> sqlx::Result<Vec<(Uuid, Uuid)>> {
     sqlx::query_as(
-        "UPDATE maintenance_notices SET told = $2 WHERE window_id = $1 AND project_id IN (
-           SELECT project_id FROM maintenance_notices WHERE window_id = $1 AND told IS DISTINCT FROM $2 ORDER BY project_id LIMIT $3)
+        "UPDATE maintenance_notices SET notified_state = $2 WHERE window_id = $1 AND project_id IN (
+           SELECT project_id FROM maintenance_notices WHERE window_id = $1 AND notified_state IS DISTINCT FROM $2 ORDER BY project_id LIMIT $3)
          RETURNING organization_id, project_id",
     )
     .bind(window.id.uuid())
@@ -203,7 +203,7 @@ pub async fn overdue(tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {
          UNION SELECT window_id FROM maintenance_nodes JOIN maintenance_windows w ON w.id = window_id
            WHERE restored_at IS NULL AND w.state IN ('over', 'canceled')
          UNION SELECT window_id FROM maintenance_notices n JOIN maintenance_windows w ON w.id = window_id
-           WHERE n.told <> w.state LIMIT $1",
+           WHERE n.notified_state <> w.state LIMIT $1",
     )
     .bind(limit)
     .fetch_all(tx.conn())

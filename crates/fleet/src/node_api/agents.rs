@@ -15,9 +15,9 @@ use crate::FleetArea;
 // bound: one read and one frame
 const CHUNK: usize = 64 * 1024;
 
-pub async fn serve(app: &FleetArea, version: &str, target: &str) -> Result<Response<Body>, Refusal> {
-    let found = app.agents.find(version, target).await.ok_or(Refusal::NoSuchAgent)?;
-    let signature = app.signer.sign_agent(AgentBinary { version, target, sha256: &found.sha256 });
+pub async fn serve(area: &FleetArea, version: &str, target: &str) -> Result<Response<Body>, Refusal> {
+    let found = area.agents.find(version, target).await.ok_or(Refusal::NoSuchAgent)?;
+    let signature = area.signer.sign_agent(AgentBinary { version, target, sha256: &found.sha256 });
     let file = File::open(&found.path).await.map_err(|_| Refusal::NoSuchAgent)?;
     let mut response = Response::new(send(file));
     let headers = response.headers_mut();

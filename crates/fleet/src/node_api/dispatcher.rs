@@ -12,10 +12,12 @@ use uuid::Uuid;
 
 use super::NodeApi;
 use crate::tasks;
-use platform::policies::keys;
+use platform::policies::settings;
 
 // bound: the longest time without looking when no bell rings
 const POLL: Duration = Duration::from_millis(500);
+// bound: between two looks under load; tasks that are ordered meanwhile are handed out together
+const LOOK_PAUSE: Duration = Duration::from_millis(4);
 // bound: how often overdue reports are looked for
 const OVERDUE: Duration = Duration::from_secs(5);
 // bound: what is left is taken in the next round, at once
@@ -23,7 +25,7 @@ const MAX_TAKEN: i64 = 1024;
 
 /// Delivers until stopped.
 pub async fn run(api: Arc<NodeApi>, stop: CancellationToken) {
-    let mut ear = api.app.db.bell.ear();
+    let mut ear = api.area.db.bell.ear(&[tasks::READY]).with_pause(LOOK_PAUSE);
     let mut looked = Instant::now();
     while !stop.is_cancelled() {
         match pass(&api).await {
@@ -40,22 +42,22 @@ pub async fn run(api: Arc<NodeApi>, stop: CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => return,
             () = ear.wait(POLL) => (),
-            () = api.sessions.nudged() => (),
+            () = api.polls.nudged() => (),
         }
     }
 }
 
 /// Whether there may be more.
 async fn pass(api: &NodeApi) -> sqlx::Result<bool> {
-    if api.sessions.is_empty() {
+    if api.polls.is_empty() {
         return Ok(false);
     }
-    let addressees = tasks::addressees(&api.app.db).await?;
-    let here: Vec<Uuid> = api.sessions.waiting_among(addressees).into_iter().map(|it| it.uuid()).collect();
+    let addressees = tasks::addressees(&api.area.db).await?;
+    let here: Vec<Uuid> = api.polls.waiting_among(addressees).into_iter().map(|it| it.uuid()).collect();
     if here.is_empty() {
         return Ok(false);
     }
-    let mut tx = Tx::system(&api.app.db, "dispatcher", Access::Write).await?;
+    let mut tx = Tx::system(&api.area.db, "dispatcher", Access::Write).await?;
     let taken = tasks::claim(&mut tx, &here, MAX_TAKEN).await?;
     tx.commit().await?;
     let more = taken.len() as i64 == MAX_TAKEN;
@@ -65,14 +67,14 @@ async fn pass(api: &NodeApi) -> sqlx::Result<bool> {
         by_node.entry(delivery.node).or_default().push(delivery.signed);
     }
     for (node, tasks) in by_node {
-        api.sessions.hand_over(node, tasks);
+        api.polls.hand_over(node, tasks);
     }
     Ok(more)
 }
 
 async fn redeliver(api: &NodeApi) -> sqlx::Result<()> {
-    let after = keys::seconds(api.app.policies.number(keys::NODE_REDELIVER_SECONDS));
-    let mut tx = Tx::system(&api.app.db, "dispatcher", Access::Write).await?;
+    let after = settings::seconds(api.area.policies.number(settings::NODE_REDELIVER_SECONDS));
+    let mut tx = Tx::system(&api.area.db, "dispatcher", Access::Write).await?;
     let again = tasks::redeliver(&mut tx, after).await?;
     tx.commit().await?;
     if again > 0 {

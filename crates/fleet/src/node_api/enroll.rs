@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use contract::id::NodeId;
-use kernel::{Access, Actor, Scope, Tx, audit, machine::Machine, secrets::hash_token, work};
+use kernel::{Access, Actor, Scope, Tx, audit, lifecycle::Lifecycle, secrets::hash_token, work};
 use listen::network;
 use protocol::{EnrollAnswer, EnrollRequest, PROTOCOL};
 use serde_json::json;
@@ -17,7 +17,7 @@ use crate::{
     nodes::{self, EnrollError},
     pools,
 };
-use platform::{http::Refused, policies::keys};
+use platform::{http::Refused, policies::settings};
 
 pub async fn enroll(api: &NodeApi, from: IpAddr, request: EnrollRequest) -> Result<EnrollAnswer, Refusal> {
     match try_enroll(api, &request).await {
@@ -30,13 +30,13 @@ pub async fn enroll(api: &NodeApi, from: IpAddr, request: EnrollRequest) -> Resu
 }
 
 async fn try_enroll(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnswer, Refusal> {
-    let app = &api.app;
+    let area = &api.area;
     // Before the token: a host whose request is refused may try again with it.
     let key = ca::read_request(&request.csr, None)?;
     let name = request.hostname.to_ascii_lowercase().parse();
     let name = name.map_err(|_| Refusal::Malformed("the host's name is not a valid host name".into()))?;
     let cause = format!("enroll:{}", uuid::Uuid::now_v7());
-    let mut tx = Tx::begin(&app.db, Scope::System, Access::Write, Actor::system("enrollment"), cause.into()).await?;
+    let mut tx = Tx::begin(&area.db, Scope::System, Access::Write, Actor::system("enrollment"), cause.into()).await?;
     let (token, pool, made) =
         match enrollment_tokens::spend(&mut tx, &hash_token(&request.token), &ca::key_hash(&key)).await? {
             TokenRedemption::On { id, pool, made } => (id, pool, made),
@@ -53,7 +53,7 @@ async fn try_enroll(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnsw
     }
     enrollment_tokens::spent_on(&mut tx, token, enrolled.node).await?;
     if let Some(machine) = machines::enrolled_with(&mut tx, token).await? {
-        work::wake(&mut tx, machines::lifecycle::Lifecycle::NAME, machine);
+        work::wake(&mut tx, machines::lifecycle::MachineLifecycle::NAME, machine);
     }
     let issued = issue(api, &key, enrolled.node)?;
     nodes::renew_certificate(&mut tx, enrolled.node, &issued).await?;
@@ -66,7 +66,7 @@ async fn try_enroll(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnsw
     };
     audit::record(&mut tx, entry);
     tx.commit().await?;
-    let told = app.signer.told(&app.ca.authority());
+    let told = area.signer.told(&area.ca.authority());
     Ok(EnrollAnswer {
         protocol: PROTOCOL,
         node_id: enrolled.node.to_string(),
@@ -74,15 +74,15 @@ async fn try_enroll(api: &NodeApi, request: &EnrollRequest) -> Result<EnrollAnsw
         roots: told.roots,
         task_keys: told.task_keys,
         trust_version: told.version,
-        epoch: i64::from(app.db.epoch()),
-        now: app.db.clock.estimate(),
+        epoch: i64::from(area.db.epoch()),
+        now: area.db.clock.estimate(),
     })
 }
 
 /// A certificate for a node, by policy.
 pub fn issue(api: &NodeApi, key: &rcgen::PublicKey, node: NodeId) -> Result<Issued, Refusal> {
-    let life = keys::hours(api.app.policies.number(keys::NODE_CERTIFICATE_HOURS));
-    let ca = &api.app.ca;
+    let life = settings::hours(api.area.policies.number(settings::NODE_CERTIFICATE_HOURS));
+    let ca = &api.area.ca;
     let issued = ca.authority().issue_to_node(key, &ca::node_uri(node), Validity::starting(ca.now(), life));
     issued.map_err(|error| {
         tracing::error!(%error, "a certificate could not be issued");
@@ -93,12 +93,12 @@ pub fn issue(api: &NodeApi, key: &rcgen::PublicKey, node: NodeId) -> Result<Issu
 /// Refused attempts are kept in the audit log, in a transaction of their own,
 /// unless there were many.
 async fn note_refusal(api: &NodeApi, from: IpAddr, refusal: &Refusal) {
-    let (app, who) = (&api.app, Refused::Network(Some(network(from))));
-    if !app.refusals.is_recorded(&app.policies, app.db.clock.estimate(), who) {
+    let (area, who) = (&api.area, Refused::Network(Some(network(from))));
+    if !area.refusals.is_recorded(&area.policies, area.db.clock.estimate(), who) {
         return;
     }
     let noted = async {
-        let mut tx = Tx::system(&api.app.db, "enrollment", Access::Write).await?;
+        let mut tx = Tx::system(&api.area.db, "enrollment", Access::Write).await?;
         let entry = audit::NewEntry {
             action: "node.enroll".into(),
             organization: None,

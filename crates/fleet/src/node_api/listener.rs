@@ -19,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     NodeApi,
+    certificate_checks::ConnectionPermit,
     refusal::{self, Refusal},
     requests,
-    standings::ConnectionPermit,
     tls::{Tls, TlsError},
 };
 use crate::ca::Peer;
@@ -50,10 +50,10 @@ pub struct Caller {
 
 /// Serves until stopped, then finishes what runs.
 pub async fn serve(api: Arc<NodeApi>, listener: TcpListener, stop: CancellationToken) -> Result<(), TlsError> {
-    let tls = Tls::new(api.app.ca.clone(), api.app.config.node.names.clone())?;
+    let tls = Tls::new(api.area.ca.clone(), api.area.config.node.names.clone())?;
     let acceptor = TlsAcceptor::from(tls.config()?);
     let counter = AtomicU64::new(1);
-    let most = api.app.config.node.max_connections;
+    let most = api.area.config.node.max_connections;
     let limits = Limits { most, per_peer: STRANGERS_PER_PEER.min(most), exempt: Vec::new() };
     let bounds = Bounds { name: "nodes", limits, stop_patience: STOP };
     accept(listener, bounds, stop, |accepted| {
@@ -79,7 +79,7 @@ async fn talk(api: Arc<NodeApi>, acceptor: TlsAcceptor, accepted: Accepted, conn
     let peer = match identify(&stream) {
         Ok(None) => None,
         Ok(Some(peer)) => {
-            let held = api.app.standings.admit(&api.app.db, &peer, connection).await;
+            let held = api.area.certificate_checks.admit(&api.area.db, &peer, connection).await;
             if held.is_ok() {
                 place.vouch();
             }

@@ -12,15 +12,15 @@ use protocol::{
 
 use super::{
     NodeApi,
+    polls::PollStart,
     refusal::{self, Refusal},
-    sessions::Visit,
 };
 use crate::{
     ca::Peer,
     nodes::{self, InventoryVerdict},
     tasks,
 };
-use platform::policies::keys;
+use platform::policies::settings;
 
 // bound: what a host waits before it asks another replica while this one stops
 const ELSEWHERE_MS: u32 = 200;
@@ -32,27 +32,27 @@ pub async fn poll(
     request: PollRequest,
 ) -> Result<PollAnswer, Refusal> {
     check(&request)?;
-    let app = &api.app;
-    let news = (app.ca.version(), app.signer.version());
-    let visit = api.sessions.visit(node, (connection, request.generation), request.refused, news);
-    count(&visit.refused);
-    let (inventory_hash, region) = match (visit.is_settled, visit.region) {
-        (true, Some(region)) => (visit.inventory_hash.clone(), region),
+    let area = &api.area;
+    let news = (area.ca.version(), area.signer.version());
+    let start = api.polls.begin(node, (connection, request.generation), request.refused, news);
+    count(&start.refused);
+    let (inventory_hash, region) = match (start.is_settled, start.region) {
+        (true, Some(region)) => (start.inventory_hash.clone(), region),
         _ => settle(api, node, peer).await?,
     };
     api.pulse.note(node, request.generation, total(&request.refused));
-    app.samples.put(node, app.db.clock.estimate(), request.samples.clone());
+    area.samples.put(node, area.db.clock.estimate(), request.samples.clone());
     let said_something = request.inventory.is_some() || !request.health.is_empty() || !request.reports.is_empty();
     let accepted = take_over(api, node, &request).await?;
     let want_inventory = request.inventory.is_none() && inventory_hash.as_ref() != Some(&request.inventory_hash);
-    let is_urgent = said_something || !visit.is_told || (want_inventory && !visit.is_asked_for_inventory);
-    let (tasks, retry_after_ms) = tasks(api, node, &visit, is_urgent, request.wait_ms).await;
+    let is_urgent = said_something || !start.is_told || (want_inventory && !start.is_asked_for_inventory);
+    let (tasks, retry_after_ms) = tasks(api, node, &start, is_urgent, request.wait_ms).await;
     // Keys that changed while the poll waited go out with the tasks that they sign.
-    let newest = (app.ca.version(), app.signer.version());
-    api.sessions.answered(node, newest, want_inventory);
-    let now = app.db.clock.estimate();
-    let is_told = visit.is_told && newest == news;
-    let told = (!is_told).then(|| app.signer.told(&app.ca.authority()));
+    let newest = (area.ca.version(), area.signer.version());
+    api.polls.answered(node, newest, want_inventory);
+    let now = area.db.clock.estimate();
+    let is_told = start.is_told && newest == news;
+    let told = (!is_told).then(|| area.signer.told(&area.ca.authority()));
     let (task_keys, roots, trust_version, endorsements) = match told {
         Some(told) => (Some(told.task_keys), Some(told.roots), told.version, told.endorsements),
         None => (None, None, Default::default(), Vec::new()),
@@ -60,7 +60,7 @@ pub async fn poll(
     Ok(PollAnswer {
         protocol: PROTOCOL,
         now,
-        epoch: i64::from(app.db.epoch()),
+        epoch: i64::from(area.db.epoch()),
         tasks,
         accepted,
         want_inventory,
@@ -68,9 +68,9 @@ pub async fn poll(
         roots,
         trust_version,
         endorsements,
-        renew: peer.is_aging(now) || app.ca.authority().wants_renewal(peer.issued_at, now),
+        renew: peer.is_aging(now) || area.ca.authority().wants_renewal(peer.issued_at, now),
         retry_after_ms,
-        gateways: app.gateways.of(region),
+        gateways: area.gateways.of(region),
     })
 }
 
@@ -94,24 +94,24 @@ fn check(request: &PollRequest) -> Result<(), Refusal> {
 
 /// Reads what is open for a node that is new here, or whose agent began anew.
 async fn settle(api: &NodeApi, node: NodeId, peer: &Peer) -> Result<(Option<String>, RegionId), Refusal> {
-    let mut tx = Tx::system(&api.app.db, "node_api", Access::Read).await?;
+    let mut tx = Tx::system(&api.area.db, "node_api", Access::Read).await?;
     let known = nodes::known(&mut tx, node).await?.ok_or(Refusal::UnknownNode)?;
     let open = tasks::open_for(&mut tx, node, MAX_TASKS_PER_POLL as i64).await?;
     tx.commit().await?;
     // A certificate comes into use with a connection of its own.
-    if api.app.ca.authority().is_turning() {
-        let mut tx = Tx::system(&api.app.db, "node_api", Access::Write).await?;
+    if api.area.ca.authority().is_turning() {
+        let mut tx = Tx::system(&api.area.db, "node_api", Access::Write).await?;
         nodes::certificate_used(&mut tx, &peer.serial).await?;
         tx.commit().await?;
     }
     if !open.is_empty() {
         let ids: Vec<TaskId> = open.iter().map(|it| it.id).collect();
-        let mut tx = Tx::system(&api.app.db, "node_api", Access::Write).await?;
+        let mut tx = Tx::system(&api.area.db, "node_api", Access::Write).await?;
         tasks::mark_delivered(&mut tx, &ids).await?;
         tx.commit().await?;
     }
     let open = open.into_iter().map(|it| it.signed).collect();
-    api.sessions.settle(node, known.region, known.inventory_hash.clone(), open);
+    api.polls.settle(node, known.region, known.inventory_hash.clone(), open);
     Ok((known.inventory_hash, known.region))
 }
 
@@ -120,7 +120,7 @@ async fn take_over(api: &NodeApi, node: NodeId, request: &PollRequest) -> Result
     if request.inventory.is_some() || !request.health.is_empty() {
         let cause = format!("poll:{}", uuid::Uuid::now_v7());
         let actor = Actor::principal("node", node);
-        let mut tx = Tx::begin(&api.app.db, Scope::System, Access::Write, actor, cause.into()).await?;
+        let mut tx = Tx::begin(&api.area.db, Scope::System, Access::Write, actor, cause.into()).await?;
         let mut judged = None;
         if let Some(inventory) = &request.inventory {
             judged = Some((nodes::report_inventory(&mut tx, node, inventory).await?, inventory.hash()));
@@ -133,7 +133,7 @@ async fn take_over(api: &NodeApi, node: NodeId, request: &PollRequest) -> Result
                 refusal::count(Refusal::Lying(lie.clone()).code());
             }
             // Also one that was not believed is judged once, not at every poll.
-            api.sessions.judged(node, hash);
+            api.polls.judged(node, hash);
         }
     }
     if request.reports.is_empty() {
@@ -143,21 +143,27 @@ async fn take_over(api: &NodeApi, node: NodeId, request: &PollRequest) -> Result
 }
 
 /// What to do next: at once if there is something, else as soon as there is.
-async fn tasks(api: &NodeApi, node: NodeId, visit: &Visit, is_urgent: bool, wait_ms: u32) -> (Vec<SignedTask>, u32) {
-    let ready = api.sessions.take(node);
+async fn tasks(
+    api: &NodeApi,
+    node: NodeId,
+    start: &PollStart,
+    is_urgent: bool,
+    wait_ms: u32,
+) -> (Vec<SignedTask>, u32) {
+    let ready = api.polls.take(node);
     if is_urgent || !ready.is_empty() {
         return (ready, 0);
     }
-    let longest = keys::seconds(api.app.policies.number(keys::NODE_POLL_SECONDS));
+    let longest = settings::seconds(api.area.policies.number(settings::NODE_POLL_SECONDS));
     let wait = Duration::from_millis(u64::from(wait_ms)).min(longest);
-    let handed = api.sessions.wait(node, visit.turn);
-    let mut gateways = api.app.gateways.changes();
+    let handed = api.polls.wait(node, start.turn);
+    let mut gateways = api.area.gateways.changes();
     tokio::select! {
         handed = handed => (handed.unwrap_or_default(), 0),
         // Hosts connect to a new gateway at once, and leave one that is gone.
-        Ok(()) = gateways.changed() => (api.sessions.take(node), 0),
-        () = tokio::time::sleep(wait) => (api.sessions.take(node), 0),
-        () = api.app.stopping.cancelled() => (api.sessions.take(node), ELSEWHERE_MS),
+        Ok(()) = gateways.changed() => (api.polls.take(node), 0),
+        () = tokio::time::sleep(wait) => (api.polls.take(node), 0),
+        () = api.area.stopping.cancelled() => (api.polls.take(node), ELSEWHERE_MS),
     }
 }
 

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::NodeApi;
 use crate::nodes::LossError;
 use crate::{nodes, nodes::Heartbeat};
-use platform::policies::keys;
+use platform::policies::settings;
 
 #[derive(Default)]
 pub struct Pulse(Mutex<HashMap<NodeId, Beat>>);
@@ -56,7 +56,7 @@ impl Pulse {
 
 /// Writes heartbeats until stopped, and what is left then.
 pub async fn run(api: Arc<NodeApi>, stop: CancellationToken) {
-    let db = &api.app.db;
+    let db = &api.area.db;
     // Since when nothing kept heartbeats from being written: before that,
     // silence may be ours.
     let mut steady_since = db.clock.estimate();
@@ -66,7 +66,7 @@ pub async fn run(api: Arc<NodeApi>, stop: CancellationToken) {
             () = stop.cancelled() => (),
             () = tokio::time::sleep(WRITE) => (),
         }
-        metrics::gauge!("gpuaas_node_polls_waiting").set(api.sessions.waiting() as f64);
+        metrics::gauge!("gpuaas_node_polls_waiting").set(api.polls.waiting() as f64);
         if let Err(error) = write(db, &api.pulse).await {
             tracing::warn!(%error, "heartbeats could not be written; trying again");
             steady_since = db.clock.estimate();
@@ -76,11 +76,11 @@ pub async fn run(api: Arc<NodeApi>, stop: CancellationToken) {
         }
         if judged.elapsed() >= JUDGE {
             judged = Instant::now();
-            let patience = keys::seconds(api.app.policies.number(keys::NODE_SILENT_SECONDS));
+            let patience = settings::seconds(api.area.policies.number(settings::NODE_SILENT_SECONDS));
             if let Err(error) = judge(db, steady_since, patience).await {
                 tracing::warn!(%error, "looking for silent nodes failed; trying again");
             }
-            let patience = keys::minutes(api.app.policies.number(keys::NODE_LOST_MINUTES));
+            let patience = settings::minutes(api.area.policies.number(settings::NODE_LOST_MINUTES));
             if let Err(error) = give_up(db, steady_since, patience).await {
                 tracing::warn!(%error, "releasing lost nodes failed; trying again");
             }

@@ -104,9 +104,12 @@ impl Refusal {
                 "the pool already has a node with that name",
                 "retire that node with `gpuaas nodes retire`, or give this host another name",
             ),
-            Self::WrongPool(_) => {
-                kind(409, "wrong_pool", "the pool takes other hosts", "make a token for a pool of the right provider")
-            }
+            Self::WrongPool(_) => kind(
+                409,
+                "wrong_pool",
+                "the pool accepts hosts of another provider",
+                "create a token for a pool of the right provider",
+            ),
             Self::Lying(_) => kind(
                 409,
                 "impossible_inventory",
@@ -146,8 +149,15 @@ impl Refusal {
                 "use `gpuaas ssh` or `gpuaas ssh-config --write`; registered keys alone need the policy \
                  `access.ssh_certificates_only` to be off",
             ),
-            Self::Access(_) => kind(403, refusals::ACCESS, "it is not allowed", "ask for a way in that policy allows"),
-            Self::Gone(_) => kind(404, refusals::GONE, "it is not there any more", "look at the allocation's state"),
+            Self::Access(_) => {
+                kind(403, refusals::ACCESS, "access is not allowed", "use an access method that the policies allow")
+            }
+            Self::Gone(_) => kind(
+                404,
+                refusals::GONE,
+                "the allocation or session no longer exists",
+                "check the state of the allocation",
+            ),
             Self::NoRank(_) => kind(
                 404,
                 refusals::NO_RANK,
@@ -160,14 +170,17 @@ impl Refusal {
                 "the allocation has too many sessions",
                 "end one; the limit is the policy `access.sessions_per_allocation`",
             ),
-            Self::Recording(_) => {
-                kind(409, refusals::RECORDING, "the piece is not accepted", "drop it: the recording goes on without it")
-            }
+            Self::Recording(_) => kind(
+                409,
+                refusals::RECORDING,
+                "the recording chunk is not accepted",
+                "drop it; the recording continues without it",
+            ),
             Self::RecordingWaits => {
-                kind(503, refusals::RECORDING_WAITS, "the store of recordings does not take it now", TRY_LATER)
+                kind(503, refusals::RECORDING_WAITS, "the recording store is unavailable", TRY_LATER)
             }
-            Self::NotFound => kind(404, "not_found", "nothing is served here", UPDATE),
-            Self::Unavailable => kind(503, "unavailable", "the control plane cannot answer now", TRY_LATER),
+            Self::NotFound => kind(404, "not_found", "nothing is served at this path", UPDATE),
+            Self::Unavailable => kind(503, "unavailable", "the control plane is unavailable", TRY_LATER),
             Self::Internal => kind(500, "internal", "the control plane failed", TRY_LATER),
         }
     }
@@ -231,10 +244,10 @@ impl From<sqlx::Error> for Refusal {
     }
 }
 
-impl From<kernel::machine::TransitionError> for Refusal {
-    fn from(error: kernel::machine::TransitionError) -> Self {
+impl From<kernel::lifecycle::TransitionError> for Refusal {
+    fn from(error: kernel::lifecycle::TransitionError) -> Self {
         match error {
-            kernel::machine::TransitionError::Database(error) => error.into(),
+            kernel::lifecycle::TransitionError::Database(error) => error.into(),
             // Somebody else moved the node a moment ago; the host's next word finds it so.
             other => {
                 tracing::warn!(error = %other, "the state of a node changed during its request");

@@ -15,7 +15,7 @@ use super::{NodeApi, agents, enroll, listener::Caller, poll, refusal::Refusal, r
 use crate::ca::{CertificateSubject, Peer};
 use platform::{
     http::{Unread, collect},
-    policies::keys,
+    policies::settings,
 };
 
 pub type Body = UnsyncBoxBody<Bytes, std::io::Error>;
@@ -56,7 +56,7 @@ async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Re
     let (parts, body) = request.into_parts();
     match (&parts.method, parts.uri.path()) {
         (&Method::POST, paths::ENROLL) => {
-            let per_minute = api.app.policies.number(keys::RATE_ENROLL);
+            let per_minute = api.area.policies.number(settings::RATE_ENROLL);
             admit(api, "enroll", &network(caller.address).to_string(), per_minute).await?;
             json(&enroll::enroll(api, caller.address, read(body).await?).await?)
         }
@@ -69,7 +69,7 @@ async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Re
             json(&poll::poll(api, peer, caller.connection, read(body).await?).await?)
         }
         (&Method::POST, gateway_paths::JOIN) => {
-            let per_minute = api.app.policies.number(keys::RATE_ENROLL);
+            let per_minute = api.area.policies.number(settings::RATE_ENROLL);
             admit(api, "enroll", &network(caller.address).to_string(), per_minute).await?;
             api.gateway_api.join(whole(body).await?).await
         }
@@ -77,7 +77,7 @@ async fn route(api: &NodeApi, caller: &Caller, request: Request<Incoming>) -> Re
         (&Method::GET, path) => {
             let Some((version, target)) = agent(path) else { return Err(Refusal::NotFound) };
             known_node(api, caller, false).await?;
-            agents::serve(&api.app, version, target).await
+            agents::serve(&api.area, version, target).await
         }
         _ => Err(Refusal::NotFound),
     }
@@ -97,14 +97,14 @@ async fn of_gateway(api: &NodeApi, caller: &Caller, path: &str, body: Incoming) 
 async fn known_node<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<(NodeId, &'a Peer), Refusal> {
     let peer = known(api, caller, renews).await?;
     let CertificateSubject::Node(node) = peer.who else { return Err(Refusal::NotANode) };
-    admit(api, "node", &peer.serial, api.app.policies.number(keys::RATE_NODE)).await?;
+    admit(api, "node", &peer.serial, api.area.policies.number(settings::RATE_NODE)).await?;
     Ok((node, peer))
 }
 
 async fn known_gateway<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<(GatewayId, &'a Peer), Refusal> {
     let peer = known(api, caller, renews).await?;
     let CertificateSubject::Gateway(gateway) = peer.who else { return Err(Refusal::NotAGateway) };
-    admit(api, "gateway", &gateway.to_string(), api.app.policies.number(keys::RATE_GATEWAY)).await?;
+    admit(api, "gateway", &gateway.to_string(), api.area.policies.number(settings::RATE_GATEWAY)).await?;
     Ok((gateway, peer))
 }
 
@@ -113,8 +113,8 @@ async fn known_gateway<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> R
 async fn known<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<&'a Peer, Refusal> {
     let (peer, held) = caller.peer.as_ref().ok_or(Refusal::NoCertificate)?;
     held.as_ref().map_err(Clone::clone)?.check()?;
-    let now = api.app.db.clock.estimate();
-    let window = keys::hours(api.app.policies.number(keys::NODE_RENEW_WINDOW_HOURS));
+    let now = api.area.db.clock.estimate();
+    let window = settings::hours(api.area.policies.number(settings::NODE_RENEW_WINDOW_HOURS));
     if peer.is_expired(now) && !(renews && now < peer.expires_at + window) {
         return Err(Refusal::Expired);
     }
@@ -122,7 +122,7 @@ async fn known<'a>(api: &NodeApi, caller: &'a Caller, renews: bool) -> Result<&'
 }
 
 async fn admit(api: &NodeApi, lane: &str, who: &str, per_minute: u64) -> Result<(), Refusal> {
-    api.app.limiter.admit(lane, who, per_minute).await.map_err(Refusal::TooOften)
+    api.area.limiter.admit(lane, who, per_minute).await.map_err(Refusal::TooOften)
 }
 
 impl Caller {

@@ -4,18 +4,18 @@
 use contract::{
     id::NodeId,
     nodes::{HostName, NodeCertificatesRevoked, NodeCreated, NodeHealth, NodeState, SlotConditionChanged},
-    pools::{Pool, Provider},
+    pools::{Pool, PoolProvider},
 };
 use kernel::{
     Tx,
-    machine::{TransitionError, transition},
+    lifecycle::{TransitionError, transition},
 };
 use protocol::{DriverKind, Inventory};
 
 use super::occupants::{self, Occupants};
 use super::{
     inventory::{self, Implausibility},
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, NodeLifecycle},
     store::{self, NodeFacts, certificates, heartbeats, slots},
 };
 use crate::ca::Issued;
@@ -33,7 +33,7 @@ pub enum EnrollError {
     #[error("the pool already has a node named {name} with a valid certificate")]
     NameTaken { name: HostName },
     #[error("the pool only accepts hosts of provider {provider}")]
-    WrongDriver { provider: Provider },
+    WrongDriver { provider: PoolProvider },
     #[error("the inventory is implausible: {0}")]
     Lie(#[from] Implausibility),
     #[error("the database failed")]
@@ -43,10 +43,10 @@ pub enum EnrollError {
 /// Makes a host a node of the pool. A host that was one before, and whose
 /// certificates no longer work, is the same node again.
 pub async fn enroll(tx: &mut Tx, pool: &Pool, name: &HostName, inventory: &Inventory) -> Result<Enrolled, EnrollError> {
-    let provider = platform::rows::known::<Provider>(pool.provider.as_str())?;
+    let provider = platform::rows::known::<PoolProvider>(pool.provider.as_str())?;
     let fits = match inventory.driver {
-        DriverKind::Sim => provider == Provider::Sim,
-        DriverKind::Linux => provider != Provider::Sim,
+        DriverKind::Sim => provider == PoolProvider::Sim,
+        DriverKind::Linux => provider != PoolProvider::Sim,
     };
     if !fits {
         return Err(EnrollError::WrongDriver { provider });
@@ -114,10 +114,10 @@ pub async fn revoke_certificates(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> 
 /// A node that enrolled showed that it holds its key: it can be used.
 pub async fn first_word(tx: &mut Tx, known: &NodeFacts) -> Result<(), TransitionError> {
     if known.state == NodeState::Enrolling {
-        transition::<Lifecycle>(tx, known.versioned(), Event::Enrolled, "").await?;
+        transition::<NodeLifecycle>(tx, known.versioned(), Event::Enrolled, "").await?;
         // Another host may be one that was retired with something on it; MAAS installs its own anew.
         match store::get(tx, known.id).await? {
-            Some(node) if node.provider == Provider::Maas => slots::note_wiped(tx, known.id).await?,
+            Some(node) if node.provider == PoolProvider::Maas => slots::note_wiped(tx, known.id).await?,
             _ => wipe_if_abandoned(tx, known.id).await?,
         }
         occupants::capacity_changed(tx).await?;
@@ -132,7 +132,7 @@ pub async fn request_sanitizing(tx: &mut Tx, node: NodeId, reason: &str) -> Resu
     if known.state == NodeState::Sanitizing {
         return Ok(true);
     }
-    match transition::<Lifecycle>(tx, known.versioned(), Event::SanitizeRequested, reason).await {
+    match transition::<NodeLifecycle>(tx, known.versioned(), Event::SanitizeRequested, reason).await {
         Ok(_) => Ok(true),
         // A node that is drained is wiped when it comes back.
         Err(TransitionError::Illegal { .. }) => Ok(false),
@@ -160,7 +160,7 @@ pub(super) async fn sanitized(tx: &mut Tx, known: &NodeFacts, reason: &str) -> R
     if known.health == NodeHealth::Lying {
         store::set_health(tx, known.id, NodeHealth::Unknown, None).await?;
     }
-    transition::<Lifecycle>(tx, known.versioned(), Event::Sanitized, reason).await?;
+    transition::<NodeLifecycle>(tx, known.versioned(), Event::Sanitized, reason).await?;
     occupants::capacity_changed(tx).await?;
     Ok(())
 }

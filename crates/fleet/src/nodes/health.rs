@@ -9,7 +9,7 @@ use contract::{
 };
 use kernel::{
     Tx, clock,
-    machine::{Machine, TransitionError, transition},
+    lifecycle::{Lifecycle, TransitionError, transition},
 };
 use protocol::{HealthEvent, HealthKind, Inventory, limits::bounded_text};
 
@@ -17,7 +17,7 @@ use super::occupants::{self, LossError, Occupants};
 use super::{
     changes,
     inventory::{self, Implausibility},
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, NodeLifecycle},
     store::{
         self, NodeFacts,
         heartbeats::{self, Heartbeat},
@@ -55,7 +55,7 @@ pub async fn report_inventory(
     // Whoever lied stays marked until a person took the node out of service.
     let is_sticky = known.health == NodeHealth::Lying && !inventory::may_change(known.state);
     if !is_sticky {
-        let (health, reason) = from_trouble(known.trouble.as_deref());
+        let (health, reason) = health_of(known.degraded_reason.as_deref());
         mark(tx, node, health, reason).await?;
     }
     if known.health == NodeHealth::Silent {
@@ -69,30 +69,30 @@ pub async fn report_inventory(
 /// off offer and marks the node until the host says that it recovered.
 pub async fn report_health(tx: &mut Tx, node: NodeId, events: &[HealthEvent]) -> sqlx::Result<()> {
     let Some(known) = store::lock(tx, node).await? else { return Ok(()) };
-    let mut trouble = known.trouble.clone();
+    let mut degraded_reason = known.degraded_reason.clone();
     for event in events {
         metrics::counter!("gpuaas_node_health_events_total", "kind" => kind(event.kind), "fatal" => if event.fatal { "true" } else { "false" })
             .increment(1);
         if event.kind == HealthKind::Recovered {
             let is_about = |text: &String| event.gpu.as_ref().is_none_or(|gpu| text.starts_with(&about(gpu)));
-            trouble = trouble.filter(|it| !is_about(it));
+            degraded_reason = degraded_reason.filter(|it| !is_about(it));
         } else if event.fatal {
             let text = describe(event);
             if let Some(gpu) = &event.gpu {
                 let changed = slots::quarantine(tx, node, gpu, &text).await?;
                 changes::tell(tx, node, changed);
             }
-            trouble = Some(text);
+            degraded_reason = Some(text);
         }
     }
-    if trouble == known.trouble {
+    if degraded_reason == known.degraded_reason {
         return Ok(());
     }
-    store::set_trouble(tx, node, trouble.as_deref()).await?;
+    store::set_degraded_reason(tx, node, degraded_reason.as_deref()).await?;
     match known.health {
         NodeHealth::Lying => Ok(()),
         NodeHealth::Unknown | NodeHealth::Ok | NodeHealth::Degraded | NodeHealth::Silent => {
-            let (health, reason) = from_trouble(trouble.as_deref());
+            let (health, reason) = health_of(degraded_reason.as_deref());
             mark(tx, node, health, reason).await?;
             if known.health == NodeHealth::Silent {
                 changes::wipe_if_abandoned(tx, node).await.map_err(not_moved)?;
@@ -176,8 +176,8 @@ pub async fn give_up_lost(tx: &mut Tx, after: Duration) -> Result<usize, LossErr
 /// Gives up one node: it has failed, and what is on it ended when it was last heard.
 /// The only way to `failed`.
 pub async fn give_up(tx: &mut Tx, known: &NodeFacts, reason: &str) -> Result<(), LossError> {
-    if Lifecycle::next(known.state, Event::Failed).is_some() {
-        transition::<Lifecycle>(tx, known.versioned(), Event::Failed, reason).await?;
+    if NodeLifecycle::next(known.state, Event::Failed).is_some() {
+        transition::<NodeLifecycle>(tx, known.versioned(), Event::Failed, reason).await?;
     }
     // One that was never heard proved nothing; then the moment of its loss has to do.
     let last_heard = match heartbeats::last(tx, known.id).await? {
@@ -206,8 +206,8 @@ async fn mark(tx: &mut Tx, node: NodeId, health: NodeHealth, reason: Option<&str
     Ok(())
 }
 
-fn from_trouble(trouble: Option<&str>) -> (NodeHealth, Option<&str>) {
-    (if trouble.is_some() { NodeHealth::Degraded } else { NodeHealth::Ok }, trouble)
+fn health_of(degraded_reason: Option<&str>) -> (NodeHealth, Option<&str>) {
+    (if degraded_reason.is_some() { NodeHealth::Degraded } else { NodeHealth::Ok }, degraded_reason)
 }
 
 fn about(gpu: &str) -> String {

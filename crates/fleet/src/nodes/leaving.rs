@@ -4,13 +4,13 @@
 use contract::{id::NodeId, nodes::NodeState};
 use kernel::{
     Tx,
-    machine::{TransitionError, transition},
+    lifecycle::{TransitionError, transition},
 };
 
 use super::occupants::LossError;
 use super::{
     changes, health,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, NodeLifecycle},
     store::{self, NodeFacts, slots},
 };
 
@@ -67,7 +67,7 @@ pub async fn leave(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), Transi
     step(tx, node, NodeState::Draining, Event::Drained, reason).await?;
     let Some(known) = store::lock(tx, node).await? else { return Ok(()) };
     if known.state != NodeState::Retired {
-        transition::<Lifecycle>(tx, known.versioned(), Event::Retired, reason).await?;
+        transition::<NodeLifecycle>(tx, known.versioned(), Event::Retired, reason).await?;
     }
     Ok(())
 }
@@ -101,7 +101,7 @@ async fn step(
 ) -> Result<Option<NodeFacts>, TransitionError> {
     let Some(known) = store::lock(tx, node).await? else { return Ok(None) };
     if known.state == from {
-        transition::<Lifecycle>(tx, known.versioned(), event, reason).await?;
+        transition::<NodeLifecycle>(tx, known.versioned(), event, reason).await?;
     }
     Ok(Some(known))
 }

@@ -5,10 +5,10 @@ use contract::{
     id::NodeId,
     nodes::NodeState::{self, Cordoned, Draining, Enrolling, Failed, Maintenance, Ready, Retired, Sanitizing},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct NodeLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -24,7 +24,7 @@ pub enum Event {
     Retired,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for NodeLifecycle {
     const NAME: &'static str = "node";
     const TABLE: &'static str = "nodes";
     type State = NodeState;

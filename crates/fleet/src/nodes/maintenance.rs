@@ -4,13 +4,13 @@
 use contract::{Timestamp, id::NodeId, nodes::NodeState};
 use kernel::{
     Tx,
-    machine::{TransitionError, transition},
+    lifecycle::{TransitionError, transition},
 };
 
 use super::occupants;
 use super::{
     changes,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, NodeLifecycle},
     store,
 };
 
@@ -32,7 +32,7 @@ pub async fn empty_for(
         return Ok(None);
     }
     store::set_deadline(tx, node, Some(deadline)).await?;
-    transition::<Lifecycle>(tx, known.versioned(), Event::DrainRequested, reason).await?;
+    transition::<NodeLifecycle>(tx, known.versioned(), Event::DrainRequested, reason).await?;
     Ok(Some(Before { was_cordoned: known.state == NodeState::Cordoned }))
 }
 
@@ -51,9 +51,9 @@ pub async fn give_back(tx: &mut Tx, node: NodeId, was_cordoned: bool, reason: &s
         | NodeState::Retired => return Ok(()),
     };
     store::set_deadline(tx, node, None).await?;
-    transition::<Lifecycle>(tx, known.versioned(), event, reason).await?;
+    transition::<NodeLifecycle>(tx, known.versioned(), event, reason).await?;
     if let Some(back) = store::lock(tx, node).await?.filter(|_| was_cordoned) {
-        transition::<Lifecycle>(tx, back.versioned(), Event::Cordoned, "it was cordoned before").await?;
+        transition::<NodeLifecycle>(tx, back.versioned(), Event::Cordoned, "it was cordoned before").await?;
     }
     changes::wipe_if_abandoned(tx, node).await?;
     if !was_cordoned {

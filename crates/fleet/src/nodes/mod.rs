@@ -24,8 +24,9 @@ pub use occupants::{HeldSlots, LossError, Occupants};
 pub use reconcile::NodeReconciler;
 pub use store::{
     certificates::{
-        Standing, count_certified, count_certified_before, cut_off_since, forget_old as forget_old_certificates,
-        revoke_every as revoke_every_certificate, revoked_since, standing, used as certificate_used, working,
+        CertificateStatus, certificate_status, count_certified, count_certified_before, cut_off_since,
+        forget_old as forget_old_certificates, revoke_every as revoke_every_certificate, revoked_since,
+        used as certificate_used, working,
     },
     count_failed, count_in, get,
     heartbeats::{Heartbeat, Presence, presence},
@@ -36,22 +37,23 @@ pub use store::{
 use crate::FleetArea;
 use kernel::Access;
 use kernel::Tx;
-use platform::policies::keys;
-use platform::registry::Registry;
+use platform::policies::settings;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<FleetArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::NodeLifecycle>();
     registry
         .reconciler(|area: &FleetArea| NodeReconciler { signer: area.signer.clone(), policies: area.policies.clone() });
     registry.gauge("gpuaas_nodes_failed", |tx| Box::pin(count_failed(tx)));
-    registry.cache(&["node"], |area| area.standings.look_again());
-    registry.expiry(|area, most| {
+    registry.expiry(&["node_certificates"], |area, most| {
         Box::pin(async move {
-            let retention = keys::hours(area.policies.number(keys::NODE_RENEW_WINDOW_HOURS));
+            let retention = settings::hours(area.policies.number(settings::NODE_RENEW_WINDOW_HOURS));
             let mut tx = Tx::system(&area.db, "keeper", Access::Write).await?;
             let gone = forget_old_certificates(&mut tx, retention, most).await?;
             tx.commit().await?;
             Ok(gone)
         })
     });
+    registry.retention(&["nodes", "slots"], Retention::Forever("what ran on a retired node names it"));
+    registry.retention(&["node_heartbeats", "node_changes"], Retention::Forever("one row for each node"));
 }

@@ -4,7 +4,7 @@ use contract::{
     Timestamp,
     id::{AllocationId, NodeId, ProjectId},
 };
-use kernel::{Tx, bus::BoxFuture, machine::TransitionError};
+use kernel::{Tx, bus::BoxFuture, lifecycle::TransitionError};
 use uuid::Uuid;
 
 /// Why a node could not be given up.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use contract::{Timestamp, id::MachineId, nodes::NodeState};
 use kernel::{
     Tx, clock,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work::{self, Next, Reconciler},
 };
 use protocol::{Outcome, Verb};
@@ -15,14 +15,14 @@ use uuid::Uuid;
 use super::occupants::{LossError, Occupants};
 use super::{
     changes, health,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, NodeLifecycle},
     store::{self, NodeFacts, slots},
 };
 use crate::{
     machines,
     tasks::{self, Evidence, NoEvidence, Order, OrderStatus, TaskSigner},
 };
-use platform::policies::{Policies, keys};
+use platform::policies::{Policies, settings};
 
 pub struct NodeReconciler {
     pub signer: TaskSigner,
@@ -60,7 +60,7 @@ pub enum Verdict {
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 impl Reconciler for NodeReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = NodeLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
     type Snapshot = Snapshot;
     type Observation = ();
@@ -69,7 +69,8 @@ impl Reconciler for NodeReconciler {
 
     async fn load(&self, tx: &mut Tx, id: Uuid) -> Result<Option<Snapshot>, LossError> {
         let Some(known) = store::known(tx, id.into()).await? else { return Ok(None) };
-        let wiping = tasks::latest(tx, Lifecycle::NAME, id).await?.into_iter().find(|it| it.version >= known.version);
+        let orders = tasks::latest(tx, NodeLifecycle::NAME, &[id]).await?.remove(&id).unwrap_or_default();
+        let wiping = orders.into_iter().find(|it| it.version >= known.version);
         let held = slots::held(tx, known.id).await?;
         let machine = machines::serving(tx, known.id).await?;
         Ok(Some(Snapshot { held, machine, wiping, now: clock::now(tx).await?, known }))
@@ -80,7 +81,7 @@ impl Reconciler for NodeReconciler {
     }
 
     fn decide(&self, seen: &Snapshot, (): ()) -> Verdict {
-        let attempts = i64::try_from(self.policies.number(keys::NODE_SANITIZE_ATTEMPTS)).unwrap_or(i64::MAX);
+        let attempts = i64::try_from(self.policies.number(settings::NODE_SANITIZE_ATTEMPTS)).unwrap_or(i64::MAX);
         match seen.known.state {
             NodeState::Draining => drain(seen),
             NodeState::Sanitizing => sanitize(seen, attempts),
@@ -100,7 +101,7 @@ impl Reconciler for NodeReconciler {
             Verdict::Wait(left) => Ok(Next::After(left)),
             Verdict::Drained => {
                 store::set_deadline(tx, known.id, None).await?;
-                transition::<Lifecycle>(tx, known.versioned(), Event::Drained, "").await?;
+                transition::<NodeLifecycle>(tx, known.versioned(), Event::Drained, "").await?;
                 Ok(Next::Done)
             }
             Verdict::ReleaseRest => {
@@ -110,10 +111,10 @@ impl Reconciler for NodeReconciler {
                 Ok(Next::After(LOOK_AGAIN))
             }
             Verdict::OrderWipe { version } => {
-                let lifetime = keys::minutes(self.policies.number(keys::NODE_SANITIZE_MINUTES));
+                let lifetime = settings::minutes(self.policies.number(settings::NODE_SANITIZE_MINUTES));
                 let order = Order {
                     node: known.id,
-                    kind: Lifecycle::NAME,
+                    kind: NodeLifecycle::NAME,
                     subject: known.id.uuid(),
                     resource: known.id.to_string(),
                     version,
@@ -129,7 +130,7 @@ impl Reconciler for NodeReconciler {
                 Ok(Next::Done)
             }
             Verdict::Reimage(machine) => {
-                work::wake(tx, machines::lifecycle::Lifecycle::NAME, machine.uuid());
+                work::wake(tx, machines::lifecycle::MachineLifecycle::NAME, machine.uuid());
                 Ok(Next::After(LOOK_AGAIN))
             }
             Verdict::AwaitPerson => {
@@ -186,10 +187,10 @@ fn sanitize(seen: &Snapshot, attempts: i64) -> Verdict {
         Some(Outcome::Failed { code, detail, retryable: false, .. }) => {
             Verdict::Fail(format!("sanitizing the host failed: {code}: {detail}"))
         }
-        Some(Outcome::Failed { code, detail, .. }) => again(format!("sanitizing the host failed: {code}: {detail}")),
-        Some(Outcome::Refused { reason }) => {
-            again(format!("the host rejected the task to sanitize itself: {}", reason.name()))
+        Some(Outcome::Failed { code, detail, .. }) => {
+            again(format!("sanitizing the host failed: {code}: {detail}"))
         }
+        Some(Outcome::Refused { reason }) => again(format!("the host rejected the task to sanitize itself: {}", reason.name())),
         None if last.is_expired => again("the host was not sanitized in time".into()),
         None => Verdict::Wait(LOOK_AGAIN),
     }
@@ -209,7 +210,7 @@ mod tests {
             state,
             version: 7,
             health: NodeHealth::Ok,
-            trouble: None,
+            degraded_reason: None,
             inventory_hash: None,
             drain_deadline_at: Some(Timestamp::from_second(100).unwrap()),
             wipes_itself: true,

@@ -10,20 +10,20 @@ use contract::{
 };
 use kernel::{
     clock,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work,
 };
 
 use super::occupants::{self, LossError, Occupants};
 use super::{
     changes, health,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, NodeLifecycle},
     store::{self, NodeFacts, certificates, slots},
 };
 use crate::{FleetArea, tasks};
 use platform::{
     http::{Call, Failure, Handle, Request},
-    policies::keys,
+    policies::settings,
     rows,
 };
 
@@ -75,14 +75,14 @@ impl Handle<DrainNode> for FleetArea {
     async fn handle(&self, call: &mut Call, request: Request<DrainNode>) -> Result<Node, Failure> {
         let (id, reason) = (request.path.node_id, &request.body.reason);
         let known = lock(call, id).await?;
-        let deadline = clock::now(&mut call.tx).await? + keys::seconds(request.body.deadline_seconds.get());
+        let deadline = clock::now(&mut call.tx).await? + settings::seconds(request.body.deadline_seconds.get());
         store::set_deadline(&mut call.tx, id, Some(deadline)).await?;
         call.note("deadline_seconds", request.body.deadline_seconds.get());
         call.tx.hook::<dyn Occupants>().drain_changed(&mut call.tx, id, Some(deadline)).await?;
         // Draining again gives another deadline.
         if known.state == NodeState::Draining {
             call.note("reason", reason.as_str());
-            work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
+            work::wake(&mut call.tx, NodeLifecycle::NAME, id.uuid());
             return read(call, id).await;
         }
         move_known(call, &known, Event::DrainRequested, reason).await
@@ -182,7 +182,7 @@ async fn move_by(call: &mut Call, id: NodeId, event: Event, reason: &Reason) -> 
 
 async fn move_known(call: &mut Call, known: &NodeFacts, event: Event, reason: &Reason) -> Result<Node, Failure> {
     call.note("reason", reason.as_str());
-    let moved = transition::<Lifecycle>(&mut call.tx, known.versioned(), event, reason.as_str()).await?;
+    let moved = transition::<NodeLifecycle>(&mut call.tx, known.versioned(), event, reason.as_str()).await?;
     if moved.state == NodeState::Ready {
         changes::wipe_if_abandoned(&mut call.tx, known.id).await?;
         occupants::capacity_changed(&mut call.tx).await?;

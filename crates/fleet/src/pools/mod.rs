@@ -7,6 +7,8 @@ mod store;
 pub use store::{InsertOutcome, get, insert as add, list};
 
 use crate::FleetArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
-pub fn register(_: &mut Registry<FleetArea>) {}
+pub fn register(registry: &mut Registry<FleetArea>) {
+    registry.retention(&["pools"], Retention::Forever("what was rented there names it"));
+}

@@ -8,6 +8,8 @@ pub use routes::set_late;
 pub use store::{PriceKey, currencies, in_force, insert as add, is_used};
 
 use crate::FleetArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
-pub fn register(_: &mut Registry<FleetArea>) {}
+pub fn register(registry: &mut Registry<FleetArea>) {
+    registry.retention(&["prices"], Retention::Forever("the record of money"));
+}

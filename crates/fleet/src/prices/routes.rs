@@ -53,7 +53,10 @@ impl FleetArea {
         }
         if !of_unit.iter().any(|it| it.kinds.contains(&kind)) {
             let kinds: Vec<&str> = of_unit.iter().flat_map(|it| it.kinds).map(|it| it.as_str()).collect();
-            return wrong("kind", format!("no usage per {unit} is {kind}; use {}", kinds.join(" or ")));
+            return wrong(
+                "kind",
+                format!("no usage with the unit {unit} has the kind {kind}; use {}", kinds.join(" or ")),
+            );
         }
         Ok(())
     }

@@ -5,10 +5,10 @@ use contract::{
     id::ProviderId,
     providers::ProviderState::{self, Active, Removed, Removing},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct ProviderLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -16,7 +16,7 @@ pub enum Event {
     Removed,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for ProviderLifecycle {
     const NAME: &'static str = "provider";
     const TABLE: &'static str = "providers";
     type State = ProviderState;

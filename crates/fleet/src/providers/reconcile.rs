@@ -6,19 +6,19 @@ use std::{sync::Arc, time::Duration};
 use contract::providers::ProviderState;
 use kernel::{
     Tx,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     secrets::{Keyring, SecretsError},
     work::{Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, ProviderLifecycle},
     store::{self, Supply},
 };
 use crate::machines::{self, Listed};
 use platform::{
-    policies::{Policies, keys},
+    policies::{Policies, settings},
     ports::metal::{MetalConnector, MetalError, MetalFilter},
 };
 
@@ -31,7 +31,7 @@ pub struct ProviderReconciler {
 /// What asking the server came to.
 pub enum ServerReply {
     Listed(Listed),
-    Trouble(String),
+    Failed(String),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ enum AskError {
 }
 
 impl Reconciler for ProviderReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = ProviderLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::MACHINES;
     type Snapshot = Supply;
     type Observation = ServerReply;
@@ -58,7 +58,7 @@ impl Reconciler for ProviderReconciler {
     async fn act(&self, seen: &Supply) -> Result<ServerReply, ReconcileError> {
         Ok(match self.ask(seen).await {
             Ok(listed) => ServerReply::Listed(listed),
-            Err(error) => ServerReply::Trouble(in_full(&error)),
+            Err(error) => ServerReply::Failed(in_full(&error)),
         })
     }
 
@@ -69,8 +69,8 @@ impl Reconciler for ProviderReconciler {
     async fn apply(&self, tx: &mut Tx, seen: Supply, heard: ServerReply) -> Result<Next, ReconcileError> {
         let id = seen.provider.id;
         let listed = match heard {
-            ServerReply::Trouble(why) => {
-                if seen.provider.trouble.as_deref() != Some(why.as_str()) {
+            ServerReply::Failed(why) => {
+                if seen.provider.last_error.as_deref() != Some(why.as_str()) {
                     tracing::warn!(provider = %id, why, "a MAAS server cannot be used; see `gpuaas providers show`");
                 }
                 store::heard(tx, id, Some(&why)).await?;
@@ -84,7 +84,7 @@ impl Reconciler for ProviderReconciler {
             ProviderState::Active => machines::want(tx, &seen, &listed).await?,
             ProviderState::Removing if machines::retire_all(tx, id).await? => {
                 store::forget_key(tx, id).await?;
-                transition::<Lifecycle>(tx, seen.versioned(), Event::Removed, "").await?;
+                transition::<ProviderLifecycle>(tx, seen.versioned(), Event::Removed, "").await?;
                 return Ok(Next::Done);
             }
             ProviderState::Removing | ProviderState::Removed => (),
@@ -110,7 +110,7 @@ impl ProviderReconciler {
     }
 
     fn rest(&self) -> Duration {
-        keys::seconds(self.policies.number(keys::MACHINE_LOOK_SECONDS))
+        settings::seconds(self.policies.number(settings::MACHINE_LOOK_SECONDS))
     }
 }
 

@@ -4,17 +4,17 @@ use contract::{
     Code, Page,
     id::ProviderId,
     providers::{
-        ChangeProvider, CreateProvider, GetProvider, ListProviders, MetalProvider, ProviderChanged, ProviderCreated,
+        ChangeProvider, CreateProvider, GetProvider, ListProviders, Provider, ProviderChanged, ProviderCreated,
         ProviderState, RemoveProvider,
     },
 };
 use kernel::{
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work,
 };
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, ProviderLifecycle},
     store,
 };
 use crate::FleetArea;
@@ -24,7 +24,7 @@ use platform::{
 };
 
 impl Handle<CreateProvider> for FleetArea {
-    async fn handle(&self, call: &mut Call, request: Request<CreateProvider>) -> Result<MetalProvider, Failure> {
+    async fn handle(&self, call: &mut Call, request: Request<CreateProvider>) -> Result<Provider, Failure> {
         let spec = &request.body;
         check_key(self, spec.api_key.expose())?;
         if !store::is_maas_pool(&mut call.tx, spec.pool_id).await? {
@@ -38,26 +38,26 @@ impl Handle<CreateProvider> for FleetArea {
         call.about(id);
         let event = ProviderCreated { id, pool_id: provider.pool_id, name: provider.name.clone() };
         emit(&mut call.tx, None, id, &event);
-        work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
+        work::wake(&mut call.tx, ProviderLifecycle::NAME, id.uuid());
         Ok(provider)
     }
 }
 
 impl Handle<ListProviders> for FleetArea {
-    async fn handle(&self, call: &mut Call, request: Request<ListProviders>) -> Result<Page<MetalProvider>, Failure> {
+    async fn handle(&self, call: &mut Call, request: Request<ListProviders>) -> Result<Page<Provider>, Failure> {
         let rows = store::list(&mut call.tx, &request.query).await?;
         Ok(Page::cut(rows, request.query.limit, |it| it.id.uuid()))
     }
 }
 
 impl Handle<GetProvider> for FleetArea {
-    async fn handle(&self, call: &mut Call, request: Request<GetProvider>) -> Result<MetalProvider, Failure> {
+    async fn handle(&self, call: &mut Call, request: Request<GetProvider>) -> Result<Provider, Failure> {
         read(call, request.path.provider_id).await
     }
 }
 
 impl Handle<ChangeProvider> for FleetArea {
-    async fn handle(&self, call: &mut Call, request: Request<ChangeProvider>) -> Result<MetalProvider, Failure> {
+    async fn handle(&self, call: &mut Call, request: Request<ChangeProvider>) -> Result<Provider, Failure> {
         let (id, change) = (request.path.provider_id, &request.body);
         let known = read(call, id).await?;
         if let Some(key) = &change.api_key {
@@ -72,29 +72,29 @@ impl Handle<ChangeProvider> for FleetArea {
         let changed = store::change(&mut call.tx, id, change, api_key).await?;
         let provider = changed.ok_or_else(|| Failure::new(Code::Conflict, "the provider is being removed"))?;
         emit(&mut call.tx, None, id, &ProviderChanged { id });
-        work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
+        work::wake(&mut call.tx, ProviderLifecycle::NAME, id.uuid());
         Ok(provider)
     }
 }
 
 impl Handle<RemoveProvider> for FleetArea {
-    async fn handle(&self, call: &mut Call, request: Request<RemoveProvider>) -> Result<MetalProvider, Failure> {
+    async fn handle(&self, call: &mut Call, request: Request<RemoveProvider>) -> Result<Provider, Failure> {
         let id = request.path.provider_id;
         let found = store::supply(&mut call.tx, id.uuid()).await?.ok_or_else(|| Failure::not_found("provider"))?;
         // Asking again for what is under way or done changes nothing.
         if found.state == ProviderState::Active {
-            transition::<Lifecycle>(&mut call.tx, found.versioned(), Event::RemoveRequested, "").await?;
+            transition::<ProviderLifecycle>(&mut call.tx, found.versioned(), Event::RemoveRequested, "").await?;
         }
         read(call, id).await
     }
 }
 
-async fn read(call: &mut Call, id: ProviderId) -> Result<MetalProvider, Failure> {
+async fn read(call: &mut Call, id: ProviderId) -> Result<Provider, Failure> {
     store::get(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("provider"))
 }
 
-fn check_key(app: &FleetArea, text: &str) -> Result<(), Failure> {
-    if app.metal.is_api_key(text) {
+fn check_key(area: &FleetArea, text: &str) -> Result<(), Failure> {
+    if area.metal.is_api_key(text) {
         return Ok(());
     }
     let detail = "a MAAS API key has three parts: `consumer:token:secret`; `maas apikey` prints it";

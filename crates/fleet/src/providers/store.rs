@@ -3,13 +3,11 @@
 use contract::{
     Label, Word,
     id::{PoolId, ProviderId},
-    providers::{
-        AgentSource, Erase, MaasName, MetalProvider, ProviderChange, ProviderFilter, ProviderSpec, ProviderState,
-    },
+    providers::{AgentSource, Erase, MaasName, Provider, ProviderChange, ProviderFilter, ProviderSpec, ProviderState},
 };
 use kernel::{
     Tx,
-    machine::Versioned,
+    lifecycle::Versioned,
     sealed::SealedColumn,
     secrets::{Keyring, SecretsError},
 };
@@ -21,6 +19,7 @@ use platform::{ports::metal::MetalAccess, rows};
 struct Row {
     id: Uuid,
     name: String,
+    kind: String,
     pool_id: Uuid,
     url: String,
     maas_pool: Option<String>,
@@ -34,7 +33,7 @@ struct Row {
     version: i64,
     created_at: jiff_sqlx::Timestamp,
     heard_at: Option<jiff_sqlx::Timestamp>,
-    trouble: Option<String>,
+    last_error: Option<String>,
 }
 
 const COLUMNS: &str = "id, name, kind, pool_id, url, maas_pool, tags, series, erase, max_machines, agent_url,
@@ -45,7 +44,7 @@ pub const API_KEYS: SealedColumn = SealedColumn { table: "providers", column: "a
 /// A provider with what opens it. The key is still sealed.
 #[derive(Debug, Clone)]
 pub struct Supply {
-    pub provider: MetalProvider,
+    pub provider: Provider,
     pub state: ProviderState,
     sealed: Option<Vec<u8>>,
 }
@@ -86,15 +85,16 @@ pub async fn insert(
     id: ProviderId,
     spec: &ProviderSpec,
     api_key: &[u8],
-) -> sqlx::Result<Option<MetalProvider>> {
+) -> sqlx::Result<Option<Provider>> {
     let statement = format!(
-        "INSERT INTO providers (id, name, pool_id, url, api_key, maas_pool, tags, series, erase, max_machines, agent_url, agent_sha256, state)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'active')
+        "INSERT INTO providers (id, name, kind, pool_id, url, api_key, maas_pool, tags, series, erase, max_machines, agent_url, agent_sha256, state)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'active')
          ON CONFLICT (name) WHERE state <> 'removed' DO NOTHING RETURNING {COLUMNS}"
     );
     let row: Option<Row> = sqlx::query_as(sqlx::AssertSqlSafe(statement))
         .bind(id.uuid())
         .bind(spec.name.as_str())
+        .bind(spec.kind.as_str())
         .bind(spec.pool_id.uuid())
         .bind(spec.url.as_str())
         .bind(api_key)
@@ -116,7 +116,7 @@ pub async fn change(
     id: ProviderId,
     change: &ProviderChange,
     api_key: Option<Vec<u8>>,
-) -> sqlx::Result<Option<MetalProvider>> {
+) -> sqlx::Result<Option<Provider>> {
     let statement = format!(
         "UPDATE providers SET url = coalesce($2, url), api_key = coalesce($3, api_key), series = coalesce($4, series),
            erase = coalesce($5, erase), max_machines = coalesce($6, max_machines),
@@ -137,14 +137,14 @@ pub async fn change(
     row.map(provider).transpose()
 }
 
-pub async fn get(tx: &mut Tx, id: ProviderId) -> sqlx::Result<Option<MetalProvider>> {
+pub async fn get(tx: &mut Tx, id: ProviderId) -> sqlx::Result<Option<Provider>> {
     let statement = format!("SELECT {COLUMNS} FROM providers WHERE id = $1");
     let row: Option<Row> =
         sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id.uuid()).fetch_optional(tx.conn()).await?;
     row.map(provider).transpose()
 }
 
-pub async fn list(tx: &mut Tx, filter: &ProviderFilter) -> sqlx::Result<Vec<MetalProvider>> {
+pub async fn list(tx: &mut Tx, filter: &ProviderFilter) -> sqlx::Result<Vec<Provider>> {
     let statement = format!(
         "SELECT {COLUMNS} FROM providers WHERE CASE WHEN $1::text IS NULL THEN state <> 'removed' ELSE state = $1 END
            AND ($2::text IS NULL OR name = $2) AND ($3::uuid IS NULL OR id < $3) ORDER BY id DESC LIMIT $4"
@@ -168,13 +168,13 @@ pub async fn supply(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Supply>> {
 }
 
 /// Writes what came of asking; an error leaves the time of the last answer.
-pub async fn heard(tx: &mut Tx, id: ProviderId, trouble: Option<&str>) -> sqlx::Result<()> {
+pub async fn heard(tx: &mut Tx, id: ProviderId, last_error: Option<&str>) -> sqlx::Result<()> {
     sqlx::query(
-        "UPDATE providers SET trouble = left($2, 500), heard_at = CASE WHEN $2 IS NULL THEN app_now() ELSE heard_at END
+        "UPDATE providers SET last_error = left($2, 500), heard_at = CASE WHEN $2 IS NULL THEN app_now() ELSE heard_at END
          WHERE id = $1",
     )
     .bind(id.uuid())
-    .bind(trouble)
+    .bind(last_error)
     .execute(tx.conn())
     .await?;
     Ok(())
@@ -200,14 +200,15 @@ pub async fn is_maas_pool(tx: &mut Tx, id: PoolId) -> sqlx::Result<bool> {
         .await
 }
 
-fn provider(row: Row) -> sqlx::Result<MetalProvider> {
+fn provider(row: Row) -> sqlx::Result<Provider> {
     let agent = match (row.agent_url, row.agent_sha256) {
         (Some(url), Some(sha256)) => Some(AgentSource { url: rows::text(&url)?, sha256: rows::text(&sha256)? }),
         _ => None,
     };
-    Ok(MetalProvider {
+    Ok(Provider {
         id: row.id.into(),
         name: rows::text(&row.name)?,
+        kind: rows::word(&row.kind)?,
         pool_id: row.pool_id.into(),
         url: rows::text(&row.url)?,
         maas_pool: row.maas_pool.as_deref().map(rows::text).transpose()?,
@@ -220,6 +221,6 @@ fn provider(row: Row) -> sqlx::Result<MetalProvider> {
         version: row.version,
         created_at: row.created_at.to_jiff(),
         heard_at: row.heard_at.map(|it| it.to_jiff()),
-        trouble: row.trouble,
+        last_error: row.last_error,
     })
 }

@@ -6,6 +6,8 @@ mod store;
 pub use store::{by_name, insert as add};
 
 use crate::FleetArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
-pub fn register(_: &mut Registry<FleetArea>) {}
+pub fn register(registry: &mut Registry<FleetArea>) {
+    registry.retention(&["regions"], Retention::Forever("what was rented there names it"));
+}

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::store::{self, Span};
 use crate::FleetArea;
-use platform::policies::keys;
+use platform::policies::settings;
 
 // bound: how often a keeper looks
 const EVERY: Duration = Duration::from_secs(10);
@@ -21,9 +21,9 @@ const SETTLED: Duration = Duration::from_secs(90);
 // bound: rows that one statement deletes
 const BITE: i64 = 20_000;
 
-pub async fn run(app: Arc<FleetArea>, stop: CancellationToken) {
+pub async fn run(area: Arc<FleetArea>, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        match keep(&app).await {
+        match keep(&area).await {
             Ok(true) => continue,
             Ok(false) => (),
             Err(error) => tracing::warn!(%error, "samples could not be rolled up; trying again"),
@@ -36,22 +36,22 @@ pub async fn run(app: Arc<FleetArea>, stop: CancellationToken) {
 }
 
 /// Does what is due, in short transactions; whether there may be more.
-pub async fn keep(app: &FleetArea) -> sqlx::Result<bool> {
+pub async fn keep(area: &FleetArea) -> sqlx::Result<bool> {
     let mut steps = 0;
-    while steps < STEPS && roll_minute(app).await? {
+    while steps < STEPS && roll_minute(area).await? {
         steps += 1;
     }
-    let late = roll_late(app).await?;
-    while steps < STEPS && roll_hour(app).await? {
+    let late = roll_late(area).await?;
+    while steps < STEPS && roll_hour(area).await? {
         steps += 1;
     }
-    let gone = forget(app).await?;
+    let gone = forget(area).await?;
     Ok(steps >= STEPS || late >= store::LATE_AT_ONCE || gone >= BITE as u64)
 }
 
 /// The next minute of the whole fleet; whether there was one.
-async fn roll_minute(app: &FleetArea) -> sqlx::Result<bool> {
-    let mut tx = alone(app).await?;
+async fn roll_minute(area: &FleetArea) -> sqlx::Result<bool> {
+    let mut tx = alone(area).await?;
     let minute = store::next_minute(&mut tx, SETTLED).await?;
     match minute {
         Some(minute) => {
@@ -65,8 +65,8 @@ async fn roll_minute(app: &FleetArea) -> sqlx::Result<bool> {
 }
 
 /// Minutes that got samples after they were rolled up, and their hours.
-async fn roll_late(app: &FleetArea) -> sqlx::Result<usize> {
-    let mut tx = alone(app).await?;
+async fn roll_late(area: &FleetArea) -> sqlx::Result<usize> {
+    let mut tx = alone(area).await?;
     let late = store::late(&mut tx).await?;
     let hours_until = store::until(&mut tx, Span::Hour).await?;
     for (minute, nodes) in &late {
@@ -81,8 +81,8 @@ async fn roll_late(app: &FleetArea) -> sqlx::Result<usize> {
     Ok(late.len())
 }
 
-async fn roll_hour(app: &FleetArea) -> sqlx::Result<bool> {
-    let mut tx = alone(app).await?;
+async fn roll_hour(area: &FleetArea) -> sqlx::Result<bool> {
+    let mut tx = alone(area).await?;
     let hour = store::next_hour(&mut tx).await?;
     if let Some(hour) = hour {
         store::roll(&mut tx, Span::Hour, hour, None).await?;
@@ -94,21 +94,21 @@ async fn roll_hour(app: &FleetArea) -> sqlx::Result<bool> {
 
 /// Says first from when on samples are kept, so that none is taken which would
 /// stand alone for its minute; then deletes.
-async fn forget(app: &FleetArea) -> sqlx::Result<u64> {
-    let mut tx = alone(app).await?;
-    store::forget_samples_before(&mut tx, keys::hours(app.policies.number(keys::TELEMETRY_RAW_HOURS))).await?;
+async fn forget(area: &FleetArea) -> sqlx::Result<u64> {
+    let mut tx = alone(area).await?;
+    store::forget_samples_before(&mut tx, settings::hours(area.policies.number(settings::TELEMETRY_RAW_HOURS))).await?;
     tx.commit().await?;
-    let minutes = keys::days(app.policies.number(keys::TELEMETRY_MINUTE_DAYS));
-    let hours = keys::days(app.policies.number(keys::TELEMETRY_HOUR_DAYS));
-    let mut tx = Tx::system(&app.db, "keeper", Access::Write).await?;
+    let minutes = settings::days(area.policies.number(settings::TELEMETRY_MINUTE_DAYS));
+    let hours = settings::days(area.policies.number(settings::TELEMETRY_HOUR_DAYS));
+    let mut tx = Tx::system(&area.db, "keeper", Access::Write).await?;
     let gone = store::delete_old(&mut tx, minutes, hours, BITE).await?;
     tx.commit().await?;
     Ok(gone)
 }
 
 /// A transaction beside which nobody writes samples or rolls them up.
-async fn alone(app: &FleetArea) -> sqlx::Result<Tx> {
-    let mut tx = Tx::system(&app.db, "keeper", Access::Write).await?;
+async fn alone(area: &FleetArea) -> sqlx::Result<Tx> {
+    let mut tx = Tx::system(&area.db, "keeper", Access::Write).await?;
     store::lock_out_writers(&mut tx).await?;
     Ok(tx)
 }

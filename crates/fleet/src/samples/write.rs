@@ -13,13 +13,13 @@ use crate::{FleetArea, node_api::Measured};
 const EVERY: Duration = Duration::from_secs(2);
 
 /// Writes until stopped, and what is left then.
-pub async fn run(app: Arc<FleetArea>, stop: CancellationToken) {
+pub async fn run(area: Arc<FleetArea>, stop: CancellationToken) {
     loop {
         tokio::select! {
             () = stop.cancelled() => (),
             () = tokio::time::sleep(EVERY) => (),
         }
-        if let Err(error) = flush(&app).await {
+        if let Err(error) = flush(&area).await {
             tracing::warn!(%error, "samples could not be written; trying again");
         }
         if stop.is_cancelled() {
@@ -29,20 +29,20 @@ pub async fn run(app: Arc<FleetArea>, stop: CancellationToken) {
 }
 
 /// Writes what arrived since the last time; what cannot be written stays.
-pub async fn flush(app: &FleetArea) -> sqlx::Result<()> {
-    let taken = app.samples.take();
+pub async fn flush(area: &FleetArea) -> sqlx::Result<()> {
+    let taken = area.samples.take();
     if taken.is_empty() {
         return Ok(());
     }
     let batch = Batch::of(&taken);
     let outcome = async {
-        let mut tx = Tx::system(&app.db, "samples", Access::Write).await?;
+        let mut tx = Tx::system(&area.db, "samples", Access::Write).await?;
         store::write(&mut tx, &batch).await?;
         tx.commit().await
     };
     let outcome = outcome.await;
     if outcome.is_err() {
-        app.samples.put_back(taken);
+        area.samples.put_back(taken);
     }
     outcome
 }

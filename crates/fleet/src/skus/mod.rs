@@ -7,6 +7,8 @@ mod store;
 pub use store::{by_name, get, insert as add, lock};
 
 use crate::FleetArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
-pub fn register(_: &mut Registry<FleetArea>) {}
+pub fn register(registry: &mut Registry<FleetArea>) {
+    registry.retention(&["skus"], Retention::Forever("what was rented names it after it was retired"));
+}

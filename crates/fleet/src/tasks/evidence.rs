@@ -22,10 +22,7 @@ pub struct NoEvidence {
 impl Evidence {
     pub fn in_report(self, done: &Done) -> Result<(), NoEvidence> {
         let Done::Evidence { gpu_processes_left, user_removed, home_removed, .. } = done else {
-            return Err(NoEvidence {
-                reason: "the host did not confirm that it was sanitized".into(),
-                retryable: false,
-            });
+            return Err(NoEvidence { reason: "the host did not confirm that it was sanitized".into(), retryable: false });
         };
         let left = match (gpu_processes_left, self, user_removed, home_removed) {
             (0, Evidence::Idle, ..) | (0, Evidence::Gone, true, true) => return Ok(()),

@@ -21,13 +21,13 @@ use uuid::Uuid;
 
 use crate::FleetArea;
 use kernel::Access;
-use platform::policies::keys;
+use platform::policies::settings;
 use platform::registry::Registry;
 
 pub fn register(registry: &mut Registry<FleetArea>) {
-    registry.expiry(|area, most| {
+    registry.expiry(&["tasks"], |area, most| {
         Box::pin(async move {
-            let retention = keys::days(area.policies.number(keys::TASKS_DAYS));
+            let retention = settings::days(area.policies.number(settings::TASKS_DAYS));
             let mut tx = Tx::system(&area.db, "keeper", Access::Write).await?;
             let gone = forget_old(&mut tx, retention, most).await?;
             tx.commit().await?;
@@ -35,6 +35,9 @@ pub fn register(registry: &mut Registry<FleetArea>) {
         })
     });
 }
+
+/// What the bell rings about when tasks wait to be delivered.
+pub const READY: &str = "tasks";
 
 /// What is to be so on a host, and whose work waits for it.
 pub struct Order {
@@ -62,11 +65,28 @@ pub struct OrderStatus {
 /// Signs an order and puts it where the host will be told of it. `now` is the
 /// database's time.
 pub async fn order(tx: &mut Tx, signer: &TaskSigner, now: Timestamp, order: Order) -> Result<TaskId, OrderError> {
-    let token = (i64::from(tx.epoch()), order.version);
-    let task = Task::new(&order.node.to_string(), &order.resource, token, (now, now + order.lifetime), order.verb);
-    let signed = signer.sign(&task)?;
-    store::insert(tx, order.node, order.kind, order.subject, &task, &signed).await?;
-    Ok(task.id)
+    let ids = order_all(tx, signer, now, vec![order]).await?;
+    Ok(ids[0])
+}
+
+/// As [`order`], of several at once; the tasks' ids in the same order.
+pub async fn order_all(
+    tx: &mut Tx,
+    signer: &TaskSigner,
+    now: Timestamp,
+    orders: Vec<Order>,
+) -> Result<Vec<TaskId>, OrderError> {
+    let mut new = Vec::with_capacity(orders.len());
+    for order in orders {
+        let token = (i64::from(tx.epoch()), order.version);
+        let lasts = (now, now + order.lifetime);
+        let task = Task::new(&order.node.to_string(), &order.resource, token, lasts, order.verb);
+        let signed = signer.sign(&task)?;
+        new.push(store::NewTask { node: order.node, kind: order.kind, subject: order.subject, task, signed });
+    }
+    let ids = new.iter().map(|it| it.task.id).collect();
+    store::insert(tx, new).await?;
+    Ok(ids)
 }
 
 #[derive(Debug, thiserror::Error)]

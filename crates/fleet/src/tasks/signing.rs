@@ -25,7 +25,7 @@ use protocol::{
 use tokio_util::sync::CancellationToken;
 
 use crate::ca::Authority;
-use platform::policies::{Policies, keys};
+use platform::policies::{Policies, settings};
 
 /// The vault's name for them.
 pub const KEY_NAME: &str = "task";
@@ -153,7 +153,7 @@ impl TaskSigner {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(REFRESH) => (),
             }
-            let rotate_after = keys::days(policies.number(keys::NODE_TASK_KEY_DAYS));
+            let rotate_after = settings::days(policies.number(settings::NODE_TASK_KEY_DAYS));
             if let Err(error) = self.refresh(&keyring, rotate_after).await {
                 tracing::warn!(%error, "reading the task keys failed; the last known ones are still used");
             }

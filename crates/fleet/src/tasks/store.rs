@@ -1,6 +1,6 @@
 //! The rows of `tasks`.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use contract::{
@@ -12,7 +12,7 @@ use protocol::{Report, SignedTask, Task, TaskId};
 use sqlx::{Row as _, types::Json};
 use uuid::Uuid;
 
-use super::OrderStatus;
+use super::{OrderStatus, READY};
 
 /// A task on its way to its host.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,31 +22,43 @@ pub struct Delivery {
     pub signed: SignedTask,
 }
 
-pub async fn insert(
-    tx: &mut Tx,
-    node: NodeId,
-    kind: &str,
-    subject: Uuid,
-    task: &Task,
-    signed: &SignedTask,
-) -> sqlx::Result<()> {
+/// A signed task on its way into the database.
+pub struct NewTask {
+    pub node: NodeId,
+    pub kind: &'static str,
+    pub subject: Uuid,
+    pub task: Task,
+    pub signed: SignedTask,
+}
+
+pub async fn insert(tx: &mut Tx, new: Vec<NewTask>) -> sqlx::Result<()> {
+    if new.is_empty() {
+        return Ok(());
+    }
     let bytes = |text: &str| BASE64_STANDARD.decode(text).map_err(|error| sqlx::Error::Encode(Box::new(error)));
-    sqlx::query(
-        "INSERT INTO tasks (id, node_id, kind, subject_id, version, verb, key_id, payload, signature, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-    )
-    .bind(task.id)
-    .bind(node.uuid())
-    .bind(kind)
-    .bind(subject)
-    .bind(task.version)
-    .bind(task.verb.name())
-    .bind(&signed.key_id)
-    .bind(bytes(&signed.payload)?)
-    .bind(bytes(&signed.signature)?)
-    .bind(kernel::clock::bind(task.expires_at))
-    .execute(tx.conn())
-    .await?;
+    let mut rows = Vec::with_capacity(new.len());
+    for it in new {
+        let (payload, signature) = (bytes(&it.signed.payload)?, bytes(&it.signed.signature)?);
+        rows.push((it, payload, signature));
+    }
+    let mut statement = sqlx::QueryBuilder::<sqlx::Postgres>::new(
+        "INSERT INTO tasks (id, node_id, kind, subject_id, version, verb, key_id, payload, signature, expires_at) ",
+    );
+    statement.push_values(rows, |mut values, (it, payload, signature)| {
+        values
+            .push_bind(it.task.id)
+            .push_bind(it.node.uuid())
+            .push_bind(it.kind)
+            .push_bind(it.subject)
+            .push_bind(it.task.version)
+            .push_bind(it.task.verb.name())
+            .push_bind(it.signed.key_id)
+            .push_bind(payload)
+            .push_bind(signature)
+            .push_bind(kernel::clock::bind(it.task.expires_at));
+    });
+    statement.build().execute(tx.conn()).await?;
+    tx.ring(READY);
     Ok(())
 }
 
@@ -123,26 +135,24 @@ async fn count_foreign(tx: &mut Tx, ids: &[Uuid], nodes: &[Uuid]) -> sqlx::Resul
     Ok(())
 }
 
-type OrderedColumns = (Uuid, Uuid, i64, bool, Option<Json<protocol::Outcome>>);
+type OrderedColumns = (Uuid, Uuid, Uuid, i64, bool, Option<Json<protocol::Outcome>>);
 
 /// The newest task about each row for each node.
-pub async fn latest(tx: &mut Tx, kind: &str, subject: Uuid) -> sqlx::Result<Vec<OrderStatus>> {
+pub async fn latest(tx: &mut Tx, kind: &str, subjects: &[Uuid]) -> sqlx::Result<HashMap<Uuid, Vec<OrderStatus>>> {
     let rows: Vec<OrderedColumns> = sqlx::query_as(
         "SELECT DISTINCT ON (subject_id, node_id) subject_id, id, node_id, version, expires_at <= app_now(), outcome FROM tasks
          WHERE subject_id = ANY($1) AND kind = $2 ORDER BY subject_id, node_id, version DESC, id DESC",
     )
-    .bind(subject)
+    .bind(subjects)
     .bind(kind)
     .fetch_all(tx.conn())
     .await?;
-    let ordered = |(id, node, version, is_expired, outcome): OrderedColumns| OrderStatus {
-        id,
-        node: node.into(),
-        version,
-        is_expired,
-        outcome: outcome.map(|it| it.0),
-    };
-    Ok(rows.into_iter().map(ordered).collect())
+    let mut latest: HashMap<Uuid, Vec<OrderStatus>> = HashMap::new();
+    for (subject, id, node, version, is_expired, outcome) in rows {
+        let status = OrderStatus { id, node: node.into(), version, is_expired, outcome: outcome.map(|it| it.0) };
+        latest.entry(subject).or_default().push(status);
+    }
+    Ok(latest)
 }
 
 #[derive(sqlx::FromRow)]
@@ -221,7 +231,7 @@ fn delivery((id, node, key_id, payload, signature): DeliveryColumns) -> Delivery
 pub async fn addressees(db: &Db) -> sqlx::Result<Vec<NodeId>> {
     let statement = "SELECT DISTINCT node_id FROM tasks
                      WHERE delivered_at IS NULL AND reported_at IS NULL AND expires_at > app_now()";
-    let rows = db.glance(Scope::System, statement).await?;
+    let rows = db.read_once(Scope::System, statement).await?;
     rows.iter().map(|it| it.try_get::<Uuid, _>("node_id").map(NodeId::from)).collect()
 }
 

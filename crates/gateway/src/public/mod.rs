@@ -14,10 +14,10 @@ mod websocket;
 pub use failures::Failures;
 pub use forward::Forwards;
 pub use tls::{TlsError, tls};
-pub use websocket::exchange_for_app;
+pub use websocket::exchange_for_web;
 
 use crate::Gateway;
-use crate::apps::{self, Named, name};
+use crate::web::{self, Named, name};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
@@ -148,9 +148,9 @@ where
 
 async fn answer(gateway: Arc<Gateway>, mut visitor: Visitor, request: Request<Incoming>) -> Response<Body> {
     visitor.address = client_address(&gateway.settings.trusted_proxies, visitor.address, request.headers());
-    if let Some(domain) = &gateway.settings.app_domain {
+    if let Some(domain) = &gateway.settings.web_domain {
         match host(&request).map_or(Named::Nobody, |it| name::read(it, domain)) {
-            Named::App(app) => return apps::answer(gateway, visitor, app, request).await,
+            Named::Web(origin) => return web::answer(gateway, visitor, origin, request).await,
             Named::Nobody => return plain(StatusCode::NOT_FOUND, "no web service has this name\n"),
             Named::Gateway => (),
         }

@@ -100,7 +100,7 @@ pub async fn exchange(gateway: &Gateway, visitor: &Visitor, offer: &Offer) -> Re
 }
 
 /// Spends a ticket for a web service; the browser is known by the cookie from then on.
-pub async fn exchange_for_app(
+pub async fn exchange_for_web(
     gateway: &Gateway,
     visitor: &Visitor,
     ticket: &str,

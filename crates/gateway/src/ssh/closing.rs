@@ -91,7 +91,8 @@ mod tests {
         for closing in all {
             let (what, next) = words(closing).split_once("; ").expect("it has two halves");
             assert!(
-                !what.is_empty() && (next.starts_with("connect again") || next.starts_with("see `gpuaas")),
+                !what.is_empty()
+                    && (["connect again", "see `gpuaas", "check `gpuaas"].iter().any(|it| next.starts_with(it))),
                 "{next}"
             );
             // OpenSSH shows no more of the words with which a server parts.

@@ -14,6 +14,7 @@ async fn echoes(client: &mut Client, count: usize) -> Vec<Duration> {
         client.type_in("x").await;
         client.output(1).await;
         echoes.push(began.elapsed());
+        // pause: the pace of somebody who types fast
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     echoes.sort();
@@ -52,7 +53,9 @@ async fn readers_who_stall_cost_a_window_each_and_nobody_else_waits() {
     reader.opened().await;
     let mut next = 0;
     while next < 3_000_000 {
-        let crate::stage::client::Heard::Frame(Frame::Output(offset, bytes)) = reader.hear().await else { panic!() };
+        let crate::stage::client::ClientMessage::Frame(Frame::Output(offset, bytes)) = reader.hear().await else {
+            panic!()
+        };
         assert_eq!(offset, next);
         next += bytes.len() as u64;
     }

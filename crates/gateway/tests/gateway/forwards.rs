@@ -1,6 +1,6 @@
 //! Forwarded ports.
 
-use crate::stage::client::Heard;
+use crate::stage::client::ClientMessage;
 use crate::stage::{Client, Stage, bind, eventually};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
@@ -25,7 +25,7 @@ async fn echo() -> u16 {
 }
 
 async fn key(control: &mut Client) -> String {
-    let Heard::Text(text) = control.hear().await else { panic!("no key came") };
+    let ClientMessage::Text(text) = control.hear().await else { panic!("no key came") };
     let said: serde_json::Value = serde_json::from_str(&text).unwrap();
     said["key"].as_str().unwrap().to_owned()
 }

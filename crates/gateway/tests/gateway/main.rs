@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod apps;
 mod burdens;
 mod forwards;
 mod hosts;
@@ -11,3 +10,4 @@ mod recordings;
 mod ssh;
 mod stage;
 mod terminals;
+mod web;

@@ -1,6 +1,6 @@
 //! Recordings: whole, in order, and there after a crash.
 
-use crate::stage::client::Heard;
+use crate::stage::client::ClientMessage;
 use crate::stage::plane::shell;
 use crate::stage::{NODE, Process, Stage, eventually};
 use bytes::Bytes;
@@ -168,11 +168,11 @@ async fn a_session_that_must_be_recorded_ends_when_it_cannot_be() {
     let closing = loop {
         client.type_in("y").await;
         match client.hear().await {
-            Heard::Frame(Frame::Output(..)) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+            ClientMessage::Frame(Frame::Output(..)) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
             other => break other,
         }
     };
-    assert_eq!(closing, Heard::Frame(Frame::Close(Closing::Unrecorded)));
+    assert_eq!(closing, ClientMessage::Frame(Frame::Close(Closing::Unrecorded)));
     assert_eq!(client.closed().await, 4403);
     eventually("the control plane hears the end", || stage.plane.left(session).is_some()).await;
     assert_eq!(stage.plane.left(session).unwrap().reason, "unrecorded");
@@ -208,7 +208,7 @@ async fn a_killed_gateway_loses_nothing_that_was_acknowledged() {
     eventually("all is acknowledged", || host.seen.acknowledged.load(SeqCst) == typed.len() as u64).await;
     process.kill().await;
     assert!(!stage.plane.chunks().iter().any(|it| it.is_last));
-    assert_eq!(client.hear().await, Heard::Broken);
+    assert_eq!(client.hear().await, ClientMessage::Broken);
 
     let process = Process::start(stage.folder.path()).await;
     eventually("the rest arrives", || stage.plane.chunks().last().is_some_and(|it| it.is_last)).await;

@@ -1,6 +1,6 @@
 //! Terminals from ticket to farewell.
 
-use crate::stage::client::Heard;
+use crate::stage::client::ClientMessage;
 use crate::stage::{Client, Stage, eventually};
 use bytes::Bytes;
 use futures_util::SinkExt;
@@ -22,7 +22,7 @@ async fn a_person_types_and_reads_and_the_exit_code_arrives() {
     assert!(host.seen.frames().contains(&resized));
     eventually("all is acknowledged", || host.seen.acknowledged.load(std::sync::atomic::Ordering::SeqCst) == 7).await;
     client.send(Frame::Ping(Bytes::from_static(b"7"))).await;
-    assert_eq!(client.hear().await, Heard::Frame(Frame::Pong(Bytes::from_static(b"7"))));
+    assert_eq!(client.hear().await, ClientMessage::Frame(Frame::Pong(Bytes::from_static(b"7"))));
     eventually("a beat tells its bytes", || {
         let beats = stage.plane.beats();
         beats
@@ -40,8 +40,8 @@ async fn a_person_types_and_reads_and_the_exit_code_arrives() {
     let mut client = stage.terminal("t2").await;
     client.opened().await;
     assert_eq!(client.output(3).await, b"bye");
-    assert!(matches!(client.hear().await, Heard::Frame(Frame::Exit(ended)) if ended.code == 3));
-    assert_eq!(client.hear().await, Heard::Closed(1000));
+    assert!(matches!(client.hear().await, ClientMessage::Frame(Frame::Exit(ended)) if ended.code == 3));
+    assert_eq!(client.hear().await, ClientMessage::Closed(1000));
     eventually("the control plane hears it", || stage.plane.left(session).is_some()).await;
     let left = stage.plane.left(session).unwrap();
     assert_eq!((left.reason.as_str(), left.is_over, left.exit_code), ("exit", true, Some(3)));
@@ -114,8 +114,8 @@ async fn ticket_used_a_hundred_times_at_once_opens_once() {
             tokio::spawn(async move {
                 let mut client = Client::open(address, "/v1/terminal", &["gpuaas.ticket.once"]).await;
                 match client.hear().await {
-                    Heard::Frame(Frame::Opened(_)) => true,
-                    Heard::Closed(4401 | 4429) => false,
+                    ClientMessage::Frame(Frame::Opened(_)) => true,
+                    ClientMessage::Closed(4401 | 4429) => false,
                     other => panic!("{other:?}"),
                 }
             })
@@ -223,7 +223,7 @@ async fn an_order_or_a_stop_ends_sessions_with_its_reason() {
     let mut client = stage.terminal("t1").await;
     client.opened().await;
     stage.plane.order_end(session, Closing::Ended);
-    assert_eq!(client.hear().await, Heard::Frame(Frame::Close(Closing::Ended)));
+    assert_eq!(client.hear().await, ClientMessage::Frame(Frame::Close(Closing::Ended)));
     assert_eq!(client.closed().await, 4410);
     assert!(host.seen.frames().contains(&Frame::Hangup), "the shell ends too");
     eventually("the control plane hears it", || stage.plane.left(session).is_some()).await;
@@ -234,7 +234,7 @@ async fn an_order_or_a_stop_ends_sessions_with_its_reason() {
     let mut client = stage.terminal("t2").await;
     client.opened().await;
     stage.stop.cancel();
-    assert_eq!(client.hear().await, Heard::Frame(Frame::Close(Closing::GoingAway)));
+    assert_eq!(client.hear().await, ClientMessage::Frame(Frame::Close(Closing::GoingAway)));
     assert_eq!(client.closed().await, 4503);
     let plane = stage.plane.clone();
     stage.end().await;

@@ -12,7 +12,7 @@ use fleet::ca::{self, Turnover};
 use kernel::secrets::Secret;
 use platform::{
     config::Config,
-    policies::{Policies, keys},
+    policies::{Policies, settings},
 };
 
 use super::AnyError;
@@ -63,7 +63,7 @@ pub async fn run(config: &Config, action: Action) -> Result<(), AnyError> {
             };
             let policies = Policies::default();
             policies.refresh(&db).await?;
-            let life = keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS));
+            let life = settings::days(policies.number(settings::NODE_INTERMEDIATE_DAYS));
             show(&ca::rotate(&db, &keyring, key, life).await?);
             println!(
                 "Replicas use the new intermediate within a minute. Certificates signed by the previous one stay valid until they expire."

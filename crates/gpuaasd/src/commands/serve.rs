@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use gpuaasd::{
-    app::App,
+    control_plane::ControlPlane,
     dev::{self, DevError},
     gateway_role::{self, Bound},
     roles::{self, Listeners, Role},
@@ -38,7 +38,7 @@ pub async fn dev(mut config: Config, options: dev::Options) -> Result<(), AnyErr
 fn start_afresh(path: &Path) -> String {
     format!(
         "The data in {} is from a pre-release build, and its schema cannot be upgraded.\n\
-         Delete it and start afresh? [y/n] ",
+         Delete it and start over? [y/n] ",
         path.display()
     )
 }
@@ -68,20 +68,21 @@ pub async fn serve(config: Config, roles: Vec<Role>) -> Result<(), AnyError> {
         true => Some(listen("node.listen", &config.node.listen).await?),
         false => None,
     };
-    let app: Arc<App> = App::start(config, stop.clone()).await?;
+    let control_plane: Arc<ControlPlane> = ControlPlane::start(config, stop.clone()).await?;
     tracing::info!(?roles, "ready");
     let beside = async {
         match gateway {
             // It ends with the others, and the others with it.
             Some(bound) => {
-                let outcome = gateway_role::run(Arc::new(app.config.clone()), bound, stop.clone()).await;
+                let outcome = gateway_role::run(Arc::new(control_plane.config.clone()), bound, stop.clone()).await;
                 stop.cancel();
                 outcome
             }
             None => Ok(()),
         }
     };
-    let (ended, outcome) = tokio::join!(roles::run(app.clone(), &roles, Listeners { api, ops, node }), beside);
+    let (ended, outcome) =
+        tokio::join!(roles::run(control_plane.clone(), &roles, Listeners { api, ops, node }), beside);
     telemetry::flush();
     ended?;
     Ok(outcome?)

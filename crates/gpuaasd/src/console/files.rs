@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use rust_embed::RustEmbed;
 
-use crate::app::App;
+use crate::control_plane::ControlPlane;
 use fleet::gateways::Door;
 
 /// Debug builds read the folder when they are asked, so that a build of the
@@ -30,7 +30,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
     <meta name=\"viewport\" content=\"width=device-width\"><title>The console is not built</title>\
     <h1>The console is not built</h1>\
-    <p>This program was built without it; its API works all the same. Run <code>scripts/console.sh build</code> \
+    <p>This binary was built without the console; the API is not affected. Run <code>scripts/console.sh build</code> \
     in the repository, then build <code>gpuaasd</code> again: <code>make dev</code> does both.</p></html>\n";
 
 /// What a request is answered with.
@@ -42,10 +42,10 @@ enum FileResponse<'a> {
 
 /// A file of the console, or the page that shows every view; `None` when the
 /// request is not for the console.
-pub async fn serve(app: &App, parts: &Parts) -> Option<Response> {
+pub async fn serve(control_plane: &ControlPlane, parts: &Parts) -> Option<Response> {
     let (response, policy) = match find(parts)? {
         FileResponse::File(name) => (file(name, &parts.headers), policy(&[])),
-        FileResponse::Page => (page(&parts.headers), policy(&app.fleet.doors.all(&app.db).await)),
+        FileResponse::Page => (page(&parts.headers), policy(&control_plane.fleet.doors.all(&control_plane.db).await)),
     };
     Some(guarded(response, &policy))
 }
@@ -78,8 +78,8 @@ fn policy(doors: &[Door]) -> String {
     let mut sockets: Vec<&str> = doors.iter().map(|it| it.public_url.as_str()).collect();
     sockets.dedup();
     let sockets: String = sockets.iter().map(|it| format!(" {it}")).collect();
-    let apps: String = doors.iter().map(|it| format!(" {}", it.app_origin("*"))).collect();
-    format!("{POLICY}; connect-src 'self'{sockets}; form-action 'self'{apps}")
+    let web: String = doors.iter().map(|it| format!(" {}", it.web_origin("*"))).collect();
+    format!("{POLICY}; connect-src 'self'{sockets}; form-action 'self'{web}")
 }
 
 fn place(name: &str) -> String {
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn content_policy_allows_gateways_exactly_and_forms_to_their_web_services() {
-        let door = |url: &str, apps: &str| Door { public_url: url.into(), app_domain: apps.into() };
+        let door = |url: &str, web: &str| Door { public_url: url.into(), web_domain: web.into() };
         let policy = policy(&[
             door("ws://127.0.0.1:9443", "web.localhost"),
             door("wss://gw.example.com", "a.example.net"),

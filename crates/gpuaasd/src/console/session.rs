@@ -17,10 +17,10 @@ use http_body_util::{BodyExt, Limited};
 use serde_json::json;
 use tower::ServiceExt;
 
-use crate::app::App;
+use crate::control_plane::ControlPlane;
 use platform::{
     http::{Arrival, PeerAddress, ProblemBuilder, render},
-    policies::keys,
+    policies::settings,
 };
 
 const PATH: &str = "/console/session";
@@ -31,8 +31,8 @@ const PASSED_ON: [&str; 4] = ["authorization", "x-correlation-id", "traceparent"
 
 /// Not part of the API, whose clients keep their tokens themselves: its
 /// documents do not describe it.
-pub fn router(app: &Arc<App>, api: &Router) -> Router {
-    let desk = Arc::new(Desk { app: app.clone(), api: api.clone() });
+pub fn router(control_plane: &Arc<ControlPlane>, api: &Router) -> Router {
+    let desk = Arc::new(Desk { control_plane: control_plane.clone(), api: api.clone() });
     let (open, oidc, refresh, end) = (desk.clone(), desk.clone(), desk.clone(), desk.clone());
     let mfa = desk.clone();
     Router::new()
@@ -59,9 +59,9 @@ pub fn router(app: &Arc<App>, api: &Router) -> Router {
 /// What a page must know before anybody is signed in.
 async fn settings(desk: Arc<Desk>) -> Response {
     let body = json!({
-        "oidc": desk.app.people.oidc.is_some(),
-        "mail": desk.app.people.sending.is_some(),
-        "self_service": desk.app.policies.flag(keys::SELF_SERVICE),
+        "oidc": desk.control_plane.people.oidc.is_some(),
+        "mail": desk.control_plane.people.sending.is_some(),
+        "self_service": desk.control_plane.policies.flag(settings::SELF_SERVICE),
         "version": env!("CARGO_PKG_VERSION"),
     });
     let headers = [(header::CONTENT_TYPE, contract::JSON), (header::CACHE_CONTROL, "no-store")];
@@ -69,7 +69,7 @@ async fn settings(desk: Arc<Desk>) -> Response {
 }
 
 struct Desk {
-    app: Arc<App>,
+    control_plane: Arc<ControlPlane>,
     api: Router,
 }
 
@@ -90,14 +90,14 @@ impl Desk {
         }
         let token = match &kept(&parts.headers, self.cookie_name())[..] {
             [] => {
-                let arrival = Arrival::new(&self.app, &parts);
-                let trouble = ProblemBuilder::new(Code::Unauthenticated, "you are not signed in");
-                return render(trouble, &arrival.correlation_id);
+                let arrival = Arrival::new(&self.control_plane, &parts);
+                let builder = ProblemBuilder::new(Code::Unauthenticated, "you are not signed in");
+                return render(builder, &arrival.correlation_id);
             }
             [token] => token.clone(),
             // Another site of the same domain put one there; nobody can say which.
             _ => {
-                let arrival = Arrival::new(&self.app, &parts);
+                let arrival = Arrival::new(&self.control_plane, &parts);
                 let detail = "the browser sent two session cookies; clear the cookies of this domain and sign in again";
                 return self
                     .forget(render(ProblemBuilder::new(Code::Unauthenticated, detail), &arrival.correlation_id));
@@ -128,10 +128,10 @@ impl Desk {
         if is_of_this_site(parts) {
             return None;
         }
-        let arrival = Arrival::new(&self.app, parts);
-        let trouble =
+        let arrival = Arrival::new(&self.control_plane, parts);
+        let builder =
             ProblemBuilder::new(Code::Forbidden, "the console's session only works on the console's own pages");
-        Some(render(trouble, &arrival.correlation_id))
+        Some(render(builder, &arrival.correlation_id))
     }
 
     async fn pass_on(&self, parts: &http::request::Parts, method: Method, path: &str, body: Body) -> Response {
@@ -161,7 +161,7 @@ impl Desk {
             Err(_) => None,
         };
         let tokens = tokens.expect("the API responds as its contract defines");
-        let left = tokens.refresh_expires_at.as_second() - self.app.db.clock.estimate().as_second();
+        let left = tokens.refresh_expires_at.as_second() - self.control_plane.db.clock.estimate().as_second();
         let cookie = self.cookie(tokens.refresh_token.expose(), left.max(0));
         parts.headers.insert(header::SET_COOKIE, cookie);
         parts.headers.remove(header::CONTENT_LENGTH);
@@ -181,7 +181,7 @@ impl Desk {
 
     /// Where people come over TLS, the cookie never travels without it.
     fn is_secure(&self) -> bool {
-        self.app.config.identity.issuer.starts_with("https:")
+        self.control_plane.config.identity.issuer.starts_with("https:")
     }
 
     /// Browsers take a cookie of that prefix from this very host alone, over TLS, for

@@ -4,7 +4,7 @@
 use contract::{
     Label,
     id::{PoolId, RegionId},
-    pools::{Isolation, PoolFilter, PoolSpec, Provider},
+    pools::{Isolation, PoolFilter, PoolProvider, PoolSpec},
     prices::PriceSpec,
     skus::{GpuModel, Shape, SkuSpec},
 };
@@ -69,7 +69,7 @@ async fn pool(tx: &mut Tx) -> sqlx::Result<PoolId> {
     let spec = PoolSpec {
         name: label(POOL),
         region_id: region(tx).await?,
-        provider: Provider::Sim,
+        provider: PoolProvider::Sim,
         isolation: Isolation::UserRevoke,
         isolates_vms: true,
     };

@@ -7,12 +7,12 @@ use kernel::{Access, Tx, clock};
 use tokio::net::TcpListener;
 
 use super::{DevError, Options, demo_fleet};
-use crate::{app::App, gateway_role::Bound};
+use crate::{control_plane::ControlPlane, gateway_role::Bound};
 use fleet::gateways;
-use platform::{config::Config, policies::keys};
+use platform::{config::Config, policies::settings};
 
 const NAME: &str = "local";
-const APPS: &str = "apps.localhost";
+const WEB_DOMAIN: &str = "web.localhost";
 /// Where SSH clients find it.
 const SSH: &str = "127.0.0.1:2222";
 
@@ -27,8 +27,8 @@ pub async fn bind(config: &mut Config, options: &Options, base: &str) -> Result<
     let ssh = super::listen_or_anywhere(&wanted).await?;
     gateway.ssh_listen = Some(address(&ssh, &wanted)?);
     gateway.folder = options.data_dir.join("gateway");
-    gateway.app_domain = Some(APPS.into());
-    gateway.apps_over_https = false;
+    gateway.web_domain = Some(WEB_DOMAIN.into());
+    gateway.web_over_https = false;
     gateway.origins.push(base.to_owned());
     Ok(Bound { agents, public, ssh: Some(ssh), ops: None })
 }
@@ -40,11 +40,11 @@ fn address(listener: &TcpListener, wanted: &str) -> Result<String, DevError> {
 
 /// Makes the gateway known under its addresses of today. One whose folder is gone
 /// is replaced. Answers the configuration that the role runs with.
-pub async fn seed(app: &App) -> Result<Config, DevError> {
-    let mut config = app.config.clone();
+pub async fn seed(control_plane: &ControlPlane) -> Result<Config, DevError> {
+    let mut config = control_plane.config.clone();
     let known = Folder::open(&config.gateway.folder).and_then(|it| it.identity()).map_err(DevError::Gateway)?;
     let known: Option<GatewayId> = known.and_then(|it| it.gateway_id.parse().ok());
-    let mut tx = Tx::system(&app.db, "seed", Access::Write).await?;
+    let mut tx = Tx::system(&control_plane.db, "seed", Access::Write).await?;
     let region = demo_fleet::region(&mut tx).await?;
     let literal = |text: &str| text.parse::<Label>().expect("a literal above");
     let text = |text: String| text.parse().map_err(|_| sqlx::Error::RowNotFound);
@@ -59,7 +59,7 @@ pub async fn seed(app: &App) -> Result<Config, DevError> {
             .as_ref()
             .map(|it| it.parse().map_err(|_| sqlx::Error::RowNotFound))
             .transpose()?,
-        app_domain: APPS.parse().expect("a literal above"),
+        web_domain: WEB_DOMAIN.parse().expect("a literal above"),
     };
     let found = gateways::by_name(&mut tx, &spec.name).await?;
     if known.is_some() && found == known {
@@ -70,13 +70,13 @@ pub async fn seed(app: &App) -> Result<Config, DevError> {
         }
         // What it was before is nobody any more.
         let _ = std::fs::remove_file(config.gateway.folder.join("identity.json"));
-        let minutes = app.policies.number(keys::NODE_ENROLLMENT_MINUTES);
-        let expires_at = clock::now(&mut tx).await? + keys::minutes(minutes);
+        let minutes = control_plane.policies.number(settings::NODE_ENROLLMENT_MINUTES);
+        let expires_at = clock::now(&mut tx).await? + settings::minutes(minutes);
         let added = gateways::add(&mut tx, &spec, expires_at).await?;
         config.gateway.join_token = Some(added.map_err(|_| sqlx::Error::RowNotFound)?.token);
     }
     tx.commit().await?;
-    config.gateway.control_url = Some(app.config.node.url.clone());
-    config.gateway.ca_fingerprint = Some(app.fleet.ca.authority().root_fingerprint().to_owned());
+    config.gateway.control_url = Some(control_plane.config.node.url.clone());
+    config.gateway.ca_fingerprint = Some(control_plane.fleet.ca.authority().root_fingerprint().to_owned());
     Ok(config)
 }

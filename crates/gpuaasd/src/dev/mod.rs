@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    app::{App, StartError},
+    control_plane::{ControlPlane, StartError},
     gateway_role, migrations,
     roles::{self, Listeners, Role},
 };
@@ -115,25 +115,25 @@ async fn serve(
         migrations::MigrateError::PreRelease(_) => DevError::PreRelease { path: options.data_dir.clone() },
         other => DevError::Migrate(other),
     })?;
-    let app = App::start(config.clone(), stop.clone()).await?;
+    let control_plane = ControlPlane::start(config.clone(), stop.clone()).await?;
     if options.seed {
-        let seeded = seed::seed(&app, &options.data_dir, &base).await.map_err(DevError::Seed)?;
+        let seeded = seed::seed(&control_plane, &options.data_dir, &base).await.map_err(DevError::Seed)?;
         announce(&base, options, config, Some(&seeded));
     } else {
         announce(&base, options, config, None);
     }
     let nodes = match options.seed && options.sim_nodes > 0 {
-        true => Some(sim::start(&app, options, &stop).await.map_err(DevError::Sim)?),
+        true => Some(sim::start(&control_plane, options, &stop).await.map_err(DevError::Sim)?),
         false => None,
     };
-    let as_gateway = Arc::new(gateway::seed(&app).await?);
+    let as_gateway = Arc::new(gateway::seed(&control_plane).await?);
     let beside = async {
         if let Err(error) = gateway_role::run(as_gateway, bound, stop.clone()).await {
             tracing::error!(error = complete(&error), "the gateway ended; terminals are unavailable");
         }
     };
     let listeners = Listeners { api: Some(listener), ops: None, node: Some(node) };
-    let (ended, ()) = tokio::join!(roles::run(app, &Role::ALL, listeners), beside);
+    let (ended, ()) = tokio::join!(roles::run(control_plane, &Role::ALL, listeners), beside);
     if let Some(nodes) = nodes {
         nodes.stop().await;
     }

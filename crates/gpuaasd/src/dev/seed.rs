@@ -20,7 +20,7 @@ use kernel::{
     secrets::random_token,
 };
 
-use crate::app::App;
+use crate::control_plane::ControlPlane;
 use money::ledger::{self, AccountKind, Journal};
 use people::{
     keys::{self, Owner},
@@ -28,7 +28,7 @@ use people::{
 };
 use platform::{
     events::emit,
-    policies::{self, keys as policy},
+    policies::{self, settings as policy},
 };
 
 pub const OWNER: &str = "owner@demo.localhost";
@@ -62,12 +62,13 @@ pub enum SeedError {
 /// What a former start left in `dev.env`, by name.
 type StoredSettings = HashMap<String, String>;
 
-pub async fn seed(app: &App, data_dir: &Path, base: &str) -> Result<Seeded, SeedError> {
+pub async fn seed(control_plane: &ControlPlane, data_dir: &Path, base: &str) -> Result<Seeded, SeedError> {
     let path = data_dir.join("dev.env");
     let mut kept = read(&path);
-    let mut tx = Tx::system(&app.db, "seed", Access::Write).await?;
-    let owner = person(app, &mut tx, OWNER, "Demo Owner", "GPUAAS_OWNER_PASSWORD", &mut kept).await?;
-    let operator = person(app, &mut tx, OPERATOR, "Demo Operator", "GPUAAS_OPERATOR_PASSWORD", &mut kept).await?;
+    let mut tx = Tx::system(&control_plane.db, "seed", Access::Write).await?;
+    let owner = person(control_plane, &mut tx, OWNER, "Demo Owner", "GPUAAS_OWNER_PASSWORD", &mut kept).await?;
+    let operator =
+        person(control_plane, &mut tx, OPERATOR, "Demo Operator", "GPUAAS_OPERATOR_PASSWORD", &mut kept).await?;
     users::set_platform_role(&mut tx, operator, Some(PlatformRole::Operator)).await?;
     let (organization, project) = place(&mut tx, owner, &kept).await?;
     credit(&mut tx, organization).await?;
@@ -76,8 +77,8 @@ pub async fn seed(app: &App, data_dir: &Path, base: &str) -> Result<Seeded, Seed
     kept.insert("GPUAAS_ORGANIZATION".into(), organization.to_string());
     kept.insert("GPUAAS_PROJECT".into(), project.to_string());
     let of_organization = Permission::ALL.iter().copied().filter(|it| !it.is_platform()).collect::<Vec<_>>();
-    token(app, &mut tx, owner, &of_organization, "GPUAAS_TOKEN", &mut kept).await?;
-    token(app, &mut tx, operator, Permission::ALL, "GPUAAS_OPERATOR_TOKEN", &mut kept).await?;
+    token(control_plane, &mut tx, owner, &of_organization, "GPUAAS_TOKEN", &mut kept).await?;
+    token(control_plane, &mut tx, operator, Permission::ALL, "GPUAAS_OPERATOR_TOKEN", &mut kept).await?;
     tx.commit().await?;
     kept.insert("GPUAAS_URL".into(), base.to_owned());
     write(&path, &kept)?;
@@ -89,7 +90,7 @@ pub async fn seed(app: &App, data_dir: &Path, base: &str) -> Result<Seeded, Seed
 }
 
 async fn person(
-    app: &App,
+    control_plane: &ControlPlane,
     tx: &mut Tx,
     email: &str,
     name: &str,
@@ -101,7 +102,7 @@ async fn person(
     }
     let password = random_token("demo");
     let password = password.expose_text().expect("tokens are text").chars().take(24).collect::<String>();
-    let hash = app.people.passwords.hash(&password).await?;
+    let hash = control_plane.people.passwords.hash(&password).await?;
     let email: Email = email.parse().expect("a literal above");
     let name: PersonName = name.parse().expect("a literal above");
     let id = users::insert(tx, &email, &name, Some(&hash)).await?.ok_or(sqlx::Error::RowNotFound)?;
@@ -144,7 +145,7 @@ async fn credit(tx: &mut Tx, organization: OrganizationId) -> Result<(), SeedErr
 
 /// Keeps the key of a former start while it works, else makes one.
 async fn token(
-    app: &App,
+    control_plane: &ControlPlane,
     tx: &mut Tx,
     user: UserId,
     scopes: &[Permission],
@@ -152,11 +153,11 @@ async fn token(
     kept: &mut StoredSettings,
 ) -> Result<(), SeedError> {
     if let Some(token) = kept.get(variable)
-        && app.recognizer.caller(token, None).await.is_ok()
+        && control_plane.recognizer.caller(token, None).await.is_ok()
     {
         return Ok(());
     }
-    let expires_at = clock::now(tx).await? + policy::days(app.policies.number(policy::KEY_MAX_DAYS));
+    let expires_at = clock::now(tx).await? + policy::days(control_plane.policies.number(policy::KEY_MAX_DAYS));
     let name: Name = "dev".parse().expect("a literal");
     let new = keys::mint(tx, Owner::Person(user), &name, scopes, expires_at).await?;
     kept.insert(variable.to_owned(), new.secret.expose().to_owned());

@@ -8,9 +8,9 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::{Options, demo_fleet};
-use crate::app::App;
+use crate::control_plane::ControlPlane;
 use fleet::{enrollment_tokens, nodes};
-use platform::policies::keys;
+use platform::policies::settings;
 
 const BINARY: &str = "gpuaas-node";
 // bound: how long it may take to end before it is killed
@@ -40,18 +40,22 @@ pub struct SimNodes {
 
 /// Seeds what the nodes belong to, gives a token to each that is not enrolled
 /// yet, and starts them.
-pub async fn start(app: &App, options: &Options, stop: &CancellationToken) -> Result<SimNodes, SimError> {
+pub async fn start(
+    control_plane: &ControlPlane,
+    options: &Options,
+    stop: &CancellationToken,
+) -> Result<SimNodes, SimError> {
     let folder = options.data_dir.join("sim");
     std::fs::create_dir_all(&folder).map_err(|source| SimError::File { path: folder.clone(), source })?;
-    let tokens = mint(app, usize::from(options.sim_nodes)).await?;
+    let tokens = mint(control_plane, usize::from(options.sim_nodes)).await?;
     let (roots, list) = (folder.join("roots.pem"), folder.join("tokens"));
-    write(&roots, app.fleet.ca.authority().roots_pem())?;
+    write(&roots, control_plane.fleet.ca.authority().roots_pem())?;
     write(&list, &tokens.join("\n"))?;
     let program = std::env::current_exe().ok().and_then(|it| it.parent().map(|it| it.join(BINARY)));
     let program = program.filter(|it| it.exists()).unwrap_or_else(|| BINARY.into());
     let child = Command::new(&program)
         .arg("sim")
-        .args(["--url", &app.config.node.url])
+        .args(["--url", &control_plane.config.node.url])
         .args(["--nodes", &options.sim_nodes.to_string()])
         .arg("--ca-file")
         .arg(&roots)
@@ -82,11 +86,12 @@ impl SimNodes {
     }
 }
 
-async fn mint(app: &App, wanted: usize) -> Result<Vec<String>, SimError> {
-    let mut tx = Tx::system(&app.db, "seed", Access::Write).await?;
+async fn mint(control_plane: &ControlPlane, wanted: usize) -> Result<Vec<String>, SimError> {
+    let mut tx = Tx::system(&control_plane.db, "seed", Access::Write).await?;
     let pool = demo_fleet::seed(&mut tx).await?;
     let enrolled = nodes::count_in(&mut tx, pool).await?;
-    let expires_at = clock::now(&mut tx).await? + keys::minutes(app.policies.number(keys::NODE_ENROLLMENT_MINUTES));
+    let expires_at = clock::now(&mut tx).await?
+        + settings::minutes(control_plane.policies.number(settings::NODE_ENROLLMENT_MINUTES));
     let mut tokens = Vec::new();
     for _ in enrolled..wanted {
         if let Some((_, secret)) = enrollment_tokens::mint(&mut tx, pool, expires_at).await? {

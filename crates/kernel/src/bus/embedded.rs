@@ -12,9 +12,13 @@ use super::{
     readers::{self, Reader},
 };
 use crate::{
+    bell,
     outbox::Position,
     tx::{Access, Db, Tx},
 };
+
+// bound: between two passes of a consumer under load; each reads what came meanwhile
+const PASS_PAUSE: Duration = Duration::from_millis(100);
 
 pub struct Embedded {
     pub db: Db,
@@ -34,7 +38,7 @@ impl Bus for Embedded {
 }
 
 async fn run(db: Db, consumer: Arc<dyn Consumer>, settings: LiveSettings, stop: CancellationToken) {
-    let mut ear = db.bell.ear();
+    let mut ear = db.bell.ear(&[bell::EVENTS]).with_pause(PASS_PAUSE);
     while !stop.is_cancelled() {
         let settings = settings();
         let rest = match pass(&db, &*consumer, &settings, &stop).await {

@@ -108,9 +108,9 @@ pub async fn deliver(
     let known = dead_letters::known(&mut tx, consumer.name(), message).await?;
     if known.is_blocked && !known.is_settled {
         let error = "waits behind an earlier dead letter of the same resource";
-        dead_letters::keep(&mut tx, consumer.name(), message, error, settings.redeliver_after).await?;
+        dead_letters::store(&mut tx, consumer.name(), message, error, settings.redeliver_after).await?;
     } else if !known.is_settled
-        && message.subject != dead_letters::KEPT
+        && message.subject != dead_letters::STORED
         && let Err(error) = consume(&mut tx, consumer, message).await
     {
         tx.rollback().await?;
@@ -121,7 +121,7 @@ pub async fn deliver(
         tracing::error!(consumer = consumer.name(), message = %message.id, subject = message.subject, error,
             "a message became a dead letter: see `gpuaas dead-letters list`");
         tx = begin(db, consumer, message).await?;
-        dead_letters::keep(&mut tx, consumer.name(), message, &error, settings.redeliver_after).await?;
+        dead_letters::store(&mut tx, consumer.name(), message, &error, settings.redeliver_after).await?;
     }
     if let Some(Step { from, to }) = step
         && !readers::advance(&mut tx, consumer.name(), from, to).await?

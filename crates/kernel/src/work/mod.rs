@@ -6,16 +6,22 @@
 mod queue;
 mod runner;
 
-pub use queue::{Claim, FinishError, Item, claim, fail, finish, hand_back, list, retry, sweep, wait_for_wakers};
-pub use runner::{Settings, Workers};
+mod together;
 
-use std::{borrow::Cow, fmt, future::Future, time::Duration};
+pub use queue::{
+    Claim, FinishError, Item, claim, fail, finish, finish_all, hand_back, list, retry, sweep, wait_for_wakers,
+};
+pub use runner::{Settings, Workers};
+pub use together::visit_together;
+
+use std::{borrow::Cow, collections::HashMap, fmt, future::Future, time::Duration};
 
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::{
-    machine::TransitionError,
+    bell::Topic,
+    lifecycle::TransitionError,
     pool::one_connection,
     tx::{Access, Db, Tx},
 };
@@ -25,12 +31,31 @@ use crate::{
 pub enum Next {
     Done,
     After(Duration),
+    /// As the others, and the moves that this visit made call for no further visit:
+    /// it knew of them. Wakes by others do.
+    Settled(Option<Duration>),
+}
+
+impl Next {
+    /// After how long the next visit is due, if one is.
+    fn delay(self) -> Option<Duration> {
+        match self {
+            Next::Done | Next::Settled(None) => None,
+            Next::After(delay) | Next::Settled(Some(delay)) => Some(delay),
+        }
+    }
 }
 
 pub(crate) struct Wake {
     kind: Cow<'static, str>,
     id: Uuid,
     after: Option<jiff::Timestamp>,
+}
+
+impl Wake {
+    pub(crate) fn topic(&self) -> Topic {
+        self.kind.clone()
+    }
 }
 
 /// Asks for a visit. Repeated calls collapse into one; a call while a worker
@@ -114,6 +139,8 @@ pub struct Lane {
     pub name: &'static str,
     /// Visits at once, in one process.
     pub slots: usize,
+    /// How many visits may share a slot and, where their verdicts are alike, a transaction.
+    pub batch: usize,
 }
 
 /// One visit of one resource. The signatures keep the phases apart: `act` has
@@ -136,6 +163,44 @@ pub trait Reconciler: Send + Sync + 'static {
         seen: Self::Snapshot,
         verdict: Self::Verdict,
     ) -> impl Future<Output = Result<Next, Self::Error>> + Send;
+
+    /// As `load`, of several at once. Those that are not in the answer do not exist.
+    fn load_all(
+        &self,
+        tx: &mut Tx,
+        ids: &[Uuid],
+    ) -> impl Future<Output = Result<HashMap<Uuid, Self::Snapshot>, Self::Error>> + Send {
+        async move {
+            let mut all = HashMap::with_capacity(ids.len());
+            for id in ids {
+                if let Some(seen) = self.load(tx, *id).await? {
+                    all.insert(*id, seen);
+                }
+            }
+            Ok(all)
+        }
+    }
+
+    /// The group of a verdict: visits of one group may be applied in one transaction.
+    /// Without a group each has a transaction of its own.
+    fn group(&self, _: &Self::Snapshot, _: &Self::Verdict) -> Option<&'static str> {
+        None
+    }
+
+    /// As `apply`, of several of one group, in their order. If it fails, each is visited alone.
+    fn apply_all(
+        &self,
+        tx: &mut Tx,
+        visits: Vec<(Self::Snapshot, Self::Verdict)>,
+    ) -> impl Future<Output = Result<Vec<Next>, Self::Error>> + Send {
+        async move {
+            let mut all = Vec::with_capacity(visits.len());
+            for (seen, verdict) in visits {
+                all.push(self.apply(tx, seen, verdict).await?);
+            }
+            Ok(all)
+        }
+    }
 
     /// Rows that should be in the queue; the slow safety net asks for them.
     fn overdue(&self, tx: &mut Tx, limit: i64) -> impl Future<Output = sqlx::Result<Vec<Uuid>>> + Send;
@@ -193,6 +258,8 @@ impl fmt::Display for Next {
         match self {
             Next::Done => f.write_str("done"),
             Next::After(delay) => write!(f, "again after {delay:?}"),
+            Next::Settled(None) => f.write_str("done until woken"),
+            Next::Settled(Some(delay)) => write!(f, "again after {delay:?}, or when woken"),
         }
     }
 }

@@ -63,39 +63,52 @@ pub async fn wait_for_wakers(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<
 /// Ends a claim inside the caller's transaction, so that results and release
 /// commit together or not at all.
 pub async fn finish(tx: &mut Tx, claim: &Claim, next: Next) -> Result<(), FinishError> {
-    let delay = match next {
-        Next::Done => None,
-        Next::After(delay) => Some(delay.as_secs_f64()),
-    };
-    let (kinds, ids): (Vec<&str>, Vec<Uuid>) = tx.pending.wakes.iter().map(|it| (&*it.kind, it.id)).unzip();
+    finish_all(tx, &[(claim, next)]).await
+}
+
+/// As [`finish`], of several claims of one kind: all of them end, or none.
+pub async fn finish_all(tx: &mut Tx, claims: &[(&Claim, Next)]) -> Result<(), FinishError> {
+    for (claim, next) in claims {
+        if let Next::Settled(_) = next {
+            tx.pending.wakes.retain(|it| (&*it.kind, it.id) != (&*claim.kind, claim.id));
+        }
+    }
+    let own = |column: fn(&Claim) -> Uuid| -> Vec<Uuid> { claims.iter().map(|(it, _)| column(it)).collect() };
+    let kinds: Vec<&str> = claims.iter().map(|(it, _)| it.kind.as_str()).collect();
+    let wakes: Vec<i64> = claims.iter().map(|(it, _)| it.wakes).collect();
+    let delays: Vec<Option<f64>> = claims.iter().map(|(_, next)| next.delay().map(|it| it.as_secs_f64())).collect();
+    let (woken_kinds, woken_ids): (Vec<String>, Vec<Uuid>) =
+        tx.pending.wakes.iter().map(|it| (it.kind.to_string(), it.id)).unzip();
     // The row survives while someone called `wake` after our claim. Rows that the
     // commit will wake are locked here too, in the order in which everybody does:
     // two visits that wake each other would wait for each other.
-    let done = sqlx::query(
-        "WITH held AS MATERIALIZED (
-           SELECT work.* FROM (SELECT $1::text AS kind, $2::uuid AS id UNION SELECT * FROM unnest($6::text[], $7::uuid[])) AS wanted
+    let ended: Vec<Uuid> = sqlx::query_scalar(
+        "WITH own AS (SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::bigint[], $5::float8[]) AS own (kind, id, lease, wakes, delay)),
+         held AS MATERIALIZED (
+           SELECT work.* FROM (SELECT kind, id FROM own UNION SELECT * FROM unnest($6::text[], $7::uuid[])) AS wanted
            JOIN work USING (kind, id) ORDER BY work.kind COLLATE \"C\", work.id FOR UPDATE OF work),
-         mine AS (SELECT * FROM held WHERE kind = $1 AND id = $2 AND lease = $3),
+         mine AS (SELECT held.kind, held.id, held.due_at, held.wakes <> own.wakes AS is_woken, own.delay
+                  FROM held JOIN own USING (kind, id, lease)),
          gone AS (DELETE FROM work USING mine WHERE work.kind = mine.kind AND work.id = mine.id
-                  AND mine.wakes = $4 AND $5::float8 IS NULL RETURNING 1),
+                  AND NOT mine.is_woken AND mine.delay IS NULL RETURNING work.id),
          kept AS (UPDATE work SET lease = NULL, lease_until = NULL, attempts = 0, needs_attention = false, last_error = NULL,
-                  due_at = CASE WHEN mine.wakes <> $4 THEN least(mine.due_at, app_now()) ELSE app_now() + make_interval(secs => $5) END
+                  due_at = CASE WHEN mine.is_woken THEN least(mine.due_at, app_now()) ELSE app_now() + make_interval(secs => mine.delay) END
                   FROM mine WHERE work.kind = mine.kind AND work.id = mine.id
-                  AND (mine.wakes <> $4 OR $5::float8 IS NOT NULL) RETURNING 1)
-         SELECT 1 FROM gone UNION ALL SELECT 1 FROM kept",
+                  AND (mine.is_woken OR mine.delay IS NOT NULL) RETURNING work.id)
+         SELECT id FROM gone UNION ALL SELECT id FROM kept",
     )
-    .bind(&claim.kind)
-    .bind(claim.id)
-    .bind(claim.lease)
-    .bind(claim.wakes)
-    .bind(delay)
     .bind(kinds)
-    .bind(ids)
-    .fetch_optional(tx.conn())
+    .bind(own(|it| it.id))
+    .bind(own(|it| it.lease))
+    .bind(wakes)
+    .bind(delays)
+    .bind(woken_kinds)
+    .bind(woken_ids)
+    .fetch_all(tx.conn())
     .await?;
-    match done {
-        Some(_) => Ok(()),
-        None => Err(FinishError::LeaseLost { kind: claim.kind.clone(), id: claim.id }),
+    match claims.iter().find(|(it, _)| !ended.contains(&it.id)) {
+        None => Ok(()),
+        Some((claim, _)) => Err(FinishError::LeaseLost { kind: claim.kind.clone(), id: claim.id }),
     }
 }
 

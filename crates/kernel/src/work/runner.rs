@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use tokio::{sync::Semaphore, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, Lane, Reconciler, VisitError, claim, fail, hand_back, sweep, visit};
+use super::{Claim, Lane, Reconciler, VisitError, claim, fail, hand_back, sweep, visit_together};
 use crate::tx::{Access, Db, Tx};
 
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,8 @@ type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 trait AnyReconciler: Send + Sync {
     fn kind(&self) -> &'static str;
     fn lane(&self) -> Lane;
-    fn visit<'a>(&'a self, db: &'a Db, claim: &'a Claim) -> Future<'a, Result<(), String>>;
+    /// The outcomes are in the order of the claims.
+    fn visit<'a>(&'a self, db: &'a Db, claims: &'a [Claim]) -> Future<'a, Vec<Result<(), String>>>;
     fn sweep<'a>(&'a self, db: &'a Db, limit: i64) -> Future<'a, sqlx::Result<u64>>;
 }
 
@@ -41,12 +42,14 @@ impl<R: Reconciler> AnyReconciler for R {
         R::LANE
     }
 
-    fn visit<'a>(&'a self, db: &'a Db, claim: &'a Claim) -> Future<'a, Result<(), String>> {
+    fn visit<'a>(&'a self, db: &'a Db, claims: &'a [Claim]) -> Future<'a, Vec<Result<(), String>>> {
+        let text = |error| match &error {
+            VisitError::Reconciler(inner) => chain(inner),
+            VisitError::Finish(_) | VisitError::Database(_) => chain(&error),
+        };
         Box::pin(async move {
-            visit(db, self, claim).await.map_err(|error| match &error {
-                VisitError::Reconciler(inner) => chain(inner),
-                VisitError::Finish(_) | VisitError::Database(_) => chain(&error),
-            })
+            let outcomes = visit_together(db, self, claims).await;
+            outcomes.into_iter().map(|it| it.map_err(text)).collect()
         })
     }
 
@@ -77,6 +80,8 @@ pub struct Workers {
 }
 
 const SWEEP_ROWS: i64 = 1000;
+// bound: between two looks of a lane that both find something; what is woken meanwhile is claimed together
+const LOOK_PAUSE: Duration = Duration::from_millis(4);
 // bound: between the restarts of a lane, so that one that always panics does not spin
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -133,7 +138,7 @@ impl Workers {
         let kinds = self.kinds();
         let slots = Arc::new(Semaphore::new(lane.slots));
         let mut visits = JoinSet::new();
-        let mut ear = db.bell.ear();
+        let mut ear = db.bell.ear(&kinds).with_pause(LOOK_PAUSE);
         let mut swept: Option<tokio::time::Instant> = None;
         while !stop.is_cancelled() {
             while visits.try_join_next().is_some() {}
@@ -147,7 +152,7 @@ impl Workers {
             let claims = if free == 0 {
                 Vec::new()
             } else {
-                claim(db, &kinds, settings.lease, free as i64).await.unwrap_or_else(|error| {
+                claim(db, &kinds, settings.lease, (free * lane.batch) as i64).await.unwrap_or_else(|error| {
                     tracing::warn!(%error, "claiming work failed; trying again");
                     Vec::new()
                 })
@@ -164,12 +169,11 @@ impl Workers {
                 let _ = hand_back(db, &claims).await;
                 break;
             }
-            for claim in claims {
-                let reconciler = self.find(&claim.kind);
+            for (reconciler, claims) in self.batches(claims, lane.batch) {
                 let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
                 let db = db.clone();
                 visits.spawn(async move {
-                    one(&db, &*reconciler, claim, settings).await;
+                    several(&db, &*reconciler, claims, settings).await;
                     drop(slot);
                 });
             }
@@ -187,10 +191,22 @@ impl Workers {
                 return Ok(visits);
             }
             for claim in claims {
-                one(db, &*self.find(&claim.kind), claim, settings).await;
+                several(db, &*self.find(&claim.kind), vec![claim], settings).await;
                 visits += 1;
             }
         }
+    }
+
+    /// Claims of one kind in batches of at most `size`.
+    fn batches(&self, claims: Vec<Claim>, size: usize) -> Vec<(Arc<dyn AnyReconciler>, Vec<Claim>)> {
+        let mut batches: Vec<(Arc<dyn AnyReconciler>, Vec<Claim>)> = Vec::new();
+        for claim in claims {
+            match batches.iter_mut().find(|(it, batch)| it.kind() == claim.kind && batch.len() < size) {
+                Some((_, batch)) => batch.push(claim),
+                None => batches.push((self.find(&claim.kind), vec![claim])),
+            }
+        }
+        batches
     }
 
     /// What there are reconcilers for.
@@ -219,16 +235,42 @@ impl Workers {
     }
 }
 
-async fn one(db: &Db, reconciler: &dyn AnyReconciler, claim: Claim, settings: Settings) {
-    // A visit may not outlive its lease: whoever takes over must find it gone.
-    let visit = AssertUnwindSafe(reconciler.visit(db, &claim)).catch_unwind();
-    let outcome = tokio::time::timeout(settings.lease, visit).await;
-    let error = match outcome {
-        Ok(Ok(Ok(()))) => return,
-        Ok(Ok(Err(error))) => error,
-        Ok(Err(panic)) => format!("the visit panicked: {}", words(&*panic)),
-        Err(_) => "the visit took longer than its lease".to_owned(),
-    };
+/// Visits a batch. If all of it panicked or took too long, each row is visited alone: one
+/// must not keep the others from being visited.
+async fn several(db: &Db, reconciler: &dyn AnyReconciler, claims: Vec<Claim>, settings: Settings) {
+    match attempt(db, reconciler, &claims, settings).await {
+        Ok(outcomes) => {
+            for (claim, outcome) in claims.iter().zip(outcomes) {
+                if let Err(error) = outcome {
+                    failed(db, claim, settings, error).await;
+                }
+            }
+        }
+        Err(error) if claims.len() == 1 => failed(db, &claims[0], settings, error).await,
+        Err(_) => {
+            for claim in claims {
+                Box::pin(several(db, reconciler, vec![claim], settings)).await;
+            }
+        }
+    }
+}
+
+/// A visit may not outlive its lease: whoever takes over must find it gone.
+async fn attempt(
+    db: &Db,
+    reconciler: &dyn AnyReconciler,
+    claims: &[Claim],
+    settings: Settings,
+) -> Result<Vec<Result<(), String>>, String> {
+    let visit = AssertUnwindSafe(reconciler.visit(db, claims)).catch_unwind();
+    match tokio::time::timeout(settings.lease, visit).await {
+        Ok(Ok(outcomes)) => Ok(outcomes),
+        Ok(Err(panic)) => Err(format!("the visit panicked: {}", words(&*panic))),
+        Err(_) => Err("the visit took longer than its lease".to_owned()),
+    }
+}
+
+async fn failed(db: &Db, claim: &Claim, settings: Settings, error: String) {
     let exhausted = claim.attempts >= settings.attempts;
     let delay = if exhausted { settings.slowest_retry } else { backoff(settings, claim.attempts) };
     metrics::counter!("gpuaas_work_failures_total", "kind" => claim.kind.clone()).increment(1);
@@ -237,7 +279,7 @@ async fn one(db: &Db, reconciler: &dyn AnyReconciler, claim: Claim, settings: Se
     } else {
         tracing::warn!(kind = claim.kind, id = %claim.id, attempts = claim.attempts, error, "a visit failed; trying again");
     }
-    if let Err(error) = fail(db, &claim, delay, exhausted, &error).await {
+    if let Err(error) = fail(db, claim, delay, exhausted, &error).await {
         tracing::warn!(%error, "recording a failed visit failed; its lease ends automatically");
     }
 }

@@ -14,12 +14,13 @@ use kernel::Tx;
 use crate::ledger;
 
 use crate::MoneyArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<MoneyArea>) {
     registry.table("books", ParentEnd::Stays("the record of money"));
     registry.reconciler(|area: &MoneyArea| BooksReconciler { policies: area.policies.clone() });
+    registry.retention(&["books"], Retention::Forever("the record of money"));
 }
 
 // bound: months of one posting, more than a hundred years

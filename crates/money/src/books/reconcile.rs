@@ -8,7 +8,7 @@ use kernel::{
 use uuid::Uuid;
 
 use super::store;
-use platform::policies::{Policies, keys};
+use platform::policies::{Policies, settings};
 
 pub const KIND: &str = crate::metering::BOOKS;
 
@@ -41,7 +41,7 @@ impl Reconciler for BooksReconciler {
         if closed.open == 0 {
             return Ok(Next::Done);
         }
-        Ok(Next::After(keys::seconds(self.policies.number(keys::BILLING_WINDOW_SECONDS))))
+        Ok(Next::After(settings::seconds(self.policies.number(settings::BILLING_WINDOW_SECONDS))))
     }
 
     async fn overdue(&self, tx: &mut Tx, limit: i64) -> sqlx::Result<Vec<Uuid>> {

@@ -14,11 +14,12 @@ pub use reconcile::BudgetReconciler;
 pub use store::KIND;
 
 use crate::MoneyArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<MoneyArea>) {
     registry.table("budgets", ParentEnd::Stays("a deleted project has no charges"));
     registry.table("budget_notices", ParentEnd::Stays("a deleted project has no charges"));
     registry.reconciler(|_| BudgetReconciler);
+    registry.retention(&["budgets", "budget_notices"], Retention::Removed("when the budget is deleted"));
 }

@@ -22,7 +22,7 @@ use people::projects;
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, ProblemBuilder, Request},
-    policies::{self, keys},
+    policies::{self, settings},
 };
 
 // bound: what the contract's schema says; a thousand million of the currency
@@ -42,10 +42,13 @@ impl Handle<CreateBudget> for MoneyArea {
         is_charged(&mut call.tx, &spec.currency).await?;
         // The lock makes creations in one project take turns, or two at once could pass the limit.
         if !projects::lock_active(&mut call.tx, organization, spec.project_id).await? {
-            return Err(wrong("project_id", "the organization has no such project; `projects list` names them"));
+            return Err(wrong(
+                "project_id",
+                "the organization has no such project; run `projects list` to list its projects",
+            ));
         }
         let place = (Some(organization.uuid()), Some(spec.project_id.uuid()));
-        let most = policies::number_in(&mut call.tx, keys::BUDGETS_MAX, place.0, place.1).await?;
+        let most = policies::number_in(&mut call.tx, settings::BUDGETS_MAX, place.0, place.1).await?;
         if store::count(&mut call.tx, spec.project_id).await? >= most {
             return Err(Failure::new(
                 Code::LimitReached,
@@ -156,18 +159,23 @@ async fn found(call: &mut Call, organization: OrganizationId, id: BudgetId) -> R
     store::get(&mut call.tx, organization, id).await?.ok_or_else(|| Failure::not_found("budget"))
 }
 
-async fn read(app: &MoneyArea, call: &mut Call, organization: OrganizationId, id: BudgetId) -> Result<Budget, Failure> {
+async fn read(
+    area: &MoneyArea,
+    call: &mut Call,
+    organization: OrganizationId,
+    id: BudgetId,
+) -> Result<Budget, Failure> {
     let found = found(call, organization, id).await?;
-    Ok(shown(app, &mut call.tx, found).await?)
+    Ok(shown(area, &mut call.tx, found).await?)
 }
 
 /// With where the project stands.
-async fn shown(app: &MoneyArea, tx: &mut Tx, found: StoredBudget) -> sqlx::Result<Budget> {
+async fn shown(area: &MoneyArea, tx: &mut Tx, found: StoredBudget) -> sqlx::Result<Budget> {
     let StoredBudget { known, mode, created_at } = found;
     let span = around(known.period, clock::now(tx).await?);
     let usage = store::usage(tx, &known, span).await?;
-    let held = held(app, tx, &known, span).await?;
-    let told_percent = store::told(tx, known.id, span).await?;
+    let held = held(area, tx, &known, span).await?;
+    let notified_percent = store::notified(tx, known.id, span).await?;
     let whole = |micros: i128| i64::try_from(micros).unwrap_or(i64::MAX);
     Ok(Budget {
         id: known.id,
@@ -183,17 +191,17 @@ async fn shown(app: &MoneyArea, tx: &mut Tx, found: StoredBudget) -> sqlx::Resul
         spent_micros: whole(usage.spent),
         held_micros: whole(held),
         burn_micros_per_hour: whole(usage.burn),
-        told_percent,
+        notified_percent,
         version: known.version,
         created_at,
     })
 }
 
 /// What the project may use besides until the period ends.
-async fn held(app: &MoneyArea, tx: &mut Tx, known: &BudgetLimits, span: Span) -> sqlx::Result<i128> {
+async fn held(area: &MoneyArea, tx: &mut Tx, known: &BudgetLimits, span: Span) -> sqlx::Result<i128> {
     let currency: Currency = platform::rows::text(known.currency.as_str())?;
     let expected = tx.hook::<Spenders>().expected(tx, known.project, currency).await?;
-    let window_minutes = app.policies.number(keys::BILLING_HOLD_MINUTES);
+    let window_minutes = area.policies.number(settings::BILLING_HOLD_MINUTES);
     Ok(store::may_use(tx, (known.organization, currency), &expected, span, window_minutes, None).await?.0)
 }
 

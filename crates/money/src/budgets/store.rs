@@ -312,7 +312,7 @@ pub async fn untell_others(tx: &mut Tx, id: BudgetId, span: Span, reached: &[u16
 }
 
 /// The highest threshold of which was told in the period.
-pub async fn told(tx: &mut Tx, id: BudgetId, span: Span) -> sqlx::Result<Option<u16>> {
+pub async fn notified(tx: &mut Tx, id: BudgetId, span: Span) -> sqlx::Result<Option<u16>> {
     let percent: Option<i32> = sqlx::query_scalar(
         "SELECT max(percent) FROM budget_notices WHERE budget_id = $1 AND since = coalesce($2, '-infinity')",
     )

@@ -13,7 +13,7 @@ use crate::{MoneyArea, refunds};
 /// Does what was asked for, once, and says what came of it. All of it is checked
 /// again: money, prices and policies may have changed since.
 pub async fn carry_out(
-    app: &MoneyArea,
+    area: &MoneyArea,
     call: &mut Call,
     correction: &Correction,
     proposal: Proposal,
@@ -22,7 +22,7 @@ pub async fn carry_out(
     Ok(match proposal {
         Proposal::Refund { payment_id, amount_micros } => {
             let by = refunds::By { actor: &correction.proposed_by, reason: &correction.reason };
-            refunds::create(app, call, payment_id, amount_micros, by).await?.id.to_string()
+            refunds::create(area, call, payment_id, amount_micros, by).await?.id.to_string()
         }
         Proposal::Price { sku_id, price } => prices::set_late(call, sku_id, price).await?.id.to_string(),
         Proposal::Policy { key, value } => {

@@ -12,7 +12,7 @@ use contract::{
 };
 use kernel::{
     clock,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     money::{Currency, Money},
     work,
 };
@@ -27,11 +27,11 @@ use platform::{
     events::emit,
     four_eyes::{
         has_expired,
-        lifecycle::{Event, Lifecycle},
+        lifecycle::{CorrectionLifecycle, Event},
         store::{self, Change, New, Outcome},
     },
     http::{Call, Failure, Handle, ProblemBuilder, Request},
-    policies::{self, keys},
+    policies::{self, settings},
 };
 
 // bound: what the contract's schema says; a thousand million of the currency
@@ -145,7 +145,7 @@ async fn proposed(call: &mut Call, id: CorrectionId) -> Result<Correction, Failu
 
 /// Proposes a change, and posts it at once where nobody else has to agree.
 async fn propose(
-    app: &MoneyArea,
+    area: &MoneyArea,
     call: &mut Call,
     organization: OrganizationId,
     change: Change,
@@ -154,16 +154,17 @@ async fn propose(
     organizations::get(&mut call.tx, organization).await?.ok_or_else(|| Failure::not_found("organization"))?;
     call.about_organization(organization);
     call.note("reason", reason);
-    let expires_at = clock::now(&mut call.tx).await? + keys::hours(app.policies.number(keys::BILLING_CORRECTION_HOURS));
+    let expires_at =
+        clock::now(&mut call.tx).await? + settings::hours(area.policies.number(settings::BILLING_CORRECTION_HOURS));
     let proposed_by = call.caller.actor().as_str().to_owned();
     let new = New { organization, change, reason, proposed_by: &proposed_by, expires_at };
     let correction = store::insert(&mut call.tx, new).await?;
     let id = correction.id;
     call.about(id);
-    if !policies::flag_in(&mut call.tx, keys::BILLING_FOUR_EYES).await? {
+    if !policies::flag_in(&mut call.tx, settings::BILLING_FOUR_EYES).await? {
         return write(call, correction).await;
     }
-    work::wake_at(&mut call.tx, Lifecycle::NAME, id.uuid(), expires_at);
+    work::wake_at(&mut call.tx, CorrectionLifecycle::NAME, id.uuid(), expires_at);
     emit(&mut call.tx, None, id, &CorrectionProposed { id, kind: correction.kind.clone() });
     Ok(correction)
 }
@@ -201,7 +202,7 @@ async fn close(
     let by = call.caller.actor().as_str().to_owned();
     store::decide(&mut call.tx, correction.id, &by, outcome).await?;
     let reason = outcome.decision.unwrap_or_default();
-    transition::<Lifecycle>(&mut call.tx, store::versioned(correction)?, event, reason).await?;
+    transition::<CorrectionLifecycle>(&mut call.tx, store::versioned(correction)?, event, reason).await?;
     found(call, correction.id).await
 }
 

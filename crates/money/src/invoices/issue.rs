@@ -24,7 +24,7 @@ use crate::{
 };
 use platform::{
     events::emit,
-    policies::{self, keys},
+    policies::{self, settings},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +104,7 @@ async fn issue_month(
     tax: Option<Tax>,
 ) -> Result<(), InvoiceError> {
     let mut charged = store::charged(tx, organization, period).await?;
-    let tag_key = policies::tag_in(tx, keys::BILLING_INVOICE_TAG, organization).await?;
+    let tag_key = policies::tag_in(tx, settings::BILLING_INVOICE_TAG, organization).await?;
     for (currency, lines) in store::lines(tx, organization, period, tag_key.as_ref()).await? {
         let sum: i128 = lines.iter().map(|it| i128::from(it.amount_micros)).sum();
         // Lines come from marks, this from what was posted: two ways to the same sum.

@@ -17,13 +17,14 @@ use contract::{invoices::InvoiceLine, ledger::Month, prices::PriceUnit};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use crate::MoneyArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<MoneyArea>) {
     registry.table("invoices", ParentEnd::Stays("the record of money"));
     registry.table("invoicing", ParentEnd::Stays("the record of money"));
     registry.reconciler(|_| InvoicesReconciler);
+    registry.retention(&["invoices", "invoicing", "invoice_series"], Retention::Forever("the record of money"));
 }
 
 /// A month, from its beginning on and before the next.

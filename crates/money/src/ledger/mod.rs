@@ -19,14 +19,15 @@ use contract::id::OrganizationId;
 use kernel::money::{Currency, Money};
 
 use crate::MoneyArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<MoneyArea>) {
     registry.table("accounts", ParentEnd::Stays("the record of money"));
     registry.table("checkpoints", ParentEnd::Stays("the record of money"));
     registry.table("entries", ParentEnd::Stays("the record of money"));
     registry.table("journals", ParentEnd::Stays("the record of money"));
+    registry.retention(&["accounts", "checkpoints", "entries", "journals"], Retention::Forever("the record of money"));
 }
 
 /// What an entry is counted for, in one currency of one organization.

@@ -19,20 +19,20 @@ use crate::{MoneyArea, wallets};
 use people::organizations;
 use platform::{
     http::{Call, Failure, Handle, ProblemBuilder, Request},
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<GetBalance> for MoneyArea {
     async fn handle(&self, call: &mut Call, _: Request<GetBalance>) -> Result<Balances, Failure> {
         let organization = call.organization();
-        Ok(balances(&mut call.tx, organization, self.policies.currency(keys::BILLING_CURRENCY)).await?)
+        Ok(balances(&mut call.tx, organization, self.policies.currency(settings::BILLING_CURRENCY)).await?)
     }
 }
 
 impl Handle<GetAnyBalance> for MoneyArea {
     async fn handle(&self, call: &mut Call, request: Request<GetAnyBalance>) -> Result<Balances, Failure> {
         let organization = existing(call, request.path.organization_id).await?;
-        Ok(balances(&mut call.tx, organization, self.policies.currency(keys::BILLING_CURRENCY)).await?)
+        Ok(balances(&mut call.tx, organization, self.policies.currency(settings::BILLING_CURRENCY)).await?)
     }
 }
 
@@ -104,17 +104,17 @@ async fn balances(tx: &mut Tx, organization: OrganizationId, usual: Currency) ->
     let mut items = Vec::with_capacity(currencies.len());
     for currency in currencies {
         let found = balance(tx, organization, currency).await?;
-        let standing = wallets::standing(tx, organization, currency).await?;
+        let wallet = wallets::status(tx, organization, currency).await?;
         items.push(Balance {
             currency: platform::rows::text(currency.as_str())?,
-            state: standing.state.into(),
+            state: wallet.state.into(),
             posted_micros: found.posted.micros(),
             accrued_micros: found.accrued.micros(),
             held_micros: found.held.micros(),
             available_micros: found.available.micros(),
             burn_micros_per_hour: found.burn.micros_per_hour(),
             lasts_until: found.lasts_until(at),
-            grace_ends_at: standing.grace_ends_at,
+            grace_ends_at: wallet.grace_ends_at,
         });
     }
     Ok(Balances { organization_id: organization, at, items })

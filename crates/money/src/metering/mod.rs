@@ -13,10 +13,10 @@ use contract::{
     id::{OrganizationId, ProjectId, SkuId},
     prices::PriceKind,
 };
-use kernel::{Scope, Tx, machine::ParentEnd, money::Currency, work};
+use kernel::{Scope, Tx, lifecycle::ParentEnd, money::Currency, work};
 use platform::{
-    policies::{self, keys},
-    registry::{Meter, Registry},
+    policies::{self, settings},
+    registry::{Meter, Registry, Retention},
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -31,7 +31,9 @@ pub const WALLET: &str = "wallet";
 
 pub fn register(registry: &mut Registry<MoneyArea>) {
     registry.table("usage", ParentEnd::Stays("the record of money"));
-    registry.table("open_intervals", ParentEnd::EndsToo("with what is metered, which ends first"));
+    registry.table("open_intervals", ParentEnd::EndsToo("with its subject, which ends first"));
+    registry.retention(&["usage"], Retention::Forever("the record of money"));
+    registry.retention(&["open_intervals"], Retention::Removed("`metering::stop`"));
 }
 
 /// What is metered: a row of some resource, by one of its meters.
@@ -182,7 +184,7 @@ async fn wake(tx: &mut Tx, organizations: &[Uuid], woken: Vec<Affected>) -> sqlx
     }
     // Where usage needs no money, nothing has to be foreseen. Switching it on wakes every wallet.
     let is_wallet = |it: &Affected| matches!(it, Affected::Wallet(_));
-    let needs_money = woken.iter().any(is_wallet) && policies::flag_in(tx, keys::BILLING_REQUIRED).await?;
+    let needs_money = woken.iter().any(is_wallet) && policies::flag_in(tx, settings::BILLING_REQUIRED).await?;
     for woken in woken {
         match woken {
             Affected::Wallet(id) if needs_money => work::wake_together(tx, WALLET, id),

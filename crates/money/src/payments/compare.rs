@@ -8,18 +8,18 @@ use contract::{Timestamp, id::PaymentId, payments::PaymentDriftKind};
 use jiff::SignedDuration;
 use kernel::{
     Tx,
-    machine::Machine,
+    lifecycle::Lifecycle,
     work::{self, Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
     in_full,
-    lifecycle::Lifecycle,
-    store::{self, Ledgered, Since},
+    lifecycle::PaymentLifecycle,
+    store::{self, PostedAmount, PostedPayment},
 };
 use platform::{
-    policies::{Policies, keys},
+    policies::{Policies, settings},
     ports::payments::{DisputeStanding, IntentStatus, PaymentProvider, RefundStatus, Statement},
 };
 
@@ -47,7 +47,7 @@ pub struct PaymentMismatch {
 pub enum ProviderAnswer {
     NobodyToAsk,
     Statement(Statement),
-    Trouble(String),
+    Failed(String),
 }
 
 // bound: clocks, theirs and ours, are that close, and a payer takes that long to begin
@@ -62,7 +62,7 @@ impl Reconciler for PaymentComparison {
     type Error = ReconcileError;
 
     async fn load(&self, tx: &mut Tx, _: Uuid) -> Result<Option<Timestamp>, ReconcileError> {
-        let back = keys::days(self.policies.number(keys::PAYMENTS_COMPARE_DAYS));
+        let back = settings::days(self.policies.number(settings::PAYMENTS_COMPARE_DAYS));
         let now = kernel::clock::now(tx).await?;
         Ok(Some(now.checked_sub(back).unwrap_or(Timestamp::UNIX_EPOCH)))
     }
@@ -71,7 +71,7 @@ impl Reconciler for PaymentComparison {
         let Some(provider) = &self.provider else { return Ok(ProviderAnswer::NobodyToAsk) };
         Ok(match provider.since(*since).await {
             Ok(statement) => ProviderAnswer::Statement(statement),
-            Err(error) => ProviderAnswer::Trouble(in_full(&error)),
+            Err(error) => ProviderAnswer::Failed(in_full(&error)),
         })
     }
 
@@ -80,11 +80,11 @@ impl Reconciler for PaymentComparison {
     }
 
     async fn apply(&self, tx: &mut Tx, since: Timestamp, heard: ProviderAnswer) -> Result<Next, ReconcileError> {
-        let usual = keys::minutes(self.policies.number(keys::PAYMENTS_COMPARE_MINUTES));
-        let soon = keys::seconds(self.policies.number(keys::PAYMENTS_RETRY_SECONDS));
+        let usual = settings::minutes(self.policies.number(settings::PAYMENTS_COMPARE_MINUTES));
+        let soon = settings::seconds(self.policies.number(settings::PAYMENTS_RETRY_SECONDS));
         let statement = match heard {
             ProviderAnswer::NobodyToAsk => return Ok(Next::Done),
-            ProviderAnswer::Trouble(why) => {
+            ProviderAnswer::Failed(why) => {
                 tracing::warn!(why, "the provider's payments cannot be compared; trying again");
                 return Ok(Next::After(soon));
             }
@@ -97,7 +97,7 @@ impl Reconciler for PaymentComparison {
         }
         let is_news = store::record(tx, provider, &found).await?;
         for payment in found.iter().filter_map(|it| it.payment) {
-            work::wake(tx, Lifecycle::NAME, payment);
+            work::wake(tx, PaymentLifecycle::NAME, payment);
         }
         for it in &found {
             tracing::warn!(object = it.object, kind = ?it.kind, there = it.there, here = it.here,
@@ -157,11 +157,11 @@ async fn compare(
     Ok(found)
 }
 
-fn by_object(rows: Vec<Ledgered>) -> HashMap<String, Ledgered> {
+fn by_object(rows: Vec<PostedAmount>) -> HashMap<String, PostedAmount> {
     rows.into_iter().map(|it| (it.object.clone(), it)).collect()
 }
 
-fn differs(here: &Ledgered, there: i64) -> Option<PaymentMismatch> {
+fn differs(here: &PostedAmount, there: i64) -> Option<PaymentMismatch> {
     if here.micros == there {
         return None;
     }
@@ -177,7 +177,7 @@ fn differs(here: &Ledgered, there: i64) -> Option<PaymentMismatch> {
 }
 
 /// What the ledger has and the provider does not.
-fn missing(said: &Statement, ours: Vec<Since>) -> impl Iterator<Item = PaymentMismatch> {
+fn missing(said: &Statement, ours: Vec<PostedPayment>) -> impl Iterator<Item = PaymentMismatch> {
     ours.into_iter().filter(|it| !said.intents.iter().any(|there| there.id == it.intent_id)).map(|it| PaymentMismatch {
         object: it.intent_id,
         kind: PaymentDriftKind::MissingThere,

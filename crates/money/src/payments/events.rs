@@ -6,18 +6,18 @@ use std::sync::Arc;
 use contract::id::PaymentId;
 use kernel::{
     Tx,
-    machine::Machine,
+    lifecycle::Lifecycle,
     work::{self, Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
     in_full,
-    lifecycle::Lifecycle,
+    lifecycle::PaymentLifecycle,
     store::{self, StoredEvent},
 };
 use platform::{
-    policies::{Policies, keys},
+    policies::{Policies, settings},
     ports::payments::PaymentProvider,
 };
 
@@ -82,7 +82,7 @@ impl Reconciler for PaymentEventReconciler {
         let payment = match verdict {
             Verdict::Later(why) => {
                 tracing::warn!(event = %event.id, why, "the payment provider could not be reached; trying again");
-                return Ok(Next::After(keys::seconds(self.policies.number(keys::PAYMENTS_RETRY_SECONDS))));
+                return Ok(Next::After(settings::seconds(self.policies.number(settings::PAYMENTS_RETRY_SECONDS))));
             }
             // It may name a payment that is not here.
             Verdict::Payment(named) => store::get(tx, named).await?.map(|it| it.payment.id.uuid()),
@@ -90,7 +90,7 @@ impl Reconciler for PaymentEventReconciler {
         };
         store::processed(tx, event.id, payment).await?;
         match payment {
-            Some(payment) => work::wake(tx, Lifecycle::NAME, payment),
+            Some(payment) => work::wake(tx, PaymentLifecycle::NAME, payment),
             None => {
                 metrics::counter!("gpuaas_payment_events_unknown_total").increment(1);
                 tracing::info!(event = %event.id, kind = event.kind, object = event.object_id,

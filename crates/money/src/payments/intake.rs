@@ -22,7 +22,7 @@ use super::{
 use crate::MoneyArea;
 use platform::{
     http::{Arrival, Failure, ProblemBuilder, Unread, collect, render},
-    policies::keys,
+    policies::settings,
     ports::payments::{EventError, ProviderEvent},
 };
 
@@ -33,15 +33,15 @@ const MAX_BODY_BYTES: usize = 512 * 1024;
 
 /// Stripe's side of a conversation with Stripe, not part of the API: its
 /// documents do not describe it.
-pub fn router(app: Arc<MoneyArea>) -> Router {
-    Router::new().route(PATH, post(move |request: http::Request<Body>| receive(app.clone(), request)))
+pub fn router(area: Arc<MoneyArea>) -> Router {
+    Router::new().route(PATH, post(move |request: http::Request<Body>| receive(area.clone(), request)))
 }
 
-async fn receive(app: Arc<MoneyArea>, request: http::Request<Body>) -> Response {
+async fn receive(area: Arc<MoneyArea>, request: http::Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
-    let arrival = Arrival::new(&app, &parts);
-    let outcome = match take(&app, &arrival, &parts.headers, body).await {
-        Ok(event) => keep(&app, &event).await,
+    let arrival = Arrival::new(&area, &parts);
+    let outcome = match take(&area, &arrival, &parts.headers, body).await {
+        Ok(event) => keep(&area, &event).await,
         Err(failure) => Err(failure),
     };
     let word = if outcome.is_ok() { "stored" } else { "refused" };
@@ -49,21 +49,21 @@ async fn receive(app: Arc<MoneyArea>, request: http::Request<Body>) -> Response 
     match outcome {
         Ok(()) => StatusCode::OK.into_response(),
         Err(failure) => {
-            let trouble = failure.trouble();
-            tracing::warn!(code = trouble.code.info().name, detail = trouble.detail, "a provider's event was refused");
-            render(trouble, &arrival.correlation_id)
+            let builder = failure.into_builder();
+            tracing::warn!(code = builder.code.info().name, detail = builder.detail, "a provider's event was rejected");
+            render(builder, &arrival.correlation_id)
         }
     }
 }
 
-async fn take(app: &MoneyArea, arrival: &Arrival, headers: &HeaderMap, body: Body) -> Result<ProviderEvent, Failure> {
-    let most = app.policies.number(keys::RATE_ADDRESS);
-    if let Err(wait) = app.limiter.admit("address", &arrival.network_text(), most).await {
+async fn take(area: &MoneyArea, arrival: &Arrival, headers: &HeaderMap, body: Body) -> Result<ProviderEvent, Failure> {
+    let most = area.policies.number(settings::RATE_ADDRESS);
+    if let Err(wait) = area.limiter.admit("address", &arrival.network_text(), most).await {
         return Err(ProblemBuilder::new(Code::TooManyRequests, "too many requests from this address")
             .after(wait)
             .into());
     }
-    let patience = keys::seconds(app.policies.number(keys::REQUEST_SECONDS));
+    let patience = settings::seconds(area.policies.number(settings::REQUEST_SECONDS));
     let body = match tokio::time::timeout(patience, collect(body, MAX_BODY_BYTES)).await {
         Ok(Ok(whole)) => whole,
         Ok(Err(Unread::TooLarge)) => {
@@ -76,10 +76,10 @@ async fn take(app: &MoneyArea, arrival: &Arrival, headers: &HeaderMap, body: Bod
             return Err(Failure::new(Code::RequestTimeout, detail));
         }
     };
-    let provider = provider(&app.payments)?;
+    let provider = provider(&area.payments)?;
     let signature = headers.get(SIGNATURE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let tolerance = keys::seconds(app.policies.number(keys::PAYMENTS_TOLERANCE_SECONDS));
-    provider.event(signature, &body, app.db.clock.estimate(), tolerance).map_err(|error| {
+    let tolerance = settings::seconds(area.policies.number(settings::PAYMENTS_TOLERANCE_SECONDS));
+    provider.event(signature, &body, area.db.clock.estimate(), tolerance).map_err(|error| {
         let code = match error {
             EventError::NoSecret => Code::PaymentsOff,
             EventError::Header => Code::InvalidHeader,
@@ -90,9 +90,9 @@ async fn take(app: &MoneyArea, arrival: &Arrival, headers: &HeaderMap, body: Bod
     })
 }
 
-async fn keep(app: &MoneyArea, event: &ProviderEvent) -> Result<(), Failure> {
-    let provider = provider(&app.payments)?.name();
-    let mut tx = Tx::system(&app.db, "payments", Access::Write).await?;
+async fn keep(area: &MoneyArea, event: &ProviderEvent) -> Result<(), Failure> {
+    let provider = provider(&area.payments)?.name();
+    let mut tx = Tx::system(&area.db, "payments", Access::Write).await?;
     if let Some(id) = store::keep(&mut tx, NewEvent { provider, event }).await? {
         work::wake(&mut tx, KIND, id);
     }

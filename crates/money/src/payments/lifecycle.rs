@@ -6,10 +6,10 @@ use contract::{
     id::PaymentId,
     payments::PaymentState::{self, Canceled, ChargedBack, Created, Disputed, Failed, Pending, Succeeded},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct PaymentLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -22,7 +22,7 @@ pub enum Event {
     DisputeLost,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for PaymentLifecycle {
     const NAME: &'static str = "payment";
     const TABLE: &'static str = "payments";
     type State = PaymentState;

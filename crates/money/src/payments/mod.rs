@@ -26,12 +26,12 @@ use platform::{
 };
 
 use crate::MoneyArea;
-use kernel::machine::ParentEnd;
-use platform::policies::keys;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::policies::settings;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<MoneyArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::PaymentLifecycle>();
     registry.table("disputes", ParentEnd::Stays("the record of money"));
     registry.reconciler(|area: &MoneyArea| PaymentReconciler {
         provider: area.payments.clone(),
@@ -46,12 +46,13 @@ pub fn register(registry: &mut Registry<MoneyArea>) {
         policies: area.policies.clone(),
     });
     registry.gauge("gpuaas_payment_drift", |tx| Box::pin(count_drift(tx)));
-    registry.expiry(|area, most| {
+    registry.expiry(&["payment_events"], |area, most| {
         Box::pin(async move {
-            let retention = keys::days(area.policies.number(keys::PAYMENTS_EVENTS_DAYS));
+            let retention = settings::days(area.policies.number(settings::PAYMENTS_EVENTS_DAYS));
             forget_old_events(&area.db, retention, most).await
         })
     });
+    registry.retention(&["payments", "disputes", "payment_drift"], Retention::Forever("the record of money"));
 }
 
 /// The provider, or what to say where there is none.

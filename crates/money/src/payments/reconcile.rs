@@ -7,19 +7,19 @@ use std::{sync::Arc, time::Duration};
 use contract::{Timestamp, payments::PaymentState};
 use kernel::{
     Tx,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work::{Next, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
     in_full,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, PaymentLifecycle},
     settle::{self, Reading, SettleError},
     store::{self, StoredPayment},
 };
 use platform::{
-    policies::{Policies, keys},
+    policies::{Policies, settings},
     ports::payments::{Checkout, CheckoutOrder, IntentStatus, PaymentError, PaymentProvider},
 };
 
@@ -41,14 +41,14 @@ pub enum Observation {
     Read(Box<Reading>),
     /// A second page could be opened now where there may be a first one.
     TooLate,
-    Trouble(PaymentError),
+    Failed(PaymentError),
 }
 
 // bound: providers know a name for a day; after that the same order would open a second page
 const NAMES_HOLD: Duration = Duration::from_secs(20 * 3600);
 
 impl Reconciler for PaymentReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = PaymentLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::MONEY;
     type Snapshot = Snapshot;
     type Observation = Observation;
@@ -72,11 +72,11 @@ impl Reconciler for PaymentReconciler {
                 return Ok(Observation::TooLate);
             }
             let order = CheckoutOrder { payment: held.payment.id.to_string(), amount: held.amount };
-            return Ok(provider.open(&order).await.map_or_else(Observation::Trouble, Observation::Opened));
+            return Ok(provider.open(&order).await.map_or_else(Observation::Failed, Observation::Opened));
         }
         Ok(match read(provider.as_ref(), held).await {
             Ok(reading) => Observation::Read(Box::new(reading)),
-            Err(error) => Observation::Trouble(error),
+            Err(error) => Observation::Failed(error),
         })
     }
 
@@ -93,7 +93,12 @@ impl Reconciler for PaymentReconciler {
         }
         let state = match found {
             Observation::NobodyToAsk => {
-                store::trouble(tx, id, Some("there is no provider to ask any more: see `stripe.secret_key`")).await?;
+                store::set_last_error(
+                    tx,
+                    id,
+                    Some("the payment provider is no longer configured: see `stripe.secret_key`"),
+                )
+                .await?;
                 held.state
             }
             Observation::TooLate if held.state == PaymentState::Created => {
@@ -104,17 +109,17 @@ impl Reconciler for PaymentReconciler {
                 store::opened(tx, id, &checkout.id, checkout.url.as_deref()).await?;
                 match held.state {
                     PaymentState::Created => {
-                        transition::<Lifecycle>(tx, held.versioned(), Event::Opened, "").await?.state
+                        transition::<PaymentLifecycle>(tx, held.versioned(), Event::Opened, "").await?.state
                     }
                     other => other,
                 }
             }
             Observation::Read(reading) => settle::settle(tx, &held, &reading).await?,
-            Observation::Trouble(error) => return self.troubled(tx, &held, &error).await,
+            Observation::Failed(error) => return self.note_error(tx, &held, &error).await,
         };
         Ok(match state {
             PaymentState::Created | PaymentState::Pending => {
-                Next::After(keys::minutes(self.policies.number(keys::PAYMENTS_LOOK_MINUTES)))
+                Next::After(settings::minutes(self.policies.number(settings::PAYMENTS_LOOK_MINUTES)))
             }
             PaymentState::Succeeded
             | PaymentState::Failed
@@ -130,17 +135,17 @@ impl Reconciler for PaymentReconciler {
 }
 
 impl PaymentReconciler {
-    async fn troubled(&self, tx: &mut Tx, held: &StoredPayment, error: &PaymentError) -> Result<Next, SettleError> {
+    async fn note_error(&self, tx: &mut Tx, held: &StoredPayment, error: &PaymentError) -> Result<Next, SettleError> {
         let (id, why) = (held.payment.id, in_full(error));
         if error.is_final() && held.state == PaymentState::Created {
             give_up(tx, held, Event::Failed, &why).await?;
             return Ok(Next::Done);
         }
-        if held.payment.trouble.as_deref() != Some(why.as_str()) {
+        if held.payment.last_error.as_deref() != Some(why.as_str()) {
             tracing::warn!(payment = %id, why, "the payment provider could not be reached; trying again");
         }
-        store::trouble(tx, id, Some(&why)).await?;
-        let rest = keys::seconds(self.policies.number(keys::PAYMENTS_RETRY_SECONDS));
+        store::set_last_error(tx, id, Some(&why)).await?;
+        let rest = settings::seconds(self.policies.number(settings::PAYMENTS_RETRY_SECONDS));
         Ok(Next::After(match error {
             PaymentError::Busy { after: Some(after) } => rest.max(*after),
             _ => rest,
@@ -149,8 +154,8 @@ impl PaymentReconciler {
 }
 
 async fn give_up(tx: &mut Tx, held: &StoredPayment, event: Event, why: &str) -> Result<PaymentState, SettleError> {
-    store::trouble(tx, held.payment.id, Some(why)).await?;
-    Ok(transition::<Lifecycle>(tx, held.versioned(), event, why).await?.state)
+    store::set_last_error(tx, held.payment.id, Some(why)).await?;
+    Ok(transition::<PaymentLifecycle>(tx, held.versioned(), event, why).await?.state)
 }
 
 /// Reads what the provider has of a payment: only what our own page led to.

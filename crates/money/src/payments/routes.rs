@@ -8,13 +8,13 @@ use contract::{
     },
 };
 use kernel::{
-    machine::Machine,
+    lifecycle::Lifecycle,
     money::{Currency, MICROS_PER_UNIT, Money},
     work,
 };
 
 use super::{
-    lifecycle::Lifecycle,
+    lifecycle::PaymentLifecycle,
     provider,
     store::{self, New, PaymentSelector},
 };
@@ -22,7 +22,7 @@ use crate::MoneyArea;
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, ProblemBuilder, Request},
-    policies::{self, keys},
+    policies::{self, settings},
     ports::payments::{AmountError, PaymentProvider},
 };
 
@@ -32,7 +32,8 @@ impl Handle<CreatePayment> for MoneyArea {
         let organization = call.organization();
         let amount = amount(provider.as_ref(), &request.body)?;
         self.check_size(amount)?;
-        let most = policies::number_in(&mut call.tx, keys::PAYMENTS_OPEN_MAX, Some(organization.uuid()), None).await?;
+        let most =
+            policies::number_in(&mut call.tx, settings::PAYMENTS_OPEN_MAX, Some(organization.uuid()), None).await?;
         let open = store::open(&mut call.tx, organization).await?;
         if u64::try_from(open).unwrap_or(0) >= most {
             let detail = format!("the organization has reached its limit of {open} unpaid payments; pay one of them");
@@ -47,7 +48,7 @@ impl Handle<CreatePayment> for MoneyArea {
         let (id, currency) = (payment.id, payment.currency.clone());
         let event = PaymentCreated { id, currency, amount_micros: payment.amount_micros };
         emit(&mut call.tx, Some(organization), payment.id, &event);
-        work::wake(&mut call.tx, Lifecycle::NAME, payment.id.uuid());
+        work::wake(&mut call.tx, PaymentLifecycle::NAME, payment.id.uuid());
         Ok(payment)
     }
 }
@@ -55,7 +56,7 @@ impl Handle<CreatePayment> for MoneyArea {
 impl MoneyArea {
     fn check_size(&self, amount: Money) -> Result<(), Failure> {
         let units = |key| i64::try_from(self.policies.number(key)).unwrap_or(i64::MAX);
-        let (least, most) = (units(keys::PAYMENTS_LEAST), units(keys::PAYMENTS_MOST));
+        let (least, most) = (units(settings::PAYMENTS_LEAST), units(settings::PAYMENTS_MOST));
         let (least_micros, most_micros) = (least.saturating_mul(MICROS_PER_UNIT), most.saturating_mul(MICROS_PER_UNIT));
         if (least_micros..=most_micros).contains(&amount.micros()) {
             return Ok(());

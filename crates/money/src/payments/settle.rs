@@ -8,12 +8,12 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::{TransitionError, Versioned, transition},
+    lifecycle::{TransitionError, Versioned, transition},
     money::Money,
 };
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, PaymentLifecycle},
     store::{self, StoredPayment},
 };
 use crate::{
@@ -105,10 +105,10 @@ pub async fn settle(tx: &mut Tx, held: &StoredPayment, reading: &Reading) -> Res
     if !has_arrived(row.state) {
         match judge(id, held.amount, reading) {
             Outcome::Arrived { intent, amount } => row = arrived(tx, held, row, &intent, amount).await?,
-            Outcome::Waits => store::trouble(tx, id, None).await?,
+            Outcome::Waits => store::set_last_error(tx, id, None).await?,
             Outcome::Wrong(why) => {
                 tracing::error!(payment = %id, why, "a payment is not posted: see docs/runbooks/payments-differ.md");
-                store::trouble(tx, id, Some(why)).await?;
+                store::set_last_error(tx, id, Some(why)).await?;
             }
             Outcome::Failed(why) => row = over(tx, row, Event::Failed, why).await?,
             Outcome::Canceled(why) => row = over(tx, row, Event::Canceled, why).await?,
@@ -134,8 +134,8 @@ async fn over(
 ) -> Result<Versioned<PaymentState>, SettleError> {
     match row.state {
         PaymentState::Created | PaymentState::Pending => {
-            store::trouble(tx, row.id.into(), Some(why)).await?;
-            Ok(transition::<Lifecycle>(tx, row, event, why).await?)
+            store::set_last_error(tx, row.id.into(), Some(why)).await?;
+            Ok(transition::<PaymentLifecycle>(tx, row, event, why).await?)
         }
         PaymentState::Failed | PaymentState::Canceled | Succeeded | Disputed | ChargedBack => Ok(row),
     }
@@ -150,7 +150,7 @@ async fn arrived(
 ) -> Result<Versioned<PaymentState>, SettleError> {
     let payment = &held.payment;
     store::received(tx, payment.id, intent, amount).await?;
-    let moved = transition::<Lifecycle>(tx, row, Event::Succeeded, "").await?;
+    let moved = transition::<PaymentLifecycle>(tx, row, Event::Succeeded, "").await?;
     let journal =
         Journal::between(payment.organization_id, "top_up", AccountKind::Clearing, &payment.provider, amount)?
             .by(payment.created_by.as_str(), payment.id.to_string())
@@ -179,7 +179,7 @@ async fn settle_disputes(
         if dispute.amount.currency() != held.amount.currency() || dispute.amount.micros() <= 0 {
             let why = "a dispute of the payment is in another currency";
             tracing::error!(payment = %payment.id, dispute = dispute.id, why, "a dispute is not posted");
-            store::trouble(tx, payment.id, Some(why)).await?;
+            store::set_last_error(tx, payment.id, Some(why)).await?;
             continue;
         }
         // Against what the books say, not against what the provider said last:
@@ -199,7 +199,7 @@ async fn settle_disputes(
         }
     }
     for event in steps(row.state, disputes) {
-        row = transition::<Lifecycle>(tx, row, *event, "").await?;
+        row = transition::<PaymentLifecycle>(tx, row, *event, "").await?;
     }
     Ok(row)
 }
@@ -226,7 +226,7 @@ fn steps(state: PaymentState, disputes: &[ProviderDispute]) -> &'static [Event] 
 
 #[cfg(test)]
 mod tests {
-    use kernel::{machine::Machine, money::Currency};
+    use kernel::{lifecycle::Lifecycle, money::Currency};
 
     use super::*;
 
@@ -274,7 +274,7 @@ mod tests {
             for standing in all {
                 let end = steps(state, &[dispute(standing)])
                     .iter()
-                    .fold(state, |from, event| Lifecycle::next(from, *event).unwrap());
+                    .fold(state, |from, event| PaymentLifecycle::next(from, *event).unwrap());
                 let wanted = match standing {
                     DisputeStanding::Open => Disputed,
                     DisputeStanding::Lost => ChargedBack,

@@ -6,10 +6,10 @@ use contract::{
     id::RefundId,
     refunds::RefundState::{self, Failed, Pending, Requested, Succeeded},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct RefundLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -18,7 +18,7 @@ pub enum Event {
     Failed,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for RefundLifecycle {
     const NAME: &'static str = "refund";
     const TABLE: &'static str = "refunds";
     type State = RefundState;

@@ -13,12 +13,13 @@ pub use routes::{By, create};
 pub use settle::settle;
 
 use crate::MoneyArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<MoneyArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::RefundLifecycle>();
     registry.reconciler(|area: &MoneyArea| RefundReconciler {
         provider: area.payments.clone(),
         policies: area.policies.clone(),
     });
+    registry.retention(&["refunds"], Retention::Forever("the record of money"));
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use contract::{id::RefundId, refunds::RefundState};
 use kernel::{
     Tx,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work::{self, Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, RefundLifecycle},
     store::{self, StoredRefund},
 };
 use crate::payments::{self, in_full};
 use platform::{
-    policies::{Policies, keys},
+    policies::{Policies, settings},
     ports::payments::{PaymentError, PaymentProvider, ProviderRefund, RefundOrder},
 };
 
@@ -34,11 +34,11 @@ pub struct Snapshot {
 pub enum Observation {
     NobodyToAsk,
     Accepted(ProviderRefund),
-    Trouble(PaymentError),
+    Failed(PaymentError),
 }
 
 impl Reconciler for RefundReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = RefundLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::MONEY;
     type Snapshot = Snapshot;
     type Observation = Observation;
@@ -59,7 +59,7 @@ impl Reconciler for RefundReconciler {
         };
         Ok(ask(provider.as_ref(), seen.held.refund.id, intent, &seen.held)
             .await
-            .map_or_else(Observation::Trouble, Observation::Accepted))
+            .map_or_else(Observation::Failed, Observation::Accepted))
     }
 
     fn decide(&self, _: &Snapshot, found: Observation) -> Observation {
@@ -73,28 +73,29 @@ impl Reconciler for RefundReconciler {
         let Some(held) = store::get(tx, id.uuid()).await?.filter(|it| it.state == RefundState::Requested) else {
             return Ok(Next::Done);
         };
-        let rest = keys::seconds(self.policies.number(keys::PAYMENTS_RETRY_SECONDS));
+        let rest = settings::seconds(self.policies.number(settings::PAYMENTS_RETRY_SECONDS));
         match found {
             Observation::Accepted(refund) => {
                 store::accepted(tx, id, &refund.id).await?;
-                transition::<Lifecycle>(tx, held.versioned(), Event::Accepted, "").await?;
-                work::wake(tx, crate::payments::lifecycle::Lifecycle::NAME, held.refund.payment_id.uuid());
+                transition::<RefundLifecycle>(tx, held.versioned(), Event::Accepted, "").await?;
+                work::wake(tx, crate::payments::lifecycle::PaymentLifecycle::NAME, held.refund.payment_id.uuid());
                 Ok(Next::Done)
             }
-            Observation::Trouble(error) if error.is_final() => {
+            Observation::Failed(error) if error.is_final() => {
                 let why = in_full(&error);
-                store::trouble(tx, id, &why).await?;
-                transition::<Lifecycle>(tx, held.versioned(), Event::Failed, &why).await?;
+                store::set_last_error(tx, id, &why).await?;
+                transition::<RefundLifecycle>(tx, held.versioned(), Event::Failed, &why).await?;
                 Ok(Next::Done)
             }
-            Observation::Trouble(error) => {
+            Observation::Failed(error) => {
                 let why = in_full(&error);
                 tracing::warn!(refund = %id, why, "the payment provider could not be reached; trying again");
-                store::trouble(tx, id, &why).await?;
+                store::set_last_error(tx, id, &why).await?;
                 Ok(Next::After(rest))
             }
             Observation::NobodyToAsk => {
-                store::trouble(tx, id, "there is no provider to ask any more: see `stripe.secret_key`").await?;
+                store::set_last_error(tx, id, "the payment provider is no longer configured: see `stripe.secret_key`")
+                    .await?;
                 Ok(Next::After(rest))
             }
         }

@@ -5,10 +5,10 @@ use contract::{
     id::PaymentId,
     refunds::{CreateRefund, ListRefunds, Refund, RefundCreated},
 };
-use kernel::{machine::Machine, money::Money, work};
+use kernel::{lifecycle::Lifecycle, money::Money, work};
 
 use super::{
-    lifecycle::Lifecycle,
+    lifecycle::RefundLifecycle,
     store::{self, New},
 };
 use crate::{MoneyArea, payments};
@@ -46,25 +46,25 @@ pub struct By<'a> {
 
 /// Gives so much of a payment back, if that is left of it.
 pub async fn create(
-    app: &MoneyArea,
+    area: &MoneyArea,
     call: &mut Call,
     payment: PaymentId,
     micros: i64,
     by: By<'_>,
 ) -> Result<Refund, Failure> {
-    let (held, amount) = locked(app, call, payment, Some(micros)).await?;
+    let (held, amount) = locked(area, call, payment, Some(micros)).await?;
     add(call, &held, amount, by).await
 }
 
 /// A payment that nobody else gives back meanwhile, and how much of it goes
 /// back: all that is left where nothing is said.
 async fn locked(
-    app: &MoneyArea,
+    area: &MoneyArea,
     call: &mut Call,
     id: PaymentId,
     micros: Option<i64>,
 ) -> Result<(payments::StoredPayment, Money), Failure> {
-    let provider = payments::provider(&app.payments)?;
+    let provider = payments::provider(&area.payments)?;
     // Of several at once each sees what the others take: they take turns.
     let held = payments::lock(&mut call.tx, id.uuid()).await?;
     let held = held.ok_or_else(|| Failure::not_found("payment"))?;
@@ -102,7 +102,7 @@ async fn add(call: &mut Call, held: &payments::StoredPayment, amount: Money, by:
         amount_micros: amount.micros(),
     };
     emit(&mut call.tx, Some(payment.organization_id), refund.id, &event);
-    work::wake(&mut call.tx, Lifecycle::NAME, refund.id.uuid());
+    work::wake(&mut call.tx, RefundLifecycle::NAME, refund.id.uuid());
     Ok(refund)
 }
 

@@ -1,10 +1,10 @@
 //! Makes the ledger say what the provider says of one refund.
 
 use contract::{id::RefundId, refunds::RefundState};
-use kernel::{Tx, machine::transition};
+use kernel::{Tx, lifecycle::transition};
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, RefundLifecycle},
     store::{self, New},
 };
 use crate::{
@@ -35,7 +35,7 @@ pub async fn settle(tx: &mut Tx, payment: &StoredPayment, said: &ProviderRefund)
     if held.amount != said.amount {
         let why = "the provider refunded another amount than requested";
         tracing::error!(refund = %held.refund.id, why, "a refund is not posted: see docs/runbooks/payments-differ.md");
-        store::trouble(tx, held.refund.id, why).await?;
+        store::set_last_error(tx, held.refund.id, why).await?;
         return Ok(());
     }
     if held.refund.provider_id.is_none() {
@@ -51,7 +51,7 @@ pub async fn settle(tx: &mut Tx, payment: &StoredPayment, said: &ProviderRefund)
         | (RefundState::Succeeded | RefundState::Failed, RefundStatus::Succeeded)
         | (RefundState::Failed, RefundStatus::Failed) => return Ok(()),
     };
-    transition::<Lifecycle>(tx, held.versioned(), event, "").await?;
+    transition::<RefundLifecycle>(tx, held.versioned(), event, "").await?;
     if sign == 0 {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::Versioned,
+    lifecycle::Versioned,
     money::{Currency, Money},
 };
 use uuid::Uuid;
@@ -24,7 +24,7 @@ struct Row {
     amount: i64,
     provider_id: Option<String>,
     reason: String,
-    trouble: Option<String>,
+    last_error: Option<String>,
     created_by: String,
     state: String,
     version: i64,
@@ -32,7 +32,7 @@ struct Row {
 }
 
 const SELECT: &str = "SELECT r.id, r.organization_id, r.payment_id, p.currency, r.amount, r.provider_id, r.reason,
-  r.trouble, r.created_by, r.state, r.version, r.created_at FROM refunds r JOIN payments p ON p.id = r.payment_id";
+  r.last_error, r.created_by, r.state, r.version, r.created_at FROM refunds r JOIN payments p ON p.id = r.payment_id";
 
 #[derive(Debug, Clone)]
 pub struct StoredRefund {
@@ -128,7 +128,7 @@ pub async fn accepted(tx: &mut Tx, id: RefundId, provider_id: &str) -> sqlx::Res
     Ok(())
 }
 
-pub async fn trouble(tx: &mut Tx, id: RefundId, why: &str) -> sqlx::Result<()> {
+pub async fn set_last_error(tx: &mut Tx, id: RefundId, why: &str) -> sqlx::Result<()> {
     sqlx::query("UPDATE refunds SET last_error = left($2, 500) WHERE id = $1")
         .bind(id.uuid())
         .bind(why)
@@ -157,7 +157,7 @@ fn held(row: Row) -> sqlx::Result<StoredRefund> {
         provider_id: row.provider_id,
         state: state.into(),
         reason: row.reason,
-        trouble: row.trouble,
+        last_error: row.last_error,
         version: row.version,
         created_by: row.created_by,
         created_at: row.created_at.to_jiff(),

@@ -40,10 +40,9 @@ async fn part(call: &mut Call, organization: OrganizationId, range: ExportRange)
         None => None,
         Some(after) => {
             let place = ExportPosition::read(after.as_str());
-            Some(
-                place
-                    .ok_or_else(|| wrong("after", "not a place in an export; send `next_after` of an earlier part"))?,
-            )
+            Some(place.ok_or_else(|| {
+                wrong("after", "not a position in an export; send `next_after` of an earlier response")
+            })?)
         }
     };
     let name = organizations::get(&mut call.tx, organization).await?.map(|it| it.name.to_string());

@@ -5,10 +5,10 @@ use contract::{
     id::WalletId,
     wallets::WalletState::{self, Depleted, Funded, Grace, Low},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct WalletLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -22,7 +22,7 @@ pub enum Event {
     Funded,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for WalletLifecycle {
     const NAME: &'static str = crate::metering::WALLET;
     const TABLE: &'static str = "wallets";
     type State = WalletState;

@@ -24,23 +24,25 @@ use contract::{
 use jiff::SignedDuration;
 use kernel::{
     Tx,
-    machine::Machine,
+    lifecycle::Lifecycle,
     money::{Currency, Money, MoneyError, Rate},
     work,
 };
 
 use crate::{ledger, metering::Subject};
 use fleet::prices::{self, PriceKey};
-use lifecycle::Lifecycle;
+use lifecycle::WalletLifecycle;
 
 use crate::MoneyArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<MoneyArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::WalletLifecycle>();
     registry.reconciler(|_| WalletReconciler);
-    registry.table("holds", ParentEnd::EndsToo("`metering::stop`, when what it is for ends"));
+    registry.table("holds", ParentEnd::EndsToo("`metering::stop`, when its subject ends"));
+    registry.retention(&["wallets"], Retention::Forever("one row for each organization and currency"));
+    registry.retention(&["holds"], Retention::Removed("`metering::stop`, when what it is for ends"));
 }
 
 /// What is to be held, and for what.
@@ -92,26 +94,26 @@ pub async fn hold(tx: &mut Tx, hold: Hold) -> Result<(), HoldError> {
 
 /// The state of a wallet, and when its grace ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct WalletStatus {
     pub state: WalletState,
     /// When allocations end unless there is more money.
     pub grace_ends_at: Option<Timestamp>,
 }
 
-pub async fn standing(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<Standing> {
-    let found = store::standing(tx, organization, currency).await?;
-    let (state, ends) = found.unwrap_or((Lifecycle::INITIAL, None));
-    Ok(Standing { state, grace_ends_at: ends.filter(|_| state == WalletState::Grace) })
+pub async fn status(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<WalletStatus> {
+    let found = store::status(tx, organization, currency).await?;
+    let (state, ends) = found.unwrap_or((WalletLifecycle::INITIAL, None));
+    Ok(WalletStatus { state, grace_ends_at: ends.filter(|_| state == WalletState::Grace) })
 }
 
 /// Looks at a wallet, because money came or went.
 pub async fn changed(tx: &mut Tx, organization: OrganizationId, currency: Currency) -> sqlx::Result<()> {
     let id = store::ensure(tx, organization, currency).await?;
-    work::wake(tx, Lifecycle::NAME, id.uuid());
+    work::wake(tx, WalletLifecycle::NAME, id.uuid());
     Ok(())
 }
 
 /// Looks at every wallet, because the rules changed.
 pub async fn look_again(tx: &mut Tx) -> sqlx::Result<()> {
-    store::look_again(tx, Lifecycle::NAME).await
+    store::look_again(tx, WalletLifecycle::NAME).await
 }

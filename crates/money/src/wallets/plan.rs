@@ -25,7 +25,7 @@ pub struct Charge {
 
 /// A wallet as it was when its row was locked.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct WalletSnapshot {
     pub state: WalletState,
     pub grace_ends_at: Option<Timestamp>,
     /// What there was when somebody was told that it is little.
@@ -71,7 +71,7 @@ const ENDS_AT_ONCE: usize = 50;
 /// What is to be done. Charges come oldest first.
 pub fn plan(
     now: Timestamp,
-    standing: Standing,
+    wallet: WalletSnapshot,
     balance: &Balance,
     charges: &[Charge],
     limits: &Limits,
@@ -83,13 +83,13 @@ pub fn plan(
     // While nothing runs, only money that came in tells whether there is enough.
     let is_enough = match lasts {
         Some(lasts) => lasts >= limits.low * ENOUGH,
-        None => in_hand > 0 && standing.last_notified_micros.is_none_or(|it| in_hand > it),
+        None => in_hand > 0 && wallet.last_notified_micros.is_none_or(|it| in_hand > it),
     };
-    let step = match (standing.state, renewal.is_short) {
+    let step = match (wallet.state, renewal.is_short) {
         (WalletState::Funded | WalletState::Low, true) => Step::Move(Event::GraceStarted),
-        (WalletState::Grace, true) if standing.grace_ends_at.is_none_or(|it| it <= now) => Step::Move(Event::Depleted),
+        (WalletState::Grace, true) if wallet.grace_ends_at.is_none_or(|it| it <= now) => Step::Move(Event::Depleted),
         (WalletState::Grace, true) => Step::Stay,
-        (WalletState::Depleted, true) if standing.grace_ends_at.is_none() => Step::Move(Event::GraceStarted),
+        (WalletState::Depleted, true) if wallet.grace_ends_at.is_none() => Step::Move(Event::GraceStarted),
         (WalletState::Depleted, true) if charges.is_empty() => Step::Stay,
         (WalletState::Depleted, true) => Step::End(endings(now, *balance, charges, limits)?),
         (WalletState::Funded, false) if is_low => Step::Move(Event::BalanceLow),
@@ -99,12 +99,12 @@ pub fn plan(
         (WalletState::Grace, false) if is_low => Step::Move(Event::BalanceLow),
         (WalletState::Grace, false) => Step::Move(Event::Funded),
         (WalletState::Depleted, false) if is_enough => Step::Move(Event::Funded),
-        (WalletState::Depleted, false) if standing.grace_ends_at.is_some() => Step::Settle,
+        (WalletState::Depleted, false) if wallet.grace_ends_at.is_some() => Step::Settle,
         (WalletState::Depleted, false) => Step::Stay,
     };
-    let grace_ends = standing.grace_ends_at.filter(|_| standing.state == WalletState::Grace && renewal.is_short);
+    let grace_ends = wallet.grace_ends_at.filter(|_| wallet.state == WalletState::Grace && renewal.is_short);
     let low_at = lasts.and_then(|it| now.checked_add(it - limits.low).ok());
-    let low_at = low_at.filter(|_| standing.state == WalletState::Funded && !is_low);
+    let low_at = low_at.filter(|_| wallet.state == WalletState::Funded && !is_low);
     let look_at = [renewal.look_at, grace_ends, low_at].into_iter().flatten().min();
     Ok(Plan { renew: renewal.made, step, look_at })
 }

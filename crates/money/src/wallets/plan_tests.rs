@@ -8,7 +8,7 @@ use kernel::money::{Currency, Money, Rate};
 
 use super::{
     lifecycle::Event,
-    plan::{Charge, Limits, Plan, Standing, Step, plan},
+    plan::{Charge, Limits, Plan, Step, WalletSnapshot, plan},
 };
 use crate::{ledger::Balance, metering::SubjectId};
 
@@ -47,12 +47,12 @@ fn has(in_hand: i64, available: i64, running: i64) -> Balance {
     }
 }
 
-fn is(state: WalletState) -> Standing {
-    Standing { state, grace_ends_at: None, last_notified_micros: None }
+fn is(state: WalletState) -> WalletSnapshot {
+    WalletSnapshot { state, grace_ends_at: None, last_notified_micros: None }
 }
 
-fn planned(now: i64, standing: Standing, balance: &Balance, charges: &[Charge]) -> Plan {
-    plan(at(now), standing, balance, charges, &LIMITS).unwrap()
+fn planned(now: i64, wallet: WalletSnapshot, balance: &Balance, charges: &[Charge]) -> Plan {
+    plan(at(now), wallet, balance, charges, &LIMITS).unwrap()
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn low_balance_is_foreseen_announced_once_and_forgotten_when_there_is_enough() {
     let enough = has(4 * DOLLAR, 3 * DOLLAR, 1);
     assert_eq!(planned(0, is(WalletState::Low), &enough, from_ref(&one)).step, Step::Move(Event::Funded));
     // Jobs that come and go: while nothing runs, only money changes what was told.
-    let told = Standing { last_notified_micros: Some(DOLLAR), ..is(WalletState::Low) };
+    let told = WalletSnapshot { last_notified_micros: Some(DOLLAR), ..is(WalletState::Low) };
     assert_eq!(planned(0, told, &has(DOLLAR, DOLLAR, 0), &[]).step, Step::Stay);
     assert_eq!(planned(0, told, &has(DOLLAR + 1, DOLLAR + 1, 0), &[]).step, Step::Move(Event::Funded));
 }
@@ -101,12 +101,12 @@ fn hold_that_cannot_be_renewed_has_a_grace_and_then_the_newest_ends() {
     let poor = has(2 * DOLLAR, DOLLAR, 2);
     let plan = planned(30, is(WalletState::Low), &poor, &both);
     assert_eq!((plan.step, &plan.renew[..]), (Step::Move(Event::GraceStarted), &[(old.subject.clone(), at(120))][..]));
-    let grace = Standing { grace_ends_at: Some(at(60)), ..is(WalletState::Grace) };
+    let grace = WalletSnapshot { grace_ends_at: Some(at(60)), ..is(WalletState::Grace) };
     let poorer = has(2 * DOLLAR, 0, 2);
     let plan = planned(31, grace, &poorer, &[runs(Some(120), None), new]);
     assert_eq!((plan.step, plan.look_at), (Step::Stay, Some(at(60))));
     assert_eq!(planned(60, grace, &poorer, &both).step, Step::Move(Event::Depleted));
-    let over = Standing { grace_ends_at: Some(at(60)), ..is(WalletState::Depleted) };
+    let over = WalletSnapshot { grace_ends_at: Some(at(60)), ..is(WalletState::Depleted) };
     assert_eq!(planned(60, over, &poorer, &both).step, Step::End(2), "nothing is left for either");
     let for_one = has(2 * DOLLAR, DOLLAR, 2);
     assert_eq!(planned(60, over, &for_one, &both).step, Step::End(1), "the newest");
@@ -122,7 +122,7 @@ fn hold_that_cannot_be_renewed_has_a_grace_and_then_the_newest_ends() {
 #[test]
 fn money_in_the_grace_stops_it() {
     let one = runs(Some(60), None);
-    let grace = Standing { grace_ends_at: Some(at(60)), last_notified_micros: Some(0), ..is(WalletState::Grace) };
+    let grace = WalletSnapshot { grace_ends_at: Some(at(60)), last_notified_micros: Some(0), ..is(WalletState::Grace) };
     assert_eq!(planned(40, grace, &has(9 * DOLLAR, 8 * DOLLAR, 1), from_ref(&one)).step, Step::Move(Event::Funded));
     let little = planned(40, grace, &has(DOLLAR + DOLLAR / 2, DOLLAR + DOLLAR / 6, 1), from_ref(&one));
     assert_eq!((little.step, little.renew.len()), (Step::Move(Event::BalanceLow), 1));
@@ -142,7 +142,7 @@ fn a_balance_that_does_not_cover_its_holds_is_short() {
 
 #[test]
 fn as_many_end_as_must_and_no_more_than_may_at_once() {
-    let over = Standing { grace_ends_at: Some(at(60)), ..is(WalletState::Depleted) };
+    let over = WalletSnapshot { grace_ends_at: Some(at(60)), ..is(WalletState::Depleted) };
     let ends = |available: i64, charges: &[Charge]| {
         let running = charges.iter().filter(|it| it.started_at.is_some()).count() as i64;
         planned(60, over, &has(100 * DOLLAR, available, running), charges).step

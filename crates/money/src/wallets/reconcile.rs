@@ -8,7 +8,7 @@ use contract::{Timestamp, id::WalletId, wallets::WalletState};
 use jiff::SignedDuration;
 use kernel::{
     Tx, clock,
-    machine::{Machine, TransitionError, transition_telling},
+    lifecycle::{Lifecycle, TransitionError, transition_telling},
     money::MoneyError,
     work::{self, Next, Reconciler},
 };
@@ -17,12 +17,12 @@ use uuid::Uuid;
 
 use super::{
     Spenders,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, WalletLifecycle},
     plan::{Charge, Limits, Plan, Step, plan},
-    store::{self, Locked},
+    store::{self, LockedWallet},
 };
 use crate::ledger::{self, Balance};
-use platform::policies::{self, keys};
+use platform::policies::{self, settings};
 
 pub struct WalletReconciler;
 
@@ -43,7 +43,7 @@ pub enum WalletError {
 }
 
 impl Reconciler for WalletReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = WalletLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::DATABASE;
     type Snapshot = WalletId;
     type Observation = ();
@@ -66,13 +66,13 @@ impl Reconciler for WalletReconciler {
     async fn apply(&self, tx: &mut Tx, id: WalletId, (): ()) -> Result<Next, WalletError> {
         let Some(wallet) = store::lock(tx, id).await? else { return Ok(Next::Done) };
         let now = clock::now(tx).await?;
-        if !policies::flag_in(tx, keys::BILLING_REQUIRED).await? {
+        if !policies::flag_in(tx, settings::BILLING_REQUIRED).await? {
             return at_rest(tx, &wallet, now).await;
         }
         let balance = ledger::balance(tx, wallet.organization, wallet.currency).await?;
         let limits = limits(tx).await?;
         let charges = store::charges(tx, wallet.organization, wallet.currency).await?;
-        let plan = plan(now, wallet.standing, &balance, &charges, &limits)?;
+        let plan = plan(now, wallet.snapshot, &balance, &charges, &limits)?;
         // Not while allocations end: those who end several at once hold locks of both kinds.
         if !plan.renew.is_empty() && !matches!(plan.step, Step::End(_)) {
             store::renew(tx, wallet.organization, wallet.currency, limits.window, &plan.renew).await?;
@@ -86,8 +86,8 @@ impl Reconciler for WalletReconciler {
 }
 
 /// Where nothing needs money, none is short: what was about to happen does not.
-async fn at_rest(tx: &mut Tx, wallet: &Locked, now: Timestamp) -> Result<Next, WalletError> {
-    if wallet.standing.state != WalletState::Funded {
+async fn at_rest(tx: &mut Tx, wallet: &LockedWallet, now: Timestamp) -> Result<Next, WalletError> {
+    if wallet.snapshot.state != WalletState::Funded {
         let balance = ledger::balance(tx, wallet.organization, wallet.currency).await?;
         let until = balance.lasts_until(now);
         go(tx, wallet, Event::Funded, "no allocation needs funds", &balance, until).await?;
@@ -98,7 +98,7 @@ async fn at_rest(tx: &mut Tx, wallet: &Locked, now: Timestamp) -> Result<Next, W
 
 async fn take(
     tx: &mut Tx,
-    wallet: &Locked,
+    wallet: &LockedWallet,
     now: Timestamp,
     balance: &Balance,
     limits: &Limits,
@@ -120,11 +120,11 @@ async fn take(
             Ok(at_once)
         }
         Step::Move(event) => {
-            let ends = wallet.standing.grace_ends_at;
+            let ends = wallet.snapshot.grace_ends_at;
             let (reason, ends, told, until) = match event {
                 Event::GraceStarted => {
                     let ends = now.checked_add(limits.grace).unwrap_or(Timestamp::MAX);
-                    ("a hold cannot be renewed", Some(ends), wallet.standing.last_notified_micros.or(told), Some(ends))
+                    ("a hold cannot be renewed", Some(ends), wallet.snapshot.last_notified_micros.or(told), Some(ends))
                 }
                 // What ends now is what this grace was for.
                 Event::Depleted => ("the grace period is over", ends.or(Some(now)), told, lasts),
@@ -140,7 +140,7 @@ async fn take(
 
 async fn go(
     tx: &mut Tx,
-    wallet: &Locked,
+    wallet: &LockedWallet,
     event: Event,
     reason: &str,
     balance: &Balance,
@@ -152,7 +152,7 @@ async fn go(
         ("until", json!(until)),
     ];
     let facts: Map<String, Value> = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
-    transition_telling::<Lifecycle>(tx, wallet.row(), event, reason, facts).await?;
+    transition_telling::<WalletLifecycle>(tx, wallet.row(), event, reason, facts).await?;
     Ok(())
 }
 
@@ -164,7 +164,7 @@ fn sleep(now: Timestamp, until: Option<Timestamp>) -> Next {
 /// Read in the transaction: who changes them wakes every wallet, and the visit must know what they are.
 async fn limits(tx: &mut Tx) -> sqlx::Result<Limits> {
     let mut minutes = [SignedDuration::ZERO; 3];
-    let all = [keys::BILLING_HOLD_MINUTES, keys::BILLING_LOW_BALANCE_MINUTES, keys::BILLING_GRACE_MINUTES];
+    let all = [settings::BILLING_HOLD_MINUTES, settings::BILLING_LOW_BALANCE_MINUTES, settings::BILLING_GRACE_MINUTES];
     for (at, key) in minutes.iter_mut().zip(all) {
         let number = policies::number_in(tx, key, None, None).await?;
         *at = SignedDuration::from_mins(i64::try_from(number).unwrap_or(0));

@@ -8,7 +8,7 @@ use contract::{
     id::{ProjectId, SkuId},
     prices::PriceKind,
 };
-use kernel::{Tx, bus::BoxFuture, machine::TransitionError, money::Currency};
+use kernel::{Tx, bus::BoxFuture, lifecycle::TransitionError, money::Currency};
 use platform::registry::Meter;
 use uuid::Uuid;
 

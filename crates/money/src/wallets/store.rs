@@ -7,14 +7,14 @@ use contract::{
 };
 use kernel::{
     Tx, clock,
-    machine::Versioned,
+    lifecycle::Versioned,
     money::{Currency, Rate},
 };
 use uuid::Uuid;
 
 use super::{
     Hold,
-    plan::{Charge, Standing},
+    plan::{Charge, WalletSnapshot},
 };
 use crate::metering::{Subject, SubjectId};
 
@@ -34,17 +34,17 @@ pub async fn ensure(tx: &mut Tx, organization: OrganizationId, currency: Currenc
 }
 
 /// A wallet of which no other has its turn until the commit.
-pub struct Locked {
+pub struct LockedWallet {
     pub id: WalletId,
     pub organization: OrganizationId,
     pub currency: Currency,
     pub version: i64,
-    pub standing: Standing,
+    pub snapshot: WalletSnapshot,
 }
 
-impl Locked {
+impl LockedWallet {
     pub fn row(&self) -> Versioned<WalletState> {
-        let (state, organization) = (self.standing.state, Some(self.organization.uuid()));
+        let (state, organization) = (self.snapshot.state, Some(self.organization.uuid()));
         Versioned { id: self.id.uuid(), organization, state, version: self.version }
     }
 }
@@ -60,7 +60,7 @@ struct Row {
 }
 
 /// Makes those who want to hold something take turns, until the commit.
-pub async fn lock(tx: &mut Tx, id: WalletId) -> sqlx::Result<Option<Locked>> {
+pub async fn lock(tx: &mut Tx, id: WalletId) -> sqlx::Result<Option<LockedWallet>> {
     let row: Option<Row> = sqlx::query_as(
         "SELECT organization_id, currency, state, version, grace_ends_at, last_notified_balance_micros FROM wallets WHERE id = $1 FOR UPDATE",
     )
@@ -68,17 +68,17 @@ pub async fn lock(tx: &mut Tx, id: WalletId) -> sqlx::Result<Option<Locked>> {
     .fetch_optional(tx.conn())
     .await?;
     let Some(row) = row else { return Ok(None) };
-    let standing = Standing {
+    let snapshot = WalletSnapshot {
         state: platform::rows::known(&row.state)?,
         grace_ends_at: row.grace_ends_at.map(|it| it.to_jiff()),
         last_notified_micros: row.last_notified_balance_micros,
     };
     let currency = platform::rows::text(&row.currency)?;
-    Ok(Some(Locked { id, organization: row.organization_id.into(), currency, version: row.version, standing }))
+    Ok(Some(LockedWallet { id, organization: row.organization_id.into(), currency, version: row.version, snapshot }))
 }
 
 /// How a wallet stands; nothing when there is none yet.
-pub async fn standing(
+pub async fn status(
     tx: &mut Tx,
     organization: OrganizationId,
     currency: Currency,

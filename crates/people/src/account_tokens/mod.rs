@@ -19,13 +19,13 @@ use kernel::{
 };
 
 use crate::PeopleArea;
-use platform::{events::emit, http::Failure, policies::keys};
+use platform::{events::emit, http::Failure, policies::settings};
 use store::New;
 
 use platform::registry::Registry;
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.expiry(|area, most| Box::pin(async move { forget_old(&area.db, most).await }));
+    registry.expiry(&["account_tokens"], |area, most| Box::pin(async move { forget_old(&area.db, most).await }));
     registry.secret(&TOKENS);
 }
 
@@ -67,22 +67,22 @@ pub enum TokenRequest<'a> {
 /// nobody is told of that, and nobody can fill somebody's mailbox. Earlier tokens work
 /// on, so that somebody who uses the share up takes nothing away. Runs in the identity
 /// scope.
-pub async fn request(app: &PeopleArea, tx: &mut Tx, wanted: TokenRequest<'_>) -> Result<(), Failure> {
+pub async fn request(area: &PeopleArea, tx: &mut Tx, wanted: TokenRequest<'_>) -> Result<(), Failure> {
     let (purpose, address) = match &wanted {
         TokenRequest::Account { address } => (Purpose::SignUp, *address),
         TokenRequest::Password { address } => (Purpose::PasswordReset, *address),
         TokenRequest::Address { address, .. } => (Purpose::AddressChange, *address),
     };
-    let most = app.policies.number(keys::ACCOUNT_MAILS_PER_HOUR);
+    let most = area.policies.number(settings::ACCOUNT_MAILS_PER_HOUR);
     if store::in_this_hour(tx, purpose, address).await? as u64 >= most {
         return Ok(());
     }
     let id = AccountTokenId::generate();
     let secret = random_token(PREFIX);
     let hash = hash_token(secret.expose_text().expect("tokens are text"));
-    let minutes = keys::minutes(app.policies.number(keys::ACCOUNT_TOKEN_MINUTES));
+    let minutes = settings::minutes(area.policies.number(settings::ACCOUNT_TOKEN_MINUTES));
     let expires_at = clock::now(tx).await? + minutes;
-    let sealed = TOKENS.seal(&app.keyring, id.uuid(), secret.expose());
+    let sealed = TOKENS.seal(&area.keyring, id.uuid(), secret.expose());
     let new = New { id, purpose, address, user: None, secret: Some((hash, sealed)), expires_at };
     match wanted {
         TokenRequest::Account { .. } => {
@@ -102,10 +102,10 @@ pub async fn request(app: &PeopleArea, tx: &mut Tx, wanted: TokenRequest<'_>) ->
 }
 
 /// Tells an address that its account has another one now.
-async fn notify_old(app: &PeopleArea, tx: &mut Tx, user: UserId, address: &str) -> Result<(), Failure> {
+async fn notify_old(area: &PeopleArea, tx: &mut Tx, user: UserId, address: &str) -> Result<(), Failure> {
     let id = AccountTokenId::generate();
     // As long as a mail may be tried.
-    let expires_at = clock::now(tx).await? + keys::days(app.policies.number(keys::MAIL_KEEP_DAYS));
+    let expires_at = clock::now(tx).await? + settings::days(area.policies.number(settings::MAIL_KEEP_DAYS));
     let purpose = Purpose::AddressChanged;
     let new = New { id, purpose, address, user: Some(user), secret: None, expires_at };
     store::insert(tx, new).await?;

@@ -19,7 +19,7 @@ use crate::{PeopleArea, accounts, invitations, mfa, sessions, users};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, ProblemBuilder, Request},
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<ConfirmSignUp> for PeopleArea {
@@ -131,13 +131,13 @@ impl Handle<ConfirmAddressChange> for PeopleArea {
 
 /// Of who has no password, the second factor is asked for at the gates; who has none
 /// either signs in again, through the issuer.
-async fn signed_in_lately(app: &PeopleArea, call: &mut Call) -> Result<(), Failure> {
+async fn signed_in_lately(area: &PeopleArea, call: &mut Call) -> Result<(), Failure> {
     if call.caller.second_factor.is_enrolled {
         return Ok(());
     }
-    let seconds = app.policies.number(keys::MFA_STEP_UP_SECONDS);
+    let seconds = area.policies.number(settings::MFA_STEP_UP_SECONDS);
     let session = call.caller.session().expect("the gates let no key through");
-    if sessions::is_younger(&mut call.tx, session, keys::seconds(seconds)).await? {
+    if sessions::is_younger(&mut call.tx, session, settings::seconds(seconds)).await? {
         return Ok(());
     }
     let detail = format!("your account has no password: sign in again, at most {seconds} seconds before this request");
@@ -154,8 +154,8 @@ fn unknown() -> Failure {
     Failure::not_found("token: it was used, has expired or is for another purpose; request another email")
 }
 
-fn no_sign_up(app: &PeopleArea) -> Failure {
-    Failure::not_found(match app.sending {
+fn no_sign_up(area: &PeopleArea) -> Failure {
+    Failure::not_found(match area.sending {
         Some(_) => {
             "token that creates an account: it was used, has expired, or is the one shown to the person who invited you, which only works for an existing account; use the one in the email that was sent to you"
         }
@@ -166,8 +166,8 @@ fn no_sign_up(app: &PeopleArea) -> Failure {
 }
 
 /// Where no mail is sent, no address can be proven by one.
-pub fn needs_mail(app: &PeopleArea) -> Result<(), Failure> {
-    match app.sending {
+pub fn needs_mail(area: &PeopleArea) -> Result<(), Failure> {
+    match area.sending {
         Some(_) => Ok(()),
         None => Err(Failure::new(Code::MailOff, "this installation does not send email, so it cannot send a token")),
     }

@@ -2,7 +2,7 @@
 //! with the proof, because anybody could have made it.
 
 use contract::{Email, PersonName, id::UserId, sessions::SessionsRevoked};
-use kernel::{Scope, Tx, machine::TransitionError};
+use kernel::{Scope, Tx, lifecycle::TransitionError};
 
 use crate::{
     keys::{self, Owner},

@@ -19,12 +19,12 @@ use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
     identity::Principal,
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<SignUp> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<SignUp>) -> Result<Nothing, Failure> {
-        if !self.policies.flag(keys::SELF_SERVICE) {
+        if !self.policies.flag(settings::SELF_SERVICE) {
             let detail =
                 "accounts on this platform require an invitation; confirm with the token that was emailed to you";
             return Err(Failure::new(Code::SelfServiceOff, detail));
@@ -114,8 +114,8 @@ impl Handle<SetPlatformRole> for PeopleArea {
     }
 }
 
-pub fn check_password(app: &PeopleArea, password: &SecretText) -> Result<(), Failure> {
-    let least = app.policies.number(keys::PASSWORD_MIN_LENGTH) as usize;
+pub fn check_password(area: &PeopleArea, password: &SecretText) -> Result<(), Failure> {
+    let least = area.policies.number(settings::PASSWORD_MIN_LENGTH) as usize;
     let length = password.expose().chars().count();
     if !(least..=1024).contains(&length) {
         return Err(Failure::new(Code::InvalidValue, format!("a password has {least} to 1024 characters")));
@@ -123,8 +123,8 @@ pub fn check_password(app: &PeopleArea, password: &SecretText) -> Result<(), Fai
     Ok(())
 }
 
-async fn hash(app: &PeopleArea, password: &SecretText) -> Result<String, Failure> {
-    Ok(app.passwords.hash(password.expose()).await?)
+async fn hash(area: &PeopleArea, password: &SecretText) -> Result<String, Failure> {
+    Ok(area.passwords.hash(password.expose()).await?)
 }
 
 fn person(call: &Call) -> UserId {

@@ -5,10 +5,10 @@ use contract::{
     id::InvitationId,
     invitations::InvitationState::{self, Accepted, Expired, Pending, Revoked},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct InvitationLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -17,7 +17,7 @@ pub enum Event {
     Expired,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for InvitationLifecycle {
     const NAME: &'static str = "invitation";
     const TABLE: &'static str = "invitations";
     type State = InvitationState;

@@ -14,20 +14,21 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::{TransitionError, transition},
+    lifecycle::{TransitionError, transition},
     sealed::SealedColumn,
     secrets::Keyring,
 };
 
-use lifecycle::{Event, Lifecycle};
+use lifecycle::{Event, InvitationLifecycle};
 
 use crate::PeopleArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::InvitationLifecycle>();
     registry.reconciler(|_| InvitationReconciler);
     registry.secret(&MAIL_TOKENS);
+    registry.retention(&["invitations"], Retention::Forever("the record of who let whom in"));
 }
 
 /// Takes back what somebody made and may no longer make: they left, or have a lesser role.
@@ -41,7 +42,7 @@ pub async fn revoke_beyond(
         let given: Role = platform::rows::known(found.invitation.role.as_str())?;
         if !role.is_some_and(|it| it.may_give(given)) {
             let why = "the person who invited can no longer grant the role";
-            transition::<Lifecycle>(tx, store::versioned(&found)?, Event::Revoked, why).await?;
+            transition::<InvitationLifecycle>(tx, store::versioned(&found)?, Event::Revoked, why).await?;
         }
     }
     Ok(())

@@ -3,13 +3,13 @@
 use contract::invitations::InvitationState;
 use kernel::{
     Tx,
-    machine::transition,
+    lifecycle::transition,
     work::{Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, InvitationLifecycle},
     store::{self, StoredInvitation},
 };
 
@@ -62,7 +62,7 @@ impl Reconciler for InvitationReconciler {
             Verdict::Nothing => Ok(Next::Done),
             Verdict::Wait(left) => Ok(Next::After(left)),
             Verdict::Expire => {
-                transition::<Lifecycle>(tx, store::versioned(&seen.found)?, Event::Expired, "").await?;
+                transition::<InvitationLifecycle>(tx, store::versioned(&seen.found)?, Event::Expired, "").await?;
                 Ok(Next::Done)
             }
         }

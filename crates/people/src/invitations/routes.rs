@@ -11,20 +11,20 @@ use contract::{
 };
 use kernel::{
     Scope, clock,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     secrets::{hash_token, random_token},
     work,
 };
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, InvitationLifecycle},
     store::{self, New},
 };
 use crate::{PeopleArea, members, organizations, service_accounts, users};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
-    policies::{self, keys},
+    policies::{self, settings},
 };
 
 impl Handle<CreateInvitation> for PeopleArea {
@@ -34,14 +34,15 @@ impl Handle<CreateInvitation> for PeopleArea {
         call.caller.check_gives(organization, role)?;
         let place = Some(organization.uuid());
         organizations::lock(&mut call.tx, organization).await?;
-        let most = policies::number_in(&mut call.tx, keys::INVITATIONS_MAX, place, None).await?;
+        let most = policies::number_in(&mut call.tx, settings::INVITATIONS_MAX, place, None).await?;
         if store::pending(&mut call.tx, organization).await? as u64 >= most {
             return Err(Failure::new(
                 Code::LimitReached,
                 format!("the limit of {most} pending invitations is reached"),
             ));
         }
-        let lifetime = keys::hours(policies::number_in(&mut call.tx, keys::INVITATION_HOURS, place, None).await?);
+        let lifetime =
+            settings::hours(policies::number_in(&mut call.tx, settings::INVITATION_HOURS, place, None).await?);
         let expires_at = clock::now(&mut call.tx).await? + lifetime;
         let id = InvitationId::generate();
         let (secret, mailed) = (random_token("gpi"), random_token("gpi"));
@@ -52,7 +53,7 @@ impl Handle<CreateInvitation> for PeopleArea {
         let made_by = made_by.as_str();
         let new = New { id, organization, email: &email, role, token: hash_token(&token), mailed, made_by, expires_at };
         let invitation = store::insert(&mut call.tx, new).await?.invitation;
-        work::wake_at(&mut call.tx, Lifecycle::NAME, invitation.id.uuid(), expires_at);
+        work::wake_at(&mut call.tx, InvitationLifecycle::NAME, invitation.id.uuid(), expires_at);
         call.about(invitation.id);
         call.note("role", role.to_string());
         emit(
@@ -78,7 +79,8 @@ impl Handle<RevokeInvitation> for PeopleArea {
         let found = store::get(&mut call.tx, request.path.invitation_id.uuid()).await?;
         let mut found = found.ok_or_else(|| Failure::not_found("invitation"))?;
         if found.invitation.state != InvitationState::Revoked {
-            let moved = transition::<Lifecycle>(&mut call.tx, store::versioned(&found)?, Event::Revoked, "").await?;
+            let moved =
+                transition::<InvitationLifecycle>(&mut call.tx, store::versioned(&found)?, Event::Revoked, "").await?;
             (found.invitation.state, found.invitation.version) = (moved.state.into(), moved.version);
         }
         Ok(found.invitation)
@@ -107,7 +109,7 @@ impl Handle<AcceptInvitation> for PeopleArea {
         if !is_still_given(call, organization, found.made_by.as_deref(), role).await? {
             return Err(unknown());
         }
-        transition::<Lifecycle>(&mut call.tx, store::versioned(&found)?, Event::Accepted, "").await?;
+        transition::<InvitationLifecycle>(&mut call.tx, store::versioned(&found)?, Event::Accepted, "").await?;
         if !members::join(&mut call.tx, organization, user, role).await? {
             return Err(Failure::new(Code::Conflict, "you are already a member"));
         }

@@ -5,7 +5,7 @@ use contract::{
     id::{InvitationId, OrganizationId},
     invitations::{Invitation, InvitationFilter, InvitationState},
 };
-use kernel::{Tx, machine::Versioned, secrets::TokenHash};
+use kernel::{Tx, lifecycle::Versioned, secrets::TokenHash};
 use uuid::Uuid;
 
 #[derive(sqlx::FromRow)]

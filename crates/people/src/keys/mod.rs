@@ -19,15 +19,16 @@ use platform::{
     events::emit,
     http::{Call, Failure},
     identity::recognize::KEY_PREFIX,
-    policies::{self, keys as policy},
+    policies::{self, settings as policy},
 };
 
 use crate::PeopleArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.table("keys", ParentEnd::Stays("members of what ended can read, stop and release, and nothing else"));
+    registry.table("keys", ParentEnd::Stays("members of a closed organization can only read, stop and release"));
+    registry.retention(&["keys"], Retention::Forever("audit entries name it after it was revoked"));
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use contract::{
     id::MailId,
     mails::MailState::{self, Exhausted, Pending, Refused, Sent, Withdrawn},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct MailLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -18,7 +18,7 @@ pub enum Event {
     Withdrawn,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for MailLifecycle {
     const NAME: &'static str = "mail";
     const TABLE: &'static str = "mails";
     type State = MailState;

@@ -16,23 +16,24 @@ use kernel::{Tx, work};
 use uuid::Uuid;
 
 use crate::PeopleArea;
-use platform::policies::keys;
-use platform::registry::Registry;
+use platform::policies::settings;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::MailLifecycle>();
     registry.reconciler(|area: &PeopleArea| {
         MailReconciler::<Ordinary>::new(area.sending.clone(), area.keyring.clone(), area.policies.clone())
     });
     registry.reconciler(|area: &PeopleArea| {
         MailReconciler::<Security>::new(area.sending.clone(), area.keyring.clone(), area.policies.clone())
     });
-    registry.expiry(|area, most| {
+    registry.expiry(&["mails"], |area, most| {
         Box::pin(async move {
-            let retention = keys::days(area.policies.number(keys::MAIL_KEEP_DAYS));
+            let retention = settings::days(area.policies.number(settings::MAIL_KEEP_DAYS));
             forget_old(&area.db, retention, most).await
         })
     });
+    registry.retention(&["mail_refusals"], Retention::Removed("when mail is resumed, and when the person is erased"));
 }
 
 /// What a mail says, and of which event.

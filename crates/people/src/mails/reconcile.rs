@@ -6,7 +6,7 @@ use std::{marker::PhantomData, sync::Arc, time::Duration};
 use contract::{Timestamp, mails::MailState};
 use kernel::{
     Tx,
-    machine::{Machine, TransitionError, transition},
+    lifecycle::{Lifecycle, TransitionError, transition},
     secrets::Keyring,
     work::{Lane, Next, Reconciler},
 };
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::{
     compose,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, MailLifecycle},
     store::{self, Attempt, Recipient, StoredMail},
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     notifications::{self, unsubscribe},
 };
 use platform::{
-    policies::{Policies, keys},
+    policies::{Policies, settings},
     ports::post::{Letter, Post, PostError},
 };
 
@@ -58,7 +58,7 @@ impl Share for Security {
 }
 
 impl Share for Ordinary {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = MailLifecycle::NAME;
     const LANE: Lane = platform::lanes::MAIL;
     const IS_SECURITY: bool = false;
     const AT_ONCE: usize = 4; // bound: as above
@@ -186,7 +186,9 @@ impl<S: Share> MailReconciler<S> {
         Ok(match opened {
             None => Ok(None),
             Some(Some(token)) => Ok(Some(token)),
-            Some(None) => Err(Verdict::Withdraw("was not sent: its token was sealed with a key that is gone")),
+            Some(None) => {
+                Err(Verdict::Withdraw("was not sent: its token was sealed with a key that is no longer configured"))
+            }
         })
     }
 }
@@ -209,8 +211,8 @@ impl<S: Share> Reconciler for MailReconciler<S> {
     async fn act(&self, seen: &Snapshot) -> Result<Observation, MailError> {
         let (Ok(letter), Some(sending)) = (&seen.letter, &self.sending) else { return Ok(Observation::NotTried) };
         let Ok(_turn) = self.turns.try_acquire() else { return Ok(Observation::Busy) };
-        let lease = self.policies.number(keys::WORK_LEASE_SECONDS) / 2;
-        let patience = keys::seconds(self.policies.number(keys::MAIL_TIMEOUT_SECONDS).min(lease));
+        let lease = self.policies.number(settings::WORK_LEASE_SECONDS) / 2;
+        let patience = settings::seconds(self.policies.number(settings::MAIL_TIMEOUT_SECONDS).min(lease));
         let outcome = sending.post.send(letter, patience).await;
         let label = if outcome.is_ok() { "accepted" } else { "failed" };
         metrics::counter!("gpuaas_mail_attempts_total", "outcome" => label).increment(1);
@@ -237,11 +239,11 @@ impl<S: Share> Reconciler for MailReconciler<S> {
             }
             Verdict::Withdraw(why) => {
                 store::note_unsent(tx, id, why).await?;
-                transition::<Lifecycle>(tx, seen.held.versioned()?, Event::Withdrawn, why).await?;
+                transition::<MailLifecycle>(tx, seen.held.versioned()?, Event::Withdrawn, why).await?;
             }
             Verdict::Refuse(why) => {
                 store::note_unsent(tx, id, &why).await?;
-                transition::<Lifecycle>(tx, seen.held.versioned()?, Event::Refused, &why).await?;
+                transition::<MailLifecycle>(tx, seen.held.versioned()?, Event::Refused, &why).await?;
             }
             Verdict::Sent => {
                 store::record(tx, id, Attempt { code: None, error: None, again: None }).await?;
@@ -251,7 +253,7 @@ impl<S: Share> Reconciler for MailReconciler<S> {
                     Recipient::Invited(id) => invitations::forget_mail_token(tx, id).await?,
                     Recipient::Token(id) => account_tokens::forget_sealed(tx, id).await?,
                 }
-                transition::<Lifecycle>(tx, seen.held.versioned()?, Event::Sent, "").await?;
+                transition::<MailLifecycle>(tx, seen.held.versioned()?, Event::Sent, "").await?;
             }
             Verdict::Failed(error) => return self.failed(tx, &seen, &error).await,
         }
@@ -270,7 +272,7 @@ impl<S: Share> MailReconciler<S> {
         let end = match error {
             PostError::Address { .. } | PostError::Letter { .. } => Some(Event::Refused),
             PostError::Away(_) | PostError::Later { .. } | PostError::Sender { .. } => {
-                (attempts >= self.policies.number(keys::MAIL_ATTEMPTS)).then_some(Event::Exhausted)
+                (attempts >= self.policies.number(settings::MAIL_ATTEMPTS)).then_some(Event::Exhausted)
             }
         };
         if let (PostError::Address { code, text }, Ok(letter)) = (error, &seen.letter) {
@@ -286,7 +288,7 @@ impl<S: Share> MailReconciler<S> {
         store::record(tx, held.mail.id, Attempt { code, error: Some(&text), again }).await?;
         match (end, again) {
             (Some(event), _) => {
-                transition::<Lifecycle>(tx, held.versioned()?, event, &text).await?;
+                transition::<MailLifecycle>(tx, held.versioned()?, event, &text).await?;
                 Ok(Next::Done)
             }
             (None, again) => Ok(Next::After(again.unwrap_or(WAIT))),
@@ -295,8 +297,8 @@ impl<S: Share> MailReconciler<S> {
 
     /// The pause after so many failures: twice as long each time, up to a bound.
     fn rest(&self, failures: u64) -> Duration {
-        let first = keys::seconds(self.policies.number(keys::MAIL_RETRY_SECONDS));
-        let most = keys::seconds(self.policies.number(keys::MAIL_RETRY_MAX_SECONDS));
+        let first = settings::seconds(self.policies.number(settings::MAIL_RETRY_SECONDS));
+        let most = settings::seconds(self.policies.number(settings::MAIL_RETRY_MAX_SECONDS));
         let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(u32::MAX).min(16);
         first.saturating_mul(1 << doublings).min(most)
     }

@@ -10,7 +10,7 @@ use contract::{
     notification_kinds::NotificationKind,
     notifications::MailRefusal,
 };
-use kernel::{Access, Db, Tx, machine::Versioned, secrets::hash_token};
+use kernel::{Access, Db, Tx, lifecycle::Versioned, secrets::hash_token};
 use uuid::Uuid;
 
 use super::{NewMail, compose};

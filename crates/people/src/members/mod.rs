@@ -10,18 +10,18 @@ use contract::{
     id::{OrganizationId, UserId},
     members::{MemberJoined, MemberRemoved},
 };
-use kernel::{Actor, Tx, machine::TransitionError};
+use kernel::{Actor, Tx, lifecycle::TransitionError};
 
 use crate::invitations;
 use platform::events::emit;
 
 use crate::PeopleArea;
-use kernel::machine::ParentEnd;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry
-        .table("memberships", ParentEnd::Stays("members of what ended can read, stop and release, and nothing else"));
+    registry.table("memberships", ParentEnd::Stays("members of a closed organization can only read, stop and release"));
+    registry.retention(&["memberships"], Retention::Removed("when a member leaves"));
 }
 
 /// Makes somebody a member; says whether they were none before.

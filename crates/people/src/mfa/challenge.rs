@@ -26,7 +26,7 @@ use crate::{PeopleArea, users};
 use platform::{
     events::emit,
     http::{Call, Failure, ProblemBuilder},
-    policies::keys,
+    policies::settings,
 };
 
 /// What an answer is good for.
@@ -56,14 +56,14 @@ const LONGEST_WAIT_S: f64 = 3600.0;
 
 /// Asks for one of the account's factors.
 pub async fn ask(
-    app: &PeopleArea,
+    area: &PeopleArea,
     tx: &mut Tx,
     purpose: Purpose,
     user: UserId,
     session: Option<SessionId>,
 ) -> Result<MfaChallenge, Failure> {
     let signed = random_challenge();
-    let (token, expires_at) = issue(app, tx, purpose, (user, session), |_| signed.to_vec()).await?;
+    let (token, expires_at) = issue(area, tx, purpose, (user, session), |_| signed.to_vec()).await?;
     let factors = store::list(tx, user).await?;
     let has = |kind: FactorKind| factors.iter().any(|it| it.kind == kind);
     let mut methods: Vec<Open<MfaMethod>> = Vec::new();
@@ -76,7 +76,7 @@ pub async fn ask(
         let ids = store::credential_ids(tx, user).await?;
         request = Some(PasskeyRequest {
             challenge: URL_SAFE_NO_PAD.encode(signed),
-            rp_id: party(app).id,
+            rp_id: party(area).id,
             credential_ids: ids.iter().map(|it| URL_SAFE_NO_PAD.encode(it)).collect(),
         });
     }
@@ -88,7 +88,7 @@ pub async fn ask(
 
 /// Writes a challenge down; `payload` may depend on its hash.
 pub(super) async fn issue(
-    app: &PeopleArea,
+    area: &PeopleArea,
     tx: &mut Tx,
     purpose: Purpose,
     (user, session): (UserId, Option<SessionId>),
@@ -96,7 +96,7 @@ pub(super) async fn issue(
 ) -> Result<(String, Timestamp), Failure> {
     let token = random_token("gpm").expose_text().expect("tokens are text").to_owned();
     let hash = hash_token(&token);
-    let expires_at = clock::now(tx).await? + keys::seconds(app.policies.number(keys::MFA_CHALLENGE_SECONDS));
+    let expires_at = clock::now(tx).await? + settings::seconds(area.policies.number(settings::MFA_CHALLENGE_SECONDS));
     let payload = payload(&hash);
     let new = NewChallenge { user, purpose, session, payload: &payload, expires_at };
     store::insert_challenge(tx, &hash, &new, MOST_WAITING).await?;
@@ -130,7 +130,7 @@ pub(super) async fn find(call: &mut Call, purpose: Purpose, token: &str) -> Resu
 /// Judges the answer to a challenge and uses both up. A wrong answer is
 /// counted and stays counted, whatever becomes of the request.
 pub async fn answer(
-    app: &PeopleArea,
+    area: &PeopleArea,
     call: &mut Call,
     purpose: Purpose,
     given: &MfaAnswer,
@@ -144,9 +144,9 @@ pub async fn answer(
     let user = found.user;
     call.about(user);
     let (method, outcome) = match (&given.code, &given.recovery_code, &given.passkey) {
-        (Some(code), None, None) => ("totp", check_code(app, &mut call.tx, user, code.expose()).await?),
+        (Some(code), None, None) => ("totp", check_code(area, &mut call.tx, user, code.expose()).await?),
         (None, Some(code), None) => ("recovery_code", check_recovery(&mut call.tx, user, code.expose()).await?),
-        (None, None, Some(it)) => ("passkey", check_passkey(app, &mut call.tx, &found, it).await?),
+        (None, None, Some(it)) => ("passkey", check_passkey(area, &mut call.tx, &found, it).await?),
         _ => {
             let detail = "send exactly one of `code`, `recovery_code` and `passkey`";
             return Err(Failure::new(Code::InvalidValue, detail));
@@ -173,7 +173,7 @@ pub(super) async fn fail(call: &mut Call, purpose: Purpose, hash: &TokenHash, wh
 /// Whether it was right, or why not; the outer error is a failure of ours.
 type Checked = Result<Result<(), String>, Failure>;
 
-async fn check_code(app: &PeopleArea, tx: &mut Tx, user: UserId, code: &str) -> Checked {
+async fn check_code(area: &PeopleArea, tx: &mut Tx, user: UserId, code: &str) -> Checked {
     let (failures, wait_s) = store::throttle(tx, user).await?;
     if wait_s > 0.0 {
         let detail = "too many wrong codes for this account; a passkey or a recovery code still works";
@@ -181,7 +181,7 @@ async fn check_code(app: &PeopleArea, tx: &mut Tx, user: UserId, code: &str) -> 
     }
     let now = clock::now(tx).await?.as_second();
     for device in store::totp_devices(tx, user).await? {
-        let secret = SECRETS.open(&app.keyring, device.id, &device.secret).map_err(sealed)?;
+        let secret = SECRETS.open(&area.keyring, device.id, &device.secret).map_err(sealed)?;
         if let Some(step) = totp::matching_step(secret.expose(), code, now)
             && store::use_step(tx, device.id, step).await?
         {
@@ -210,7 +210,7 @@ async fn check_recovery(tx: &mut Tx, user: UserId, code: &str) -> Checked {
     Ok(Ok(()))
 }
 
-async fn check_passkey(app: &PeopleArea, tx: &mut Tx, found: &LockedChallenge, given: &PasskeyAssertion) -> Checked {
+async fn check_passkey(area: &PeopleArea, tx: &mut Tx, found: &LockedChallenge, given: &PasskeyAssertion) -> Checked {
     let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).map_err(|_| PasskeyError::Malformed.to_string());
     let read = || -> Result<[Vec<u8>; 4], String> {
         Ok([
@@ -230,7 +230,7 @@ async fn check_passkey(app: &PeopleArea, tx: &mut Tx, found: &LockedChallenge, g
     let stored = u32::try_from(known.sign_count).unwrap_or(u32::MAX);
     let assertion =
         Assertion { client_data: &client_data, authenticator_data: &authenticator_data, signature: &signature };
-    match passkey::verify(&party(app), &found.payload, (&known.public_key, stored), &assertion) {
+    match passkey::verify(&party(area), &found.payload, (&known.public_key, stored), &assertion) {
         Ok(count) => {
             store::use_passkey(tx, known.id, count).await?;
             Ok(Ok(()))
@@ -239,8 +239,8 @@ async fn check_passkey(app: &PeopleArea, tx: &mut Tx, found: &LockedChallenge, g
     }
 }
 
-pub(super) fn party(app: &PeopleArea) -> RelyingParty {
-    RelyingParty::of(&app.config.identity.issuer)
+pub(super) fn party(area: &PeopleArea) -> RelyingParty {
+    RelyingParty::of(&area.config.identity.issuer)
 }
 
 pub(super) fn random_challenge() -> [u8; CHALLENGE_BYTES] {
@@ -250,12 +250,12 @@ pub(super) fn random_challenge() -> [u8; CHALLENGE_BYTES] {
 }
 
 /// Seals what only the holder of a challenge may bring back.
-pub(super) fn seal(app: &PeopleArea, hash: &TokenHash, secret: &[u8]) -> Vec<u8> {
-    app.keyring.seal(&context(hash), secret).to_bytes()
+pub(super) fn seal(area: &PeopleArea, hash: &TokenHash, secret: &[u8]) -> Vec<u8> {
+    area.keyring.seal(&context(hash), secret).to_bytes()
 }
 
-pub(super) fn open(app: &PeopleArea, found: &LockedChallenge) -> Result<Secret, Failure> {
-    Sealed::from_bytes(&found.payload).and_then(|it| app.keyring.open(&context(&found.hash), &it)).map_err(sealed)
+pub(super) fn open(area: &PeopleArea, found: &LockedChallenge) -> Result<Secret, Failure> {
+    Sealed::from_bytes(&found.payload).and_then(|it| area.keyring.open(&context(&found.hash), &it)).map_err(sealed)
 }
 
 fn context(hash: &TokenHash) -> String {

@@ -24,7 +24,7 @@ use crate::{PeopleArea, sessions, users};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
-    policies::{self, keys},
+    policies::{self, settings},
 };
 
 impl Handle<StartTotp> for PeopleArea {
@@ -121,7 +121,7 @@ impl Handle<ConfirmPasskey> for PeopleArea {
 /// The person, whose factors are added one at a time and up to a limit.
 async fn begin(call: &mut Call) -> Result<UserId, Failure> {
     let user = users::lock_own(call).await?;
-    let most = policies::number_in(&mut call.tx, keys::MFA_FACTORS_MAX, None, None).await?;
+    let most = policies::number_in(&mut call.tx, settings::MFA_FACTORS_MAX, None, None).await?;
     if store::count(&mut call.tx, user).await? as u64 >= most {
         let detail = format!("the account has reached the limit of {most} second factors; remove one first");
         return Err(Failure::new(Code::LimitReached, detail));

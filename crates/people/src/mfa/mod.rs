@@ -19,11 +19,15 @@ use kernel::{Tx, sealed::SealedColumn};
 use platform::events::emit;
 
 use crate::PeopleArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.expiry(|area, most| Box::pin(async move { forget_old(&area.db, most).await }));
+    registry.expiry(&["mfa_challenges"], |area, most| Box::pin(async move { forget_old(&area.db, most).await }));
     registry.secret(&SECRETS);
+    registry.retention(
+        &["mfa_factors", "mfa_recovery_codes", "mfa_throttles"],
+        Retention::Removed("by whom they belong to, or at a reset"),
+    );
 }
 
 /// The secrets of TOTP devices.

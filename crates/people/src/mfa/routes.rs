@@ -16,7 +16,7 @@ use crate::{PeopleArea, sessions, users};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request, is_mfa_required},
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<GetMfa> for PeopleArea {
@@ -81,7 +81,7 @@ impl Handle<FinishStepUp> for PeopleArea {
         let answered = challenge::answer(self, call, Purpose::StepUp, &request.body).await?;
         sessions::note_second_factor(&mut call.tx, answered.user, session).await?;
         let verified_at = clock::now(&mut call.tx).await?;
-        let recent = keys::seconds(self.policies.number(keys::MFA_STEP_UP_SECONDS));
+        let recent = settings::seconds(self.policies.number(settings::MFA_STEP_UP_SECONDS));
         Ok(MfaVerified { verified_at, recent_until: verified_at + recent })
     }
 }

@@ -18,7 +18,7 @@ use super::{
 use crate::mails::{self, NewMail, Recipient};
 use platform::{
     events::emit,
-    policies::{Policies, keys},
+    policies::{Policies, settings},
 };
 
 /// Tells people.
@@ -41,7 +41,7 @@ impl Consumer for Tell {
         Box::pin(async move {
             let Some(kind) = NotificationKind::caused_by(&message.subject) else { return Ok(()) };
             // A consumer that is new reads all that is retained, which is news no more.
-            let oldest = self.policies.number(keys::NOTIFICATIONS_FRESH_HOURS);
+            let oldest = self.policies.number(settings::NOTIFICATIONS_FRESH_HOURS);
             let age = clock::now(tx).await?.duration_since(message.at);
             if age > SignedDuration::from_hours(i64::try_from(oldest).unwrap_or(i64::MAX)) {
                 return Ok(());

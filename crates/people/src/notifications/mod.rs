@@ -20,20 +20,24 @@ use kernel::Tx;
 use crate::mails;
 
 use crate::PeopleArea;
-use kernel::machine::ParentEnd;
-use platform::policies::keys;
-use platform::registry::Registry;
+use kernel::lifecycle::ParentEnd;
+use platform::policies::settings;
+use platform::registry::{Registry, Retention};
 use std::sync::Arc;
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.table("notifications", ParentEnd::Stays("notifications, retained for `notifications.keep_days`"));
+    registry.table(
+        "notifications",
+        ParentEnd::Stays("notifications, retained for `notifications.keep_days`"),
+    );
     registry.consumer(|area| Arc::new(Tell { by_mail: area.sending.is_some(), policies: area.policies.clone() }));
-    registry.expiry(|area, most| {
+    registry.expiry(&["notifications"], |area, most| {
         Box::pin(async move {
-            let retention = keys::days(area.policies.number(keys::NOTIFICATIONS_KEEP_DAYS));
+            let retention = settings::days(area.policies.number(settings::NOTIFICATIONS_KEEP_DAYS));
             forget_old(&area.db, retention, most).await
         })
     });
+    registry.retention(&["notification_preferences"], Retention::Removed("when the person is erased"));
 }
 
 /// Removes everything that was told to a person who goes.

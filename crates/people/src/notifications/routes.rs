@@ -137,12 +137,12 @@ fn preference(kind: NotificationKind, in_app: Option<bool>, email: Option<bool>)
     }
 }
 
-async fn mail_address(app: &PeopleArea, call: &mut Call) -> Result<MailAddress, Failure> {
+async fn mail_address(area: &PeopleArea, call: &mut Call) -> Result<MailAddress, Failure> {
     let user = person(call);
     let address = address(call, user).await?;
     let refusal = mails::refusal(&mut call.tx, &address).await?;
     let email: Email = platform::rows::text(&address)?;
-    Ok(MailAddress { email, is_configured: app.sending.is_some(), refusal })
+    Ok(MailAddress { email, is_configured: area.sending.is_some(), refusal })
 }
 
 async fn address(call: &mut Call, user: UserId) -> Result<String, Failure> {

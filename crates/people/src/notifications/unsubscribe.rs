@@ -30,7 +30,7 @@ use crate::{PeopleArea, mails::escape};
 use platform::{
     events::emit,
     http::{AWAY_RETRY, Arrival},
-    policies::keys,
+    policies::settings,
 };
 
 const CONTEXT: &str = "unsubscribe";
@@ -54,15 +54,15 @@ fn opened(keyring: &Keyring, token: &str) -> Option<(UserId, NotificationKind)> 
 }
 
 /// Pages, not part of the API: its documents do not describe them.
-pub fn router(app: Arc<PeopleArea>) -> Router {
-    let asks = app.clone();
+pub fn router(area: Arc<PeopleArea>) -> Router {
+    let asks = area.clone();
     let route = get(move |token: RawPathParams, request: http::Request<Body>| ask(asks.clone(), token, request))
-        .post(move |token: RawPathParams, request: http::Request<Body>| stop(app.clone(), token, request));
+        .post(move |token: RawPathParams, request: http::Request<Body>| stop(area.clone(), token, request));
     Router::new().route(PATH, route)
 }
 
-async fn ask(app: Arc<PeopleArea>, token: RawPathParams, request: http::Request<Body>) -> Response {
-    match admitted(&app, token, request).await {
+async fn ask(area: Arc<PeopleArea>, token: RawPathParams, request: http::Request<Body>) -> Response {
+    match admitted(&area, token, request).await {
         Err(refused) => refused,
         Ok((_, _, kind)) => page(
             StatusCode::OK,
@@ -72,12 +72,12 @@ async fn ask(app: Arc<PeopleArea>, token: RawPathParams, request: http::Request<
     }
 }
 
-async fn stop(app: Arc<PeopleArea>, token: RawPathParams, request: http::Request<Body>) -> Response {
-    let (arrival, user, kind) = match admitted(&app, token, request).await {
+async fn stop(area: Arc<PeopleArea>, token: RawPathParams, request: http::Request<Body>) -> Response {
+    let (arrival, user, kind) = match admitted(&area, token, request).await {
         Ok(admitted) => admitted,
         Err(refused) => return refused,
     };
-    match switch_off(&app, &arrival, user, kind).await {
+    match switch_off(&area, &arrival, user, kind).await {
         Ok(()) => page(
             StatusCode::OK,
             "You are unsubscribed",
@@ -92,9 +92,9 @@ async fn stop(app: Arc<PeopleArea>, token: RawPathParams, request: http::Request
     }
 }
 
-async fn switch_off(app: &PeopleArea, arrival: &Arrival, user: UserId, kind: NotificationKind) -> sqlx::Result<()> {
+async fn switch_off(area: &PeopleArea, arrival: &Arrival, user: UserId, kind: NotificationKind) -> sqlx::Result<()> {
     let cause = arrival.correlation_id.clone();
-    let mut tx = Tx::begin(&app.db, Scope::Person(user.uuid()), Access::Write, Actor::public(), cause).await?;
+    let mut tx = Tx::begin(&area.db, Scope::Person(user.uuid()), Access::Write, Actor::public(), cause).await?;
     let off = NotificationPreferenceSpec { in_app: None, email: Some(false) };
     store::prefer(&mut tx, user, kind, &off).await?;
     emit(&mut tx, None, user, &NotificationPreferenceSet { user_id: user, kind: kind.into() });
@@ -110,19 +110,19 @@ async fn switch_off(app: &PeopleArea, arrival: &Arrival, user: UserId, kind: Not
 }
 
 async fn admitted(
-    app: &PeopleArea,
+    area: &PeopleArea,
     token: RawPathParams,
     request: http::Request<Body>,
 ) -> Result<(Arrival, UserId, NotificationKind), Response> {
     let (parts, _) = request.into_parts();
-    let arrival = Arrival::new(app, &parts);
-    let most = app.policies.number(keys::RATE_ADDRESS);
-    if let Err(wait) = app.limiter.admit("address", &arrival.network_text(), most).await {
+    let arrival = Arrival::new(area, &parts);
+    let most = area.policies.number(settings::RATE_ADDRESS);
+    if let Err(wait) = area.limiter.admit("address", &arrival.network_text(), most).await {
         let refused = page(StatusCode::TOO_MANY_REQUESTS, "Too many requests", "<p>Try again in a minute.</p>");
         return Err(later(refused, wait));
     }
     let token = token.iter().next().map(|(_, value)| value).unwrap_or_default();
-    let found = opened(&app.keyring, token).map(|(user, kind)| (arrival, user, kind));
+    let found = opened(&area.keyring, token).map(|(user, kind)| (arrival, user, kind));
     found.ok_or_else(|| {
         let advice = "<p>The link is incomplete or no longer valid. Copy the complete link, or sign in and run <code>gpuaas notifications preferences</code>.</p>";
         page(StatusCode::NOT_FOUND, "Invalid link", advice)

@@ -15,7 +15,7 @@ use super::{routes::with_mails, store};
 use crate::PeopleArea;
 use platform::{
     http::channel::{Converse, OpenChannel, UNAVAILABLE},
-    policies::keys,
+    policies::settings,
 };
 
 // bound: how often an open watch looks whether it is still allowed
@@ -40,7 +40,7 @@ impl Converse<WatchNotifications> for PeopleArea {
         let Some(user) = talk.caller.user() else { return };
         let reader = Reader { scope: talk.scope, actor: talk.caller.actor() };
         let closing = |reason: String| NotificationFrame::Closing { reason };
-        let most = self.policies.number(keys::WATCHES_MAX);
+        let most = self.policies.number(settings::WATCHES_MAX);
         let Some(mut feed) = self.feed.listen(talk.caller.actor().as_str(), most) else {
             let reason = format!("the limit of {most} open watches is reached; close one first");
             let _ = talk.socket.send(&closing(reason)).await;
@@ -61,7 +61,7 @@ impl Converse<WatchNotifications> for PeopleArea {
                     return;
                 }
                 _ = look_again.tick() => {
-                    let Err(why) = talk.standing.caller(self).await else { continue };
+                    let Err(why) = talk.authorization.caller(self).await else { continue };
                     let _ = talk.socket.send(&closing(why.into())).await;
                     return;
                 }
@@ -104,29 +104,34 @@ fn concerns(message: &Message, user: UserId) -> Option<News> {
     None
 }
 
-async fn frame(app: &PeopleArea, reader: &Reader, user: UserId, news: News) -> sqlx::Result<Option<NotificationFrame>> {
+async fn frame(
+    area: &PeopleArea,
+    reader: &Reader,
+    user: UserId,
+    news: News,
+) -> sqlx::Result<Option<NotificationFrame>> {
     let id = match news {
         News::Told(id) => id,
-        News::Read => return Ok(Some(NotificationFrame::Read { unread: unread(app, reader, user).await? })),
-        News::Missed => return Ok(Some(NotificationFrame::Gap { unread: unread(app, reader, user).await? })),
+        News::Read => return Ok(Some(NotificationFrame::Read { unread: unread(area, reader, user).await? })),
+        News::Missed => return Ok(Some(NotificationFrame::Gap { unread: unread(area, reader, user).await? })),
         // Asks the database nothing: clients send it as often as they like.
         News::Pinged => return Ok(Some(NotificationFrame::Pong)),
     };
-    let unread = unread(app, reader, user).await?;
-    let mut tx = begin(app, reader).await?;
+    let unread = unread(area, reader, user).await?;
+    let mut tx = begin(area, reader).await?;
     let found = store::get(&mut tx, user, id).await?;
     let mut found = with_mails(&mut tx, user, found.into_iter().collect()).await?;
     tx.commit().await?;
     Ok(found.pop().map(|notification| NotificationFrame::Notification { notification: Box::new(notification), unread }))
 }
 
-async fn unread(app: &PeopleArea, reader: &Reader, user: UserId) -> sqlx::Result<i64> {
-    let mut tx = begin(app, reader).await?;
+async fn unread(area: &PeopleArea, reader: &Reader, user: UserId) -> sqlx::Result<i64> {
+    let mut tx = begin(area, reader).await?;
     let unread = store::unread(&mut tx, user).await?;
     tx.commit().await?;
     Ok(unread)
 }
 
-async fn begin(app: &PeopleArea, reader: &Reader) -> sqlx::Result<Tx> {
-    Tx::begin(&app.db, reader.scope, Access::Read, reader.actor.clone(), "watch".into()).await
+async fn begin(area: &PeopleArea, reader: &Reader) -> sqlx::Result<Tx> {
+    Tx::begin(&area.db, reader.scope, Access::Read, reader.actor.clone(), "watch".into()).await
 }

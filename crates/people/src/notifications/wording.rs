@@ -290,7 +290,7 @@ fn second_factors(facts: &Facts) -> (String, Vec<String>) {
                 .into(),
         ),
     };
-    let advice = "If this was not you, change your password, run `gpuaas sessions revoke-all` and tell the \
+    let advice = "If this was not you, change your password, run `gpuaas sessions revoke-all` and contact the \
         platform's operators.";
     (title.into(), vec![happened, advice.into()])
 }

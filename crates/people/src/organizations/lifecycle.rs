@@ -5,10 +5,10 @@ use contract::{
     id::OrganizationId,
     organizations::OrganizationState::{self, Active, Closed, Suspended},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct OrganizationLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -17,7 +17,7 @@ pub enum Event {
     Closed,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for OrganizationLifecycle {
     const NAME: &'static str = "organization";
     const TABLE: &'static str = "organizations";
     type State = OrganizationState;

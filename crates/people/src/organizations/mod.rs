@@ -4,11 +4,12 @@ pub mod lifecycle;
 mod routes;
 mod store;
 
-pub use store::{get, insert as add, lock, share_state};
+pub use store::{get, insert as add, lock, share_states};
 
 use crate::PeopleArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::OrganizationLifecycle>();
+    registry.retention(&["organizations"], Retention::Forever("invoices and audit entries name it after it closed"));
 }

@@ -9,17 +9,17 @@ use contract::{
         SuspendOrganization,
     },
 };
-use kernel::{Scope, machine::transition};
+use kernel::{Scope, lifecycle::transition};
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, OrganizationLifecycle},
     store,
 };
 use crate::{PeopleArea, members, users};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<CreateOrganization> for PeopleArea {
@@ -28,10 +28,10 @@ impl Handle<CreateOrganization> for PeopleArea {
             .caller
             .user()
             .ok_or_else(|| Failure::new(Code::SelfServiceOff, "only people can create organizations"))?;
-        if !self.policies.flag(keys::SELF_SERVICE) && call.caller.platform_role.is_none() {
+        if !self.policies.flag(settings::SELF_SERVICE) && call.caller.platform_role.is_none() {
             return Err(Failure::new(Code::SelfServiceOff, "only the platform's operators can create organizations"));
         }
-        let most = self.policies.number(keys::ORGANIZATIONS_MAX);
+        let most = self.policies.number(settings::ORGANIZATIONS_MAX);
         users::lock(&mut call.tx, user).await?;
         if store::owned_by(&mut call.tx, user).await? as u64 >= most {
             return Err(Failure::new(
@@ -138,7 +138,7 @@ async fn step(
     reason: &str,
 ) -> Result<Organization, Failure> {
     let row = store::versioned(&organization)?;
-    let moved = transition::<Lifecycle>(&mut call.tx, row, event, reason).await?;
+    let moved = transition::<OrganizationLifecycle>(&mut call.tx, row, event, reason).await?;
     (organization.state, organization.version) = (moved.state.into(), moved.version);
     Ok(organization)
 }

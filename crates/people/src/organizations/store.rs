@@ -1,11 +1,13 @@
 //! The rows of `organizations`.
 
+use std::collections::HashMap;
+
 use contract::{
     Name, Role, Word,
     id::{OrganizationId, UserId},
     organizations::{Organization, OrganizationFilter, OrganizationState},
 };
-use kernel::{Tx, machine::Versioned};
+use kernel::{Tx, lifecycle::Versioned};
 use uuid::Uuid;
 
 #[derive(sqlx::FromRow)]
@@ -72,13 +74,15 @@ pub async fn lock(tx: &mut Tx, id: OrganizationId) -> sqlx::Result<Option<Organi
     state.as_deref().map(platform::rows::known).transpose()
 }
 
-/// In which state it is; it stays so until the commit, and others may ask the same meanwhile.
-pub async fn share_state(tx: &mut Tx, id: OrganizationId) -> sqlx::Result<Option<OrganizationState>> {
-    let state: Option<String> = sqlx::query_scalar("SELECT state FROM organizations WHERE id = $1 FOR SHARE")
-        .bind(id.uuid())
-        .fetch_optional(tx.conn())
-        .await?;
-    state.as_deref().map(platform::rows::known).transpose()
+/// The states of these, which stay so until the commit.
+pub async fn share_states(tx: &mut Tx, ids: &[Uuid]) -> sqlx::Result<HashMap<Uuid, OrganizationState>> {
+    // By id, in one order: whoever changes several of them waits and never blocks.
+    let states: Vec<(Uuid, String)> =
+        sqlx::query_as("SELECT id, state FROM organizations WHERE id = ANY($1) ORDER BY id FOR SHARE")
+            .bind(ids)
+            .fetch_all(tx.conn())
+            .await?;
+    states.into_iter().map(|(id, state)| Ok((id, platform::rows::known(&state)?))).collect()
 }
 
 /// How many organizations the person owns that are not closed.

@@ -4,12 +4,12 @@ use contract::{Event as _, organizations::OrganizationClosed};
 use kernel::{
     Tx,
     bus::{BoxFuture, ConsumeError, Consumer},
-    machine::transition,
+    lifecycle::transition,
     outbox::Message,
 };
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, ProjectLifecycle},
     store,
 };
 
@@ -30,7 +30,7 @@ impl Consumer for DeleteWithOrganization {
                 message.organization.ok_or_else(|| ConsumeError::Failed("the event names no organization".into()))?;
             for project in store::active_in(tx, organization).await? {
                 let row = store::versioned(&project)?;
-                transition::<Lifecycle>(tx, row, Event::DeleteRequested, "the organization was closed")
+                transition::<ProjectLifecycle>(tx, row, Event::DeleteRequested, "the organization was closed")
                     .await
                     .map_err(|error| ConsumeError::Failed(error.to_string()))?;
             }

@@ -6,7 +6,7 @@ use contract::{
     id::{OrganizationId, ProjectId},
     projects::EndingPreview,
 };
-use kernel::{Tx, bus::BoxFuture, machine::TransitionError};
+use kernel::{Tx, bus::BoxFuture, lifecycle::TransitionError};
 
 /// A resource whose lifecycle declares that it ends before its project does.
 pub trait Resident: Send + Sync {

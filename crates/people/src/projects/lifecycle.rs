@@ -5,10 +5,10 @@ use contract::{
     id::ProjectId,
     projects::ProjectState::{self, Active, Deleted, Deleting},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct ProjectLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -16,7 +16,7 @@ pub enum Event {
     Deleted,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for ProjectLifecycle {
     const NAME: &'static str = "project";
     const TABLE: &'static str = "projects";
     type State = ProjectState;

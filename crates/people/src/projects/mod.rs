@@ -11,7 +11,7 @@ mod store;
 pub use consume::DeleteWithOrganization;
 pub use contents::{Resident, Residents};
 pub use reconcile::ProjectReconciler;
-pub use store::{lock_active, share_state};
+pub use store::{lock_active, share_states};
 
 use contract::{
     Name,
@@ -20,13 +20,14 @@ use contract::{
 use kernel::Tx;
 
 use crate::PeopleArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 use std::sync::Arc;
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::ProjectLifecycle>();
     registry.reconciler(|_| ProjectReconciler);
     registry.consumer(|_| Arc::new(DeleteWithOrganization));
+    registry.retention(&["projects"], Retention::Forever("invoices and audit entries name it after it was deleted"));
 }
 
 /// Adds a project without looking at limits; for seeding.

@@ -6,14 +6,14 @@ use std::time::Duration;
 use contract::projects::{Project, ProjectState};
 use kernel::{
     Tx,
-    machine::transition,
+    lifecycle::transition,
     work::{Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
     contents,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, ProjectLifecycle},
     store,
 };
 
@@ -71,7 +71,7 @@ impl Reconciler for ProjectReconciler {
                 _ => Ok(Next::After(Duration::ZERO)),
             },
             Verdict::Finish => {
-                transition::<Lifecycle>(tx, store::versioned(&seen.project)?, Event::Deleted, "").await?;
+                transition::<ProjectLifecycle>(tx, store::versioned(&seen.project)?, Event::Deleted, "").await?;
                 Ok(Next::Done)
             }
         }

@@ -8,24 +8,24 @@ use contract::{
         ProjectCreated, ProjectRenamed, ProjectState, RenameProject,
     },
 };
-use kernel::machine::transition;
+use kernel::lifecycle::transition;
 
 use super::{
     contents,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, ProjectLifecycle},
     store::{self, InsertOutcome, Renamed},
 };
 use crate::PeopleArea;
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
-    policies::{self, keys},
+    policies::{self, settings},
 };
 
 impl Handle<CreateProject> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<CreateProject>) -> Result<Project, Failure> {
         let organization = call.organization();
-        let most = policies::number_in(&mut call.tx, keys::PROJECTS_MAX, Some(organization.uuid()), None).await?;
+        let most = policies::number_in(&mut call.tx, settings::PROJECTS_MAX, Some(organization.uuid()), None).await?;
         let project = match store::insert(&mut call.tx, organization, &request.body.name, most).await? {
             InsertOutcome::Project(project) => project,
             InsertOutcome::NameTaken => return Err(Failure::new(Code::NameTaken, "another project has this name")),
@@ -103,11 +103,12 @@ impl Handle<DeleteProject> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<DeleteProject>) -> Result<Project, Failure> {
         let id = request.path.project_id;
         // Who asks at the same time waits, and then finds it done.
-        let mut project = store::get_still(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("project"))?;
+        let mut project =
+            store::get_for_update(&mut call.tx, id).await?.ok_or_else(|| Failure::not_found("project"))?;
         // Asking again for what is under way or done changes nothing.
         if project.state == ProjectState::Active {
             let row = store::versioned(&project)?;
-            let moved = transition::<Lifecycle>(&mut call.tx, row, Event::DeleteRequested, "").await?;
+            let moved = transition::<ProjectLifecycle>(&mut call.tx, row, Event::DeleteRequested, "").await?;
             (project.state, project.version) = (moved.state.into(), moved.version);
         }
         Ok(project)

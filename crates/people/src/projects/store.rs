@@ -1,12 +1,14 @@
 //! The rows of `projects`.
 
+use std::collections::HashMap;
+
 use contract::{
     Name, Word,
     id::{OrganizationId, ProjectId},
     organizations::OrganizationState,
     projects::{Project, ProjectFilter, ProjectState},
 };
-use kernel::{Tx, machine::Versioned};
+use kernel::{Tx, lifecycle::Versioned};
 use uuid::Uuid;
 
 use crate::organizations;
@@ -79,20 +81,22 @@ pub async fn get(tx: &mut Tx, id: ProjectId) -> sqlx::Result<Option<Project>> {
 }
 
 /// The same, and nobody moves it before this transaction ends.
-pub async fn get_still(tx: &mut Tx, id: ProjectId) -> sqlx::Result<Option<Project>> {
+pub async fn get_for_update(tx: &mut Tx, id: ProjectId) -> sqlx::Result<Option<Project>> {
     let statement = format!("SELECT {COLUMNS} FROM projects WHERE id = $1 FOR NO KEY UPDATE");
     let row: Option<Row> =
         sqlx::query_as(sqlx::AssertSqlSafe(statement)).bind(id.uuid()).fetch_optional(tx.conn()).await?;
     row.map(project).transpose()
 }
 
-/// In which state a project is; it stays so until the commit, and others may ask the same meanwhile.
-pub async fn share_state(tx: &mut Tx, id: ProjectId) -> sqlx::Result<Option<ProjectState>> {
-    let state: Option<String> = sqlx::query_scalar("SELECT state FROM projects WHERE id = $1 FOR SHARE")
-        .bind(id.uuid())
-        .fetch_optional(tx.conn())
-        .await?;
-    state.as_deref().map(platform::rows::known).transpose()
+/// The states of these, which stay so until the commit.
+pub async fn share_states(tx: &mut Tx, ids: &[Uuid]) -> sqlx::Result<HashMap<Uuid, ProjectState>> {
+    // By id, in one order: whoever changes several of them waits and never blocks.
+    let states: Vec<(Uuid, String)> =
+        sqlx::query_as("SELECT id, state FROM projects WHERE id = ANY($1) ORDER BY id FOR SHARE")
+            .bind(ids)
+            .fetch_all(tx.conn())
+            .await?;
+    states.into_iter().map(|(id, state)| Ok((id, platform::rows::known(&state)?))).collect()
 }
 
 /// Whether the organization has that project and it is active; then it stays so until the commit.

@@ -19,7 +19,7 @@ use crate::{
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, Request},
-    policies::{self, keys as policy},
+    policies::{self, settings as policy},
 };
 
 impl Handle<CreateServiceAccount> for PeopleArea {

@@ -11,13 +11,13 @@ pub use store::{forget_old, forget_places, is_younger, note_second_factor, revok
 pub use tokens::open;
 
 use crate::PeopleArea;
-use platform::policies::keys;
+use platform::policies::settings;
 use platform::registry::Registry;
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.expiry(|area, most| {
+    registry.expiry(&["sessions", "refresh_tokens", "oidc_starts", "used_id_tokens", "known_places"], |area, most| {
         Box::pin(async move {
-            let retention = keys::days(area.policies.number(keys::SESSION_KEEP_DAYS));
+            let retention = settings::days(area.policies.number(settings::SESSION_KEEP_DAYS));
             forget_old(&area.db, retention, most).await
         })
     });

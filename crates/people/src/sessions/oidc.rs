@@ -25,7 +25,7 @@ use platform::{
         Oidc,
         oidc::{Identity, OidcError, Redeem},
     },
-    policies::keys as policy,
+    policies::settings as policy,
 };
 
 impl Handle<StartOidc> for PeopleArea {
@@ -84,12 +84,12 @@ impl Handle<ExchangeOidcToken> for PeopleArea {
     }
 }
 
-async fn sign_in(app: &PeopleArea, call: &mut Call, oidc: &Oidc, identity: &Identity) -> Result<TokenSet, Failure> {
+async fn sign_in(area: &PeopleArea, call: &mut Call, oidc: &Oidc, identity: &Identity) -> Result<TokenSet, Failure> {
     let who = Subject { issuer: oidc.issuer(), subject: &identity.subject };
     let user = match users::linked(&mut call.tx, who).await? {
         Some(user) => user,
         None => {
-            let user = account_at_first_sight(app, call, oidc, identity).await?;
+            let user = account_at_first_sight(area, call, oidc, identity).await?;
             users::link(&mut call.tx, user, who).await?;
             call.note("linked", true);
             user
@@ -97,16 +97,16 @@ async fn sign_in(app: &PeopleArea, call: &mut Call, oidc: &Oidc, identity: &Iden
     };
     call.about(user);
     // The issuer asks for more than a password itself, unless policy says otherwise.
-    match app.policies.flag(policy::MFA_WITH_OIDC) {
-        true => tokens::open(app, &mut call.tx, user).await,
-        false => tokens::open_verified(app, &mut call.tx, user).await,
+    match area.policies.flag(policy::MFA_WITH_OIDC) {
+        true => tokens::open(area, &mut call.tx, user).await,
+        false => tokens::open_verified(area, &mut call.tx, user).await,
     }
 }
 
 /// The account that a subject not seen before gets: the one with the address
 /// that the issuer vouches for, or a new one where people may help themselves.
 async fn account_at_first_sight(
-    app: &PeopleArea,
+    area: &PeopleArea,
     call: &mut Call,
     oidc: &Oidc,
     identity: &Identity,
@@ -114,7 +114,7 @@ async fn account_at_first_sight(
     let who = Subject { issuer: oidc.issuer(), subject: &identity.subject };
     let contact = oidc.contact(identity).await.map_err(failed)?;
     let email = contact.email.folded();
-    let self_service = app.policies.flag(policy::SELF_SERVICE);
+    let self_service = area.policies.flag(policy::SELF_SERVICE);
     if let Some(known) = users::credentials(&mut call.tx, &email).await? {
         // An address may be given to somebody else; an account may not.
         if users::is_of_another(&mut call.tx, known.id, who).await? {
@@ -141,8 +141,8 @@ async fn account_at_first_sight(
     known.map(|it| it.id).ok_or_else(|| Failure::Internal("an account is neither there nor can be made".into()))
 }
 
-fn configured(app: &PeopleArea) -> Result<&Oidc, Failure> {
-    app.oidc.as_ref().ok_or_else(|| Failure::not_found("way to sign in: no external issuer is configured"))
+fn configured(area: &PeopleArea) -> Result<&Oidc, Failure> {
+    area.oidc.as_ref().ok_or_else(|| Failure::not_found("way to sign in: no external issuer is configured"))
 }
 
 /// Binds a sealed verifier to its own sign-in.

@@ -13,7 +13,7 @@ use super::store;
 use crate::PeopleArea;
 use platform::{
     http::{Failure, ProblemBuilder},
-    policies::keys,
+    policies::settings,
 };
 
 const LANE: &str = "login_failures";
@@ -33,11 +33,11 @@ impl Attempt {
     }
 
     /// Refuses while there were too many failures, unless the place is known.
-    pub async fn check(&self, app: &PeopleArea, tx: &mut Tx, user: Option<UserId>) -> Result<(), Failure> {
-        let per_minute = app.policies.number(keys::RATE_LOGIN);
-        let Err(wait) = app.limiter.look(LANE, &self.account, per_minute).await else { return Ok(()) };
+    pub async fn check(&self, area: &PeopleArea, tx: &mut Tx, user: Option<UserId>) -> Result<(), Failure> {
+        let per_minute = area.policies.number(settings::RATE_LOGIN);
+        let Err(wait) = area.limiter.look(LANE, &self.account, per_minute).await else { return Ok(()) };
         if let (Some(user), Some(place)) = (user, self.place) {
-            let days = keys::days(app.policies.number(keys::KNOWN_PLACE_DAYS));
+            let days = settings::days(area.policies.number(settings::KNOWN_PLACE_DAYS));
             if store::knows_place(tx, user, &hash(user, place), days).await? {
                 return Ok(());
             }
@@ -45,8 +45,8 @@ impl Attempt {
         Err(ProblemBuilder::new(Code::TooManyRequests, "too many failed attempts for this account").after(wait).into())
     }
 
-    pub async fn failed(&self, app: &PeopleArea) {
-        let _ = app.limiter.admit(LANE, &self.account, app.policies.number(keys::RATE_LOGIN)).await;
+    pub async fn failed(&self, area: &PeopleArea) {
+        let _ = area.limiter.admit(LANE, &self.account, area.policies.number(settings::RATE_LOGIN)).await;
     }
 
     pub async fn succeeded(&self, tx: &mut Tx, user: UserId) -> sqlx::Result<()> {

@@ -23,7 +23,7 @@ use platform::{
     events::emit,
     http::{Call, Failure, Handle, ProblemBuilder, Request},
     identity::Principal,
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<CreateSession> for PeopleArea {
@@ -72,7 +72,7 @@ impl Handle<RefreshSession> for PeopleArea {
         if !presented.is_live {
             return Err(Failure::Refused(refused("the session has ended")));
         }
-        let grace = self.policies.number(keys::REFRESH_GRACE_SECONDS) as f64;
+        let grace = self.policies.number(settings::REFRESH_GRACE_SECONDS) as f64;
         let is_reused = presented.used_seconds_ago.is_some_and(|it| it > grace || presented.is_overtaken);
         if is_reused {
             // Somebody else has the token too: nobody may go on with it.

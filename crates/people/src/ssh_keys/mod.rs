@@ -11,6 +11,8 @@ pub use blob::fingerprint;
 pub use store::{chosen, forget, holder};
 
 use crate::PeopleArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
-pub fn register(_: &mut Registry<PeopleArea>) {}
+pub fn register(registry: &mut Registry<PeopleArea>) {
+    registry.retention(&["ssh_keys"], Retention::Removed("by whom they belong to, and when the person is erased"));
+}

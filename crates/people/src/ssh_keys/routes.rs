@@ -14,7 +14,7 @@ use crate::{PeopleArea, users};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, ProblemBuilder, Request},
-    policies::{self, keys},
+    policies::{self, settings},
 };
 
 impl Handle<AddSshKey> for PeopleArea {
@@ -25,7 +25,7 @@ impl Handle<AddSshKey> for PeopleArea {
             .map_err(|error| unfit(format!("this is not a usable public key: {error}")))?;
         proof::check(spec.proof.as_str(), &key, user).map_err(|error| {
             let detail = format!(
-                "the signature does not prove that you hold this key: {error}; make it with \
+                "the signature does not prove that you own this key: {error}; create it with \
                  `printf %s {user} | ssh-keygen -Y sign -n {PROOF_NAMESPACE} -f <file of the private key>`"
             );
             Failure::from(ProblemBuilder::new(Code::InvalidValue, detail).at("proof"))
@@ -33,7 +33,7 @@ impl Handle<AddSshKey> for PeopleArea {
         let fingerprint = blob::fingerprint_of(&key);
         // Additions of one person take turns, or two at once could pass the limit.
         users::lock_own(call).await?;
-        let most = policies::number_in(&mut call.tx, keys::SSH_KEYS_MAX, None, None).await?;
+        let most = policies::number_in(&mut call.tx, settings::SSH_KEYS_MAX, None, None).await?;
         if store::count(&mut call.tx, user).await? as u64 >= most {
             let detail = format!("you have reached the limit of {most} keys; remove one first");
             return Err(Failure::new(Code::LimitReached, detail));

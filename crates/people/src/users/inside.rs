@@ -1,7 +1,7 @@
 //! What another area keeps about people who are inside what they rent.
 
 use contract::id::UserId;
-use kernel::{Tx, bus::BoxFuture, machine::TransitionError};
+use kernel::{Tx, bus::BoxFuture, lifecycle::TransitionError};
 
 pub trait InsideSessions: Send + Sync {
     /// Ends every session that a person opened or took over, whatever they showed.

@@ -13,6 +13,9 @@ pub use store::{
 };
 
 use crate::PeopleArea;
-use platform::registry::Registry;
+use platform::registry::{Registry, Retention};
 
-pub fn register(_: &mut Registry<PeopleArea>) {}
+pub fn register(registry: &mut Registry<PeopleArea>) {
+    registry.retention(&["users"], Retention::Forever("an erased person stays as an id without a name"));
+    registry.retention(&["identity_links"], Retention::Removed("when the person is erased"));
+}

@@ -5,10 +5,10 @@ use contract::{
     id::WebhookDeliveryId,
     webhook_deliveries::WebhookDeliveryState::{self, Delivered, Exhausted, Pending},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct WebhookDeliveryLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -17,7 +17,7 @@ pub enum Event {
     ResendRequested,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for WebhookDeliveryLifecycle {
     const NAME: &'static str = "webhook_delivery";
     const TABLE: &'static str = "webhook_deliveries";
     type State = WebhookDeliveryState;

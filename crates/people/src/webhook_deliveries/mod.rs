@@ -12,23 +12,23 @@ pub use send::Sender;
 pub use store::forget_old;
 
 use contract::{webhook_deliveries::WebhookDelivery, webhooks::Webhook};
-use kernel::{Tx, machine::Machine, outbox::Message, work};
+use kernel::{Tx, lifecycle::Lifecycle, outbox::Message, work};
 use uuid::Uuid;
 
 use crate::PeopleArea;
-use platform::policies::keys;
+use platform::policies::settings;
 use platform::registry::Registry;
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::WebhookDeliveryLifecycle>();
     registry.reconciler(|area: &PeopleArea| DeliveryReconciler {
         sender: Sender::new(area.policies.clone()),
         keyring: area.keyring.clone(),
         policies: area.policies.clone(),
     });
-    registry.expiry(|area, most| {
+    registry.expiry(&["webhook_deliveries"], |area, most| {
         Box::pin(async move {
-            let retention = keys::days(area.policies.number(keys::WEBHOOK_KEEP_DAYS));
+            let retention = settings::days(area.policies.number(settings::WEBHOOK_KEEP_DAYS));
             forget_old(&area.db, retention, most).await
         })
     });
@@ -37,7 +37,7 @@ pub fn register(registry: &mut Registry<PeopleArea>) {
 /// Adds a delivery of the event for each webhook that has none of it yet.
 pub async fn add(tx: &mut Tx, organization: Uuid, webhooks: &[Uuid], message: &Message) -> sqlx::Result<()> {
     for id in store::insert(tx, organization, webhooks, message, false).await? {
-        work::wake(tx, lifecycle::Lifecycle::NAME, id);
+        work::wake(tx, lifecycle::WebhookDeliveryLifecycle::NAME, id);
     }
     Ok(())
 }
@@ -47,6 +47,6 @@ pub async fn add_test(tx: &mut Tx, webhook: &Webhook, message: &Message) -> sqlx
     let (organization, webhooks) = (webhook.organization_id.uuid(), [webhook.id.uuid()]);
     let added = store::insert(tx, organization, &webhooks, message, true).await?;
     let id = added.first().copied().ok_or(sqlx::Error::RowNotFound)?;
-    work::wake(tx, lifecycle::Lifecycle::NAME, id);
+    work::wake(tx, lifecycle::WebhookDeliveryLifecycle::NAME, id);
     Ok(store::get(tx, id).await?.ok_or(sqlx::Error::RowNotFound)?.delivery)
 }

@@ -6,19 +6,19 @@ use std::{sync::Arc, time::Duration};
 use contract::{Timestamp, webhook_deliveries::WebhookDeliveryState as State, webhooks::WebhookState};
 use kernel::{
     Tx,
-    machine::{Machine, TransitionError, transition},
+    lifecycle::{Lifecycle, TransitionError, transition},
     secrets::{Keyring, SecretsError},
     work::{self, Next, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, WebhookDeliveryLifecycle},
     send::{SendError, Sender},
     store::{self, Attempt, StoredDelivery},
 };
 use crate::webhooks::{self, Secrets, Target};
-use platform::policies::{Policies, keys};
+use platform::policies::{Policies, settings};
 
 pub struct DeliveryReconciler {
     pub sender: Sender,
@@ -71,7 +71,7 @@ const LINE: i32 = 1_000;
 const LINE_STEP: Duration = Duration::from_millis(10); // bound: as above
 
 impl Reconciler for DeliveryReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = WebhookDeliveryLifecycle::NAME;
     const LANE: kernel::work::Lane = platform::lanes::WEBHOOKS;
     type Snapshot = Snapshot;
     type Observation = Observation;
@@ -121,11 +121,11 @@ impl Reconciler for DeliveryReconciler {
             }
             Verdict::GiveUp(why) => {
                 store::note_unsent(tx, delivery.id, why).await?;
-                transition::<Lifecycle>(tx, seen.held.versioned(None)?, Event::Exhausted, why).await?;
+                transition::<WebhookDeliveryLifecycle>(tx, seen.held.versioned(None)?, Event::Exhausted, why).await?;
             }
             Verdict::Arrived(status) => {
                 store::record(tx, delivery.id, Attempt { status: Some(status), error: None, again: None }).await?;
-                transition::<Lifecycle>(tx, seen.held.versioned(None)?, Event::Delivered, "").await?;
+                transition::<WebhookDeliveryLifecycle>(tx, seen.held.versioned(None)?, Event::Delivered, "").await?;
                 webhooks::arrived(tx, delivery.webhook_id.uuid()).await?;
             }
             Verdict::Failed(error) => {
@@ -168,13 +168,13 @@ impl DeliveryReconciler {
         let (delivery, status) = (&held.delivery, error.status());
         let text = error.to_string();
         let attempts = u64::try_from(delivery.attempts).unwrap_or(0) + 1;
-        if !delivery.is_test && attempts < self.policies.number(keys::WEBHOOK_ATTEMPTS) {
+        if !delivery.is_test && attempts < self.policies.number(settings::WEBHOOK_ATTEMPTS) {
             let rest = self.rest(attempts);
             store::record(tx, delivery.id, Attempt { status, error: Some(&text), again: Some(rest) }).await?;
             return Ok(Next::After(rest));
         }
         store::record(tx, delivery.id, Attempt { status, error: Some(&text), again: None }).await?;
-        transition::<Lifecycle>(tx, held.versioned(None)?, Event::Exhausted, &text).await?;
+        transition::<WebhookDeliveryLifecycle>(tx, held.versioned(None)?, Event::Exhausted, &text).await?;
         if !delivery.is_test {
             webhooks::gave_up(tx, &self.policies, delivery.webhook_id.uuid(), &text).await?;
         }
@@ -183,8 +183,8 @@ impl DeliveryReconciler {
 
     /// The pause after so many failures: twice as long each time, up to a bound.
     fn rest(&self, failures: u64) -> Duration {
-        let first = keys::seconds(self.policies.number(keys::WEBHOOK_RETRY_SECONDS));
-        let most = keys::seconds(self.policies.number(keys::WEBHOOK_RETRY_MAX_SECONDS));
+        let first = settings::seconds(self.policies.number(settings::WEBHOOK_RETRY_SECONDS));
+        let most = settings::seconds(self.policies.number(settings::WEBHOOK_RETRY_MAX_SECONDS));
         let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(u32::MAX).min(16);
         first.saturating_mul(1 << doublings).min(most)
     }

@@ -6,10 +6,10 @@ use contract::{
     webhook_deliveries::{GetWebhookDelivery, ListWebhookDeliveries, ResendWebhookDelivery, WebhookDelivery},
     webhooks::WebhookState,
 };
-use kernel::machine::transition;
+use kernel::lifecycle::transition;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, WebhookDeliveryLifecycle},
     store::{self, StoredDelivery},
 };
 use crate::{PeopleArea, webhooks};
@@ -55,7 +55,7 @@ impl Handle<ResendWebhookDelivery> for PeopleArea {
         }
         // Asked for by a member, so it is the organization's news.
         let row = held.versioned(Some(call.organization().uuid()))?;
-        transition::<Lifecycle>(&mut call.tx, row, Event::ResendRequested, "").await?;
+        transition::<WebhookDeliveryLifecycle>(&mut call.tx, row, Event::ResendRequested, "").await?;
         store::restart(&mut call.tx, id.uuid()).await?;
         Ok(read(call, webhook, id).await?.delivery)
     }

@@ -23,7 +23,7 @@ use crate::webhooks::{
 };
 use platform::{
     lanes,
-    policies::{Policies, keys},
+    policies::{Policies, settings},
 };
 
 /// Why an event did not arrive; reads after what was sent.
@@ -129,7 +129,7 @@ impl Sender {
         secrets: &Secrets,
         at: Timestamp,
     ) -> Result<u16, SendError> {
-        let allow_loopback = self.policies.flag(keys::WEBHOOK_ALLOW_LOOPBACK);
+        let allow_loopback = self.policies.flag(settings::WEBHOOK_ALLOW_LOOPBACK);
         let url = destination::check(url, allow_loopback)?;
         let client = if url.scheme() == "http" { &self.plain } else { &self.encrypted };
         let client = client.as_ref().ok_or(SendError::NoEncryption)?;
@@ -166,8 +166,8 @@ impl Sender {
     /// How long a call may take. Half of a lease at most: a visit that outlives
     /// its lease would be cut off before its outcome is recorded.
     fn patience(&self) -> Duration {
-        let lease = keys::seconds(self.policies.number(keys::WORK_LEASE_SECONDS));
-        keys::seconds(self.policies.number(keys::WEBHOOK_TIMEOUT_SECONDS)).min(lease / 2)
+        let lease = settings::seconds(self.policies.number(settings::WORK_LEASE_SECONDS));
+        settings::seconds(self.policies.number(settings::WEBHOOK_TIMEOUT_SECONDS)).min(lease / 2)
     }
 }
 

@@ -7,7 +7,7 @@ use contract::{
     id::{EventId, OrganizationId, WebhookDeliveryId, WebhookId},
     webhook_deliveries::{WebhookDelivery, WebhookDeliveryFilter, WebhookDeliveryState},
 };
-use kernel::{Access, Db, Tx, machine::Versioned, outbox::Message};
+use kernel::{Access, Db, Tx, lifecycle::Versioned, outbox::Message};
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -8,13 +8,13 @@ use contract::{Event as _, organizations::OrganizationClosed};
 use kernel::{
     Access, Db, Tx,
     bus::{BoxFuture, ConsumeError, Consumer},
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     outbox::{Message, Position},
 };
 use uuid::Uuid;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, WebhookLifecycle},
     store,
 };
 use crate::webhook_deliveries;
@@ -24,7 +24,7 @@ pub struct FanOut;
 /// What becomes of deliveries is no news for webhooks: each would cause another.
 fn is_news(subject: &str) -> bool {
     let noun = subject.split('.').next().unwrap_or_default();
-    noun != webhook_deliveries::lifecycle::Lifecycle::NAME
+    noun != webhook_deliveries::lifecycle::WebhookDeliveryLifecycle::NAME
 }
 
 impl Consumer for FanOut {
@@ -94,7 +94,7 @@ impl Consumer for DeleteWithOrganization {
             for webhook in store::present_in(tx, organization).await? {
                 store::forget_secrets(tx, webhook.id.uuid()).await?;
                 let row = store::versioned(&webhook)?;
-                transition::<Lifecycle>(tx, row, Event::Deleted, "the organization was closed")
+                transition::<WebhookLifecycle>(tx, row, Event::Deleted, "the organization was closed")
                     .await
                     .map_err(|error| ConsumeError::Failed(error.to_string()))?;
             }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-use platform::policies::{Policies, keys};
+use platform::policies::{Policies, settings};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -66,7 +66,7 @@ const ADDRESSES: usize = 32;
 
 impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let allow_loopback = self.policies.flag(keys::WEBHOOK_ALLOW_LOOPBACK);
+        let allow_loopback = self.policies.flag(settings::WEBHOOK_ALLOW_LOOPBACK);
         let is_plain = self.is_plain;
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await.map_err(|_| Refusal::Unresolvable)?;

@@ -5,10 +5,10 @@ use contract::{
     id::WebhookId,
     webhooks::WebhookState::{self, Active, Deleted, Disabled},
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct WebhookLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -19,7 +19,7 @@ pub enum Event {
     Deleted,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for WebhookLifecycle {
     const NAME: &'static str = "webhook";
     const TABLE: &'static str = "webhooks";
     type State = WebhookState;

@@ -14,24 +14,24 @@ pub use store::{Target, arrived, forget_old, target};
 
 use kernel::{
     Tx,
-    machine::{TransitionError, transition},
+    lifecycle::{TransitionError, transition},
 };
 use uuid::Uuid;
 
-use lifecycle::{Event, Lifecycle};
-use platform::policies::{Policies, keys};
+use lifecycle::{Event, WebhookLifecycle};
+use platform::policies::{Policies, settings};
 
 use crate::PeopleArea;
 use platform::registry::Registry;
 use std::sync::Arc;
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::WebhookLifecycle>();
     registry.consumer(|_| Arc::new(DeleteWithOrganization));
     registry.consumer(|_| Arc::new(FanOut));
-    registry.expiry(|area, most| {
+    registry.expiry(&["webhooks"], |area, most| {
         Box::pin(async move {
-            let retention = keys::days(area.policies.number(keys::WEBHOOK_KEEP_DAYS));
+            let retention = settings::days(area.policies.number(settings::WEBHOOK_KEEP_DAYS));
             forget_old(&area.db, retention, most).await
         })
     });
@@ -42,13 +42,13 @@ pub fn register(registry: &mut Registry<PeopleArea>) {
 /// many of them in a row.
 pub async fn gave_up(tx: &mut Tx, policies: &Policies, id: Uuid, error: &str) -> Result<(), TransitionError> {
     let Some((row, failures)) = store::count_failure(tx, id).await? else { return Ok(()) };
-    let most = policies.number(keys::WEBHOOK_DISABLE_AFTER);
+    let most = policies.number(settings::WEBHOOK_DISABLE_AFTER);
     if u64::try_from(failures).unwrap_or(0) < most {
         return Ok(());
     }
     let reason = format!("{failures} deliveries in a row failed; the last one {error}");
     store::note_disabled(tx, id, &reason).await?;
-    transition::<Lifecycle>(tx, row, Event::Disabled, &reason).await?;
+    transition::<WebhookLifecycle>(tx, row, Event::Disabled, &reason).await?;
     tracing::info!(webhook = %contract::id::WebhookId::from(id), failures, "a webhook was disabled");
     Ok(())
 }

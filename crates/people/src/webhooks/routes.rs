@@ -11,19 +11,19 @@ use contract::{
         WebhookSecretRotated, WebhookState, WebhookTested, WebhookUrl,
     },
 };
-use kernel::{clock, machine::transition, outbox::Message, secrets::Secret};
+use kernel::{clock, lifecycle::transition, outbox::Message, secrets::Secret};
 use uuid::Uuid;
 
 use super::{
     destination,
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{Event, WebhookLifecycle},
     secret, store,
 };
 use crate::{PeopleArea, organizations, webhook_deliveries};
 use platform::{
     events::emit,
     http::{Call, Failure, Handle, ProblemBuilder, Request},
-    policies::{self, keys},
+    policies::{self, settings},
 };
 
 impl Handle<CreateWebhook> for PeopleArea {
@@ -34,7 +34,7 @@ impl Handle<CreateWebhook> for PeopleArea {
         if organizations::lock(&mut call.tx, organization).await? != Some(OrganizationState::Active) {
             return Err(Failure::new(Code::Suspended, "the organization is no longer active"));
         }
-        let most = policies::number_in(&mut call.tx, keys::WEBHOOKS_MAX, Some(organization.uuid()), None).await?;
+        let most = policies::number_in(&mut call.tx, settings::WEBHOOKS_MAX, Some(organization.uuid()), None).await?;
         let id = WebhookId::generate();
         let (secret, sealed) = secret::make(&self.keyring, id.uuid());
         let added = store::insert(&mut call.tx, (id, organization), &request.body, &sealed, most).await?;
@@ -86,7 +86,7 @@ impl Handle<DeleteWebhook> for PeopleArea {
             return Ok(webhook);
         }
         store::forget_secrets(&mut call.tx, webhook.id.uuid()).await?;
-        transition::<Lifecycle>(&mut call.tx, store::versioned(&webhook)?, Event::Deleted, "").await?;
+        transition::<WebhookLifecycle>(&mut call.tx, store::versioned(&webhook)?, Event::Deleted, "").await?;
         read(call, webhook.id).await
     }
 }
@@ -96,7 +96,7 @@ impl Handle<RotateWebhookSecret> for PeopleArea {
         let id = request.path.webhook_id;
         read(call, id).await?;
         let (secret, sealed) = secret::make(&self.keyring, id.uuid());
-        let overlap = keys::hours(self.policies.number(keys::WEBHOOK_ROTATION_HOURS));
+        let overlap = settings::hours(self.policies.number(settings::WEBHOOK_ROTATION_HOURS));
         let until = clock::now(&mut call.tx).await? + overlap;
         let webhook = store::rotate(&mut call.tx, id, &sealed, until).await?.ok_or_else(gone)?;
         emit(&mut call.tx, Some(webhook.organization_id), id, &WebhookSecretRotated { id });
@@ -107,7 +107,7 @@ impl Handle<RotateWebhookSecret> for PeopleArea {
 impl Handle<DisableWebhook> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<DisableWebhook>) -> Result<Webhook, Failure> {
         let webhook = read(call, request.path.webhook_id).await?;
-        transition::<Lifecycle>(&mut call.tx, store::versioned(&webhook)?, Event::SwitchedOff, "").await?;
+        transition::<WebhookLifecycle>(&mut call.tx, store::versioned(&webhook)?, Event::SwitchedOff, "").await?;
         read(call, webhook.id).await
     }
 }
@@ -115,7 +115,7 @@ impl Handle<DisableWebhook> for PeopleArea {
 impl Handle<EnableWebhook> for PeopleArea {
     async fn handle(&self, call: &mut Call, request: Request<EnableWebhook>) -> Result<Webhook, Failure> {
         let webhook = read(call, request.path.webhook_id).await?;
-        transition::<Lifecycle>(&mut call.tx, store::versioned(&webhook)?, Event::Enabled, "").await?;
+        transition::<WebhookLifecycle>(&mut call.tx, store::versioned(&webhook)?, Event::Enabled, "").await?;
         store::forgive(&mut call.tx, webhook.id).await?;
         read(call, webhook.id).await
     }
@@ -147,7 +147,7 @@ impl Handle<TestWebhook> for PeopleArea {
 
 impl PeopleArea {
     fn check_url(&self, url: &WebhookUrl) -> Result<(), Failure> {
-        let allow_loopback = self.policies.flag(keys::WEBHOOK_ALLOW_LOOPBACK);
+        let allow_loopback = self.policies.flag(settings::WEBHOOK_ALLOW_LOOPBACK);
         let checked = destination::check(url.as_str(), allow_loopback);
         checked
             .map(|_| ())
@@ -164,12 +164,8 @@ fn check_events(events: &[EventPattern]) -> Result<(), Failure> {
     if !PATTERNS.contains(&events.len()) {
         return refused("a webhook needs 1 to 50 event patterns".to_owned());
     }
-    let mut subjects = Vec::new();
-    macro_rules! collect {
-        ($($event:path),* $(,)?) => { $( subjects.push(<$event as contract::Event>::INFO.subject); )* };
-    }
-    contract::for_each_event!(collect);
-    match events.iter().find(|it| !subjects.iter().any(|subject| it.matches(subject))) {
+    let known = contract::every_event();
+    match events.iter().find(|it| !known.iter().any(|event| it.matches(event.subject))) {
         None => Ok(()),
         Some(unknown) => refused(format!("no event matches `{unknown}`; docs/generated/events.md lists them")),
     }

@@ -5,7 +5,7 @@ use contract::{
     id::{OrganizationId, WebhookId},
     webhooks::{EventPattern, Webhook, WebhookChange, WebhookFilter, WebhookSpec, WebhookState},
 };
-use kernel::{Access, Db, Tx, machine::Versioned};
+use kernel::{Access, Db, Tx, lifecycle::Versioned};
 use uuid::Uuid;
 
 #[derive(sqlx::FromRow)]

@@ -137,8 +137,8 @@ fn wait_for_release(fleet: &Fleet, ask: &Ask) -> Option<Change> {
 }
 
 fn wait_for_turn(fleet: &Fleet, ask: &Ask) -> Option<Change> {
-    let is_kept = fleet.nodes().any(|node| node.reserved_for.is_some());
-    let runs = is_kept && runs_with(fleet, ask, |node| node.reserved_for = None);
+    let is_kept = fleet.nodes().any(|node| node.kept_for.is_some());
+    let runs = is_kept && runs_with(fleet, ask, |node| node.kept_for = None);
     runs.then_some(Change::WaitForTurn)
 }
 

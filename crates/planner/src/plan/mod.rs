@@ -66,8 +66,10 @@ impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(invalid) => invalid.fmt(f),
-            Self::NoRoom => write!(f, "no node has room"),
-            Self::Gang { fitting, wanted } => write!(f, "{fitting} nodes have room, and the gang needs {wanted}"),
+            Self::NoRoom => write!(f, "no node has enough free capacity"),
+            Self::Gang { fitting, wanted } => {
+                write!(f, "{fitting} nodes have enough free capacity, and the gang needs {wanted}")
+            }
             Self::SameFabric { fitting, wanted } => {
                 write!(
                     f,

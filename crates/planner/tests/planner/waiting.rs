@@ -109,7 +109,7 @@ fn a_reserved_node_accepts_nothing_else_and_says_so() {
     fleet.keep(&[NodeKey(1)], Some(OWN));
     assert!(plan(&fleet, &slice(1)).is_err());
     let why = explain(&fleet, &slice(1)).unwrap_err();
-    assert_eq!((why.rule, &why.smallest_change), (Rule::Reserved, &Change::WaitForTurn));
+    assert_eq!((why.rule, &why.smallest_change), (Rule::KeptFree, &Change::WaitForTurn));
     let why = explain(&fleet, &slice(4)).unwrap_err();
     assert_eq!(why.rule, Rule::Free, "what has no room anyway is told that");
     assert_eq!(soonest(&fleet, &slice(4), AllocationKey(1), &|_| None), None, "it is kept for another");

@@ -10,7 +10,7 @@ use super::store;
 use crate::{
     Platform,
     http::{Call, Failure, Handle, Request},
-    policies::keys,
+    policies::settings,
 };
 
 impl Handle<ListAudit> for Platform {
@@ -43,7 +43,7 @@ impl Handle<ListSeals> for Platform {
 impl Handle<VerifySeals> for Platform {
     async fn handle(&self, call: &mut Call, request: Request<VerifySeals>) -> Result<SealReport, Failure> {
         let rows = request.query.limit.rows() as i64;
-        let retention = keys::days(keys::AUDIT_DAYS.least());
+        let retention = settings::days(settings::AUDIT_DAYS.least());
         let report = seals::verify(&mut call.tx, request.query.after, rows, retention).await?;
         call.note("findings", report.findings.len());
         let finding =

@@ -51,9 +51,9 @@ pub struct Gateway {
     /// Origins of web pages that may open terminals, as `https://console.example`.
     pub origins: Vec<String>,
     /// As the gateway was created with; without it there are no web services.
-    pub app_domain: Option<String>,
+    pub web_domain: Option<String>,
     /// Whether browsers reach web services over https, so that their cookies say `Secure`.
-    pub apps_over_https: bool,
+    pub web_over_https: bool,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
     pub max_connections: usize,
@@ -78,8 +78,8 @@ impl Default for Gateway {
             tls_certificate: None,
             tls_key: None,
             origins: Vec::new(),
-            app_domain: None,
-            apps_over_https: true,
+            web_domain: None,
+            web_over_https: true,
             trusted_proxies: Vec::new(),
             max_connections: 10_000,
             connections_per_address: 512,

@@ -3,6 +3,7 @@
 
 mod access;
 mod addresses;
+mod renamed;
 #[cfg(test)]
 mod tests;
 
@@ -175,6 +176,10 @@ pub enum ConfigError {
         #[source]
         source: Box<toml::de::Error>,
     },
+    #[error("the configuration file {path} has `{old}`, which was renamed to `{new}`")]
+    RenamedSetting { path: PathBuf, old: &'static str, new: &'static str },
+    #[error("the environment has {old}, which was renamed to {new}")]
+    RenamedVariable { old: &'static str, new: &'static str },
     #[error("{name} is not valid: {what}")]
     Value { name: &'static str, what: String },
 }
@@ -298,10 +303,14 @@ impl Config {
             Some(path) => {
                 let text = std::fs::read_to_string(path)
                     .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
-                text.parse()
-                    .map_err(|source| ConfigError::Malformed { path: path.clone(), source: Box::new(source) })?
+                let table = text
+                    .parse()
+                    .map_err(|source| ConfigError::Malformed { path: path.clone(), source: Box::new(source) })?;
+                renamed::refuse_settings(path, &table)?;
+                table
             }
         };
+        renamed::refuse_variables(&environment)?;
         for (variable, setting) in VARIABLES {
             if let Some(value) = environment(variable) {
                 let (section, name) = setting.split_once('.').expect("settings are `section.name`");

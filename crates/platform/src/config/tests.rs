@@ -48,3 +48,25 @@ fn addresses_do_not_print() {
     let config = load(text, &[]).unwrap();
     assert!(!format!("{config:?}").contains("hunter2"));
 }
+
+#[test]
+fn setting_of_before_is_refused_with_its_new_name() {
+    for (old, new) in renamed::SETTINGS {
+        let (section, name) = old.split_once('.').unwrap();
+        let error = load(&format!("[{section}]\n{name} = \"x\""), &[]).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{old}`, which was renamed to `{new}`")), "{error}");
+        let (section, name) = new.split_once('.').unwrap();
+        let error = load(&format!("[{section}]\n{name} = [[]]"), &[]).unwrap_err().to_string();
+        assert!(!error.contains("unknown field"), "the new name is a setting: {error}");
+    }
+}
+
+#[test]
+fn variable_of_before_is_refused_with_its_new_name() {
+    for (old, new) in renamed::VARIABLES {
+        let error = load("", &[(old, "x")]).unwrap_err().to_string();
+        assert_eq!(error, format!("the environment has {old}, which was renamed to {new}"));
+        assert!(VARIABLES.iter().any(|(it, _)| it == new), "{new} is a variable");
+        assert!(!VARIABLES.iter().any(|(it, _)| it == old), "{old} is none");
+    }
+}

@@ -5,10 +5,10 @@ use contract::{
     dead_letters::DeadLetterState::{self, Delivered, Discarded, Exhausted, Waiting},
     id::DeadLetterId,
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct DeadLetterLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -18,7 +18,7 @@ pub enum Event {
     Discarded,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for DeadLetterLifecycle {
     const NAME: &'static str = kernel::dead_letters::KIND;
     const TABLE: &'static str = "dead_letters";
     type State = DeadLetterState;

@@ -12,5 +12,5 @@ use crate::Platform;
 use crate::registry::Registry;
 
 pub fn register(registry: &mut Registry<Platform>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::DeadLetterLifecycle>();
 }

@@ -6,16 +6,16 @@ use contract::dead_letters::DeadLetterState;
 use kernel::{
     Tx,
     bus::{Consumer, attempt},
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work::{self, Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{DeadLetterLifecycle, Event},
     store::{self, StoredDeadLetter},
 };
-use crate::policies::{Policies, keys};
+use crate::policies::{Policies, settings};
 
 pub struct DeadLetterReconciler {
     pub consumers: Vec<Arc<dyn Consumer>>,
@@ -38,7 +38,7 @@ pub enum Verdict {
 }
 
 impl Reconciler for DeadLetterReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = DeadLetterLifecycle::NAME;
     const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Snapshot = Snapshot;
     type Observation = ();
@@ -100,19 +100,19 @@ impl DeadLetterReconciler {
     }
 
     fn rest(&self) -> Duration {
-        keys::seconds(self.policies.number(keys::REDELIVERY_SECONDS))
+        settings::seconds(self.policies.number(settings::REDELIVERY_SECONDS))
     }
 
     async fn failed(&self, tx: &mut Tx, held: &StoredDeadLetter, error: &str) -> Result<Next, ReconcileError> {
         let id = held.letter.id.uuid();
         let failures = u64::try_from(held.letter.attempts).unwrap_or(0) + 1;
-        if failures < self.policies.number(keys::REDELIVERY_ATTEMPTS) {
+        if failures < self.policies.number(settings::REDELIVERY_ATTEMPTS) {
             let rest = self.rest();
             store::postpone(tx, id, error, Some(rest)).await?;
             return Ok(Next::After(rest));
         }
         store::postpone(tx, id, error, None).await?;
-        transition::<Lifecycle>(tx, held.versioned()?, Event::Exhausted, error).await?;
+        transition::<DeadLetterLifecycle>(tx, held.versioned()?, Event::Exhausted, error).await?;
         tracing::error!(consumer = held.letter.consumer, id = %held.letter.id, error,
             "a dead letter needs attention: see `gpuaas dead-letters show`");
         Ok(Next::Done)
@@ -120,7 +120,7 @@ impl DeadLetterReconciler {
 }
 
 async fn delivered(tx: &mut Tx, held: &StoredDeadLetter) -> Result<Next, ReconcileError> {
-    transition::<Lifecycle>(tx, held.versioned()?, Event::Delivered, "").await?;
+    transition::<DeadLetterLifecycle>(tx, held.versioned()?, Event::Delivered, "").await?;
     if let Some(next) = store::release_next(tx, held).await? {
         work::wake(tx, DeadLetterReconciler::KIND, next);
     }

@@ -6,12 +6,12 @@ use contract::{
     id::DeadLetterId,
 };
 use kernel::{
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work,
 };
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{DeadLetterLifecycle, Event},
     store::{self, StoredDeadLetter},
 };
 use crate::{
@@ -36,9 +36,9 @@ impl Handle<ReplayDeadLetter> for Platform {
     async fn handle(&self, call: &mut Call, request: Request<ReplayDeadLetter>) -> Result<DeadLetter, Failure> {
         let id = request.path.dead_letter_id;
         let held = read(call, id).await?;
-        transition::<Lifecycle>(&mut call.tx, held.versioned()?, Event::ReplayRequested, "").await?;
+        transition::<DeadLetterLifecycle>(&mut call.tx, held.versioned()?, Event::ReplayRequested, "").await?;
         store::restart(&mut call.tx, id.uuid()).await?;
-        work::wake(&mut call.tx, Lifecycle::NAME, id.uuid());
+        work::wake(&mut call.tx, DeadLetterLifecycle::NAME, id.uuid());
         Ok(read(call, id).await?.letter)
     }
 }
@@ -48,10 +48,10 @@ impl Handle<DiscardDeadLetter> for Platform {
         let id = request.path.dead_letter_id;
         let held = read(call, id).await?;
         let reason = request.body.reason.as_str();
-        transition::<Lifecycle>(&mut call.tx, held.versioned()?, Event::Discarded, reason).await?;
+        transition::<DeadLetterLifecycle>(&mut call.tx, held.versioned()?, Event::Discarded, reason).await?;
         // What waited behind it may go on.
         if let Some(next) = store::release_next(&mut call.tx, &held).await? {
-            work::wake(&mut call.tx, Lifecycle::NAME, next);
+            work::wake(&mut call.tx, DeadLetterLifecycle::NAME, next);
         }
         call.note("reason", reason);
         Ok(read(call, id).await?.letter)

@@ -5,7 +5,7 @@ use contract::{
     dead_letters::{DeadLetter, DeadLetterFilter, DeadLetterState},
     id::EventId,
 };
-use kernel::{Tx, machine::Versioned, outbox::Message};
+use kernel::{Tx, lifecycle::Versioned, outbox::Message};
 use serde_json::Value;
 use uuid::Uuid;
 

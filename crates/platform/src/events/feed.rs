@@ -8,7 +8,7 @@ use std::{
 };
 
 use kernel::{
-    Access, Db, Tx,
+    Access, Db, Tx, bell,
     outbox::{self, Message, Position},
 };
 use tokio::sync::broadcast;
@@ -84,7 +84,7 @@ impl Feed {
         started: impl Fn() + Send,
         stop: CancellationToken,
     ) {
-        let mut ear = db.bell.ear();
+        let mut ear = db.bell.ear(&[bell::EVENTS]);
         let mut position: Option<Position> = None;
         while !stop.is_cancelled() {
             match self.pass(&db, position, &heard).await {

@@ -9,14 +9,22 @@ mod watch;
 pub use feed::Feed;
 
 use contract::{Event, id::OrganizationId};
-use kernel::{Tx, outbox};
+use kernel::{Tx, housekeeping, outbox};
 
 use crate::Platform;
-use crate::registry::Registry;
-use kernel::machine::ParentEnd;
+use crate::policies::settings;
+use crate::registry::{Registry, Retention};
+use kernel::lifecycle::ParentEnd;
 
 pub fn register(registry: &mut Registry<Platform>) {
-    registry.table("outbox", ParentEnd::Stays("events, for as long as `events.keep_days` says"));
+    registry.table("outbox", ParentEnd::Stays("events, retained for `events.keep_days`"));
+    registry.expiry(&["outbox", "consumed", "dead_letters", "idempotency"], |platform, most| {
+        Box::pin(async move {
+            let retention = settings::days(platform.policies.number(settings::EVENTS_DAYS));
+            housekeeping::sweep(&platform.db, retention, most).await
+        })
+    });
+    registry.retention(&["consumers"], Retention::Forever("the position of each consumer: one row each"));
 }
 
 /// Emits a typed event with the transaction. The only caller of the outbox

@@ -17,7 +17,7 @@ pub struct EventSelection<'a> {
     pub subject: Option<&'a str>,
     pub resource: Option<&'a str>,
     /// Only events with these subjects; all when not said.
-    pub nouns: Option<&'a [String]>,
+    pub only: Option<&'a [&'a str]>,
 }
 
 pub async fn list(
@@ -40,7 +40,7 @@ pub async fn list(
         .bind(wanted.organization.map(|it| it.uuid()))
         .bind(wanted.resource)
         .bind(wanted.subject)
-        .bind(wanted.nouns)
+        .bind(wanted.only)
         .bind(cursor.map(|it| it.0))
         .bind(limit.probe())
         .fetch_all(tx.conn())

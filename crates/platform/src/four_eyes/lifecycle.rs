@@ -5,10 +5,10 @@ use contract::{
     corrections::CorrectionState::{self, Expired, Posted, Proposed, Rejected},
     id::CorrectionId,
 };
-use kernel::machine::{Machine, OnMove, ParentEnd};
+use kernel::lifecycle::{Lifecycle, OnMove, ParentEnd};
 use uuid::Uuid;
 
-pub struct Lifecycle;
+pub struct CorrectionLifecycle;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -17,7 +17,7 @@ pub enum Event {
     Expired,
 }
 
-impl Machine for Lifecycle {
+impl Lifecycle for CorrectionLifecycle {
     const NAME: &'static str = "correction";
     const TABLE: &'static str = "corrections";
     type State = CorrectionState;

@@ -10,9 +10,13 @@ pub mod store;
 pub use reconcile::CorrectionReconciler;
 pub use second_person::{CorrectionRequest, Proposal, has_expired, second_person};
 
-use crate::{Platform, registry::Registry};
+use crate::{
+    Platform,
+    registry::{Registry, Retention},
+};
 
 pub fn register(registry: &mut Registry<Platform>) {
-    registry.lifecycle::<lifecycle::Lifecycle>();
+    registry.lifecycle::<lifecycle::CorrectionLifecycle>();
     registry.reconciler(|_| CorrectionReconciler);
+    registry.retention(&["corrections"], Retention::Forever("the record of who changed money, prices and policies"));
 }

@@ -3,13 +3,13 @@
 use contract::corrections::Correction;
 use kernel::{
     Tx,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work::{Next, ReconcileError, Reconciler},
 };
 use uuid::Uuid;
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{CorrectionLifecycle, Event},
     store,
 };
 
@@ -29,7 +29,7 @@ pub enum Verdict {
 }
 
 impl Reconciler for CorrectionReconciler {
-    const KIND: &'static str = Lifecycle::NAME;
+    const KIND: &'static str = CorrectionLifecycle::NAME;
     const LANE: kernel::work::Lane = crate::lanes::DATABASE;
     type Snapshot = Snapshot;
     type Observation = ();
@@ -59,7 +59,7 @@ impl Reconciler for CorrectionReconciler {
             Verdict::Nothing => Ok(Next::Done),
             Verdict::Wait(left) => Ok(Next::After(left)),
             Verdict::Expire => {
-                transition::<Lifecycle>(tx, store::versioned(&seen.correction)?, Event::Expired, "").await?;
+                transition::<CorrectionLifecycle>(tx, store::versioned(&seen.correction)?, Event::Expired, "").await?;
                 Ok(Next::Done)
             }
         }

@@ -10,20 +10,20 @@ use contract::{
 };
 use kernel::{
     clock,
-    machine::{Machine, transition},
+    lifecycle::{Lifecycle, transition},
     work,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    lifecycle::{Event, Lifecycle},
+    lifecycle::{CorrectionLifecycle, Event},
     store::{self, Waiting},
 };
 use crate::{
     Platform,
     events::emit,
     http::{Call, Failure, ProblemBuilder},
-    policies::{self, keys},
+    policies::{self, settings},
 };
 
 /// What is done once somebody else agreed, as it is kept.
@@ -75,9 +75,9 @@ pub struct CorrectionRequest<'a> {
 
 /// Goes on where one person suffices. Else what is asked for is kept as a
 /// correction, the same one while it waits, and the refusal names it.
-pub async fn second_person(app: &Platform, call: &mut Call, asked: CorrectionRequest<'_>) -> Result<(), Failure> {
+pub async fn second_person(platform: &Platform, call: &mut Call, asked: CorrectionRequest<'_>) -> Result<(), Failure> {
     // Not from the cache: between a switch and the next read of it one person would suffice.
-    if !policies::flag_in(&mut call.tx, keys::BILLING_FOUR_EYES).await? {
+    if !policies::flag_in(&mut call.tx, settings::BILLING_FOUR_EYES).await? {
         return Ok(());
     }
     let now = clock::now(&mut call.tx).await?;
@@ -86,9 +86,9 @@ pub async fn second_person(app: &Platform, call: &mut Call, asked: CorrectionReq
         if !has_expired(&waits, now) {
             return Err(refusal(call, &waits));
         }
-        transition::<Lifecycle>(&mut call.tx, store::versioned(&waits)?, Event::Expired, "").await?;
+        transition::<CorrectionLifecycle>(&mut call.tx, store::versioned(&waits)?, Event::Expired, "").await?;
     }
-    let expires_at = now + keys::hours(app.policies.number(keys::BILLING_CORRECTION_HOURS));
+    let expires_at = now + settings::hours(platform.policies.number(settings::BILLING_CORRECTION_HOURS));
     let proposed_by = call.caller.actor().as_str().to_owned();
     let new = Waiting {
         organization: asked.organization,
@@ -103,7 +103,7 @@ pub async fn second_person(app: &Platform, call: &mut Call, asked: CorrectionReq
         return Err(Failure::new(Code::Conflict, "the same request was made concurrently; retry"));
     };
     let id = correction.id;
-    work::wake_at(&mut call.tx, Lifecycle::NAME, id.uuid(), expires_at);
+    work::wake_at(&mut call.tx, CorrectionLifecycle::NAME, id.uuid(), expires_at);
     emit(&mut call.tx, None, id, &CorrectionProposed { id, kind: correction.kind.clone() });
     Err(refusal(call, &correction))
 }

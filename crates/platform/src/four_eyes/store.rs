@@ -7,7 +7,7 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::Versioned,
+    lifecycle::Versioned,
     money::{Currency, Money},
 };
 use sqlx::types::Json;

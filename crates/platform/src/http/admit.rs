@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use contract::{
-    Auth, Code, EndpointInfo, Lane, Standing, Verb,
+    Auth, Code, EndpointInfo, Lane, OrganizationStates, Verb,
     id::{OrganizationId, ProjectId},
 };
 use http::{header, request::Parts};
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Platform,
     identity::Caller,
-    policies::keys::{self, NumberKey},
+    policies::settings::{self, NumberKey},
     telemetry::TraceParent,
 };
 
@@ -44,9 +44,9 @@ pub struct AdmittedRequest {
 }
 
 impl Arrival {
-    pub fn new(app: &Platform, parts: &Parts) -> Self {
+    pub fn new(platform: &Platform, parts: &Parts) -> Self {
         let peer = parts.extensions.get::<PeerAddress>().map(|it| it.0);
-        let address = peer.map(|it| client_address(&app.config.http.trusted_proxies, it, &parts.headers));
+        let address = peer.map(|it| client_address(&platform.config.http.trusted_proxies, it, &parts.headers));
         let trace = correlation::trace_parent(&parts.headers);
         Self { correlation_id: correlation::correlation_id(&parts.headers), trace, address }
     }
@@ -68,23 +68,24 @@ impl Arrival {
 
 /// Passes the gates in their order; an audited refusal is recorded on the way out.
 pub async fn admit(
-    app: &Platform,
+    platform: &Platform,
     info: &EndpointInfo,
     arrival: &Arrival,
     parts: &Parts,
     params: PathParams,
 ) -> Result<AdmittedRequest, Failure> {
-    let limits = limits(app);
+    let limits = limits(platform);
     parse::headers_within(&parts.headers, &parts.uri, &limits)?;
     let address = arrival.network_text();
-    app.limiter
-        .admit("address", &address, app.policies.number(keys::RATE_ADDRESS))
+    platform
+        .limiter
+        .admit("address", &address, platform.policies.number(settings::RATE_ADDRESS))
         .await
         .map_err(|wait| slow_down("requests from this address", wait))?;
 
-    let caller = match authenticate(app, info, parts, &params).await {
+    let caller = match authenticate(platform, info, parts, &params).await {
         Ok(caller) => caller,
-        Err(failure) => return Err(denied(app, info, arrival, (None, &params), failure).await),
+        Err(failure) => return Err(denied(platform, info, arrival, (None, &params), failure).await),
     };
     let who = match info.policy.auth {
         Auth::Public { .. } => address,
@@ -93,27 +94,28 @@ pub async fn admit(
         }
     };
     let lane = info.policy.lane;
-    app.limiter
-        .admit(lane.as_str(), &who, app.policies.number(lane_key(lane)))
+    platform
+        .limiter
+        .admit(lane.as_str(), &who, platform.policies.number(lane_key(lane)))
         .await
         .map_err(|wait| slow_down(&format!("requests in the {} lane", lane.as_str()), wait))?;
 
-    match authorize_newest(app, info, parts, caller.clone(), &params).await {
+    match authorize_newest(platform, info, parts, caller.clone(), &params).await {
         Ok((caller, (scope, organization))) => Ok(AdmittedRequest { caller, scope, organization, params, limits }),
-        Err(failure) => Err(denied(app, info, arrival, (Some(&caller), &params), failure).await),
+        Err(failure) => Err(denied(platform, info, arrival, (Some(&caller), &params), failure).await),
     }
 }
 
 /// A caller is remembered for a moment, in which another replica may have
 /// granted more: before a refusal, the memory is checked.
 async fn authorize_newest(
-    app: &Platform,
+    platform: &Platform,
     info: &EndpointInfo,
     parts: &Parts,
     caller: Arc<Caller>,
     params: &PathParams,
 ) -> Result<(Arc<Caller>, Granted), Failure> {
-    let first = match authorize(app, info, &caller, params).await {
+    let first = match authorize(platform, info, &caller, params).await {
         Ok(granted) => return Ok((caller, granted)),
         Err(failure) => failure,
     };
@@ -124,16 +126,16 @@ async fn authorize_newest(
     if !may_change {
         return Err(first);
     }
-    let now = app.recognizer.caller_now(bearer(parts)?).await?;
+    let now = platform.recognizer.caller_now(bearer(parts)?).await?;
     if now == caller {
         return Err(first);
     }
-    let granted = authorize(app, info, &now, params).await?;
+    let granted = authorize(platform, info, &now, params).await?;
     Ok((now, granted))
 }
 
 async fn authenticate(
-    app: &Platform,
+    platform: &Platform,
     info: &EndpointInfo,
     parts: &Parts,
     params: &PathParams,
@@ -141,7 +143,7 @@ async fn authenticate(
     if let Auth::Public { .. } = info.policy.auth {
         return Ok(Arc::new(Caller::anyone()));
     }
-    app.recognizer.caller(bearer(parts)?, param(params, "project_id")).await
+    platform.recognizer.caller(bearer(parts)?, param(params, "project_id")).await
 }
 
 fn bearer(parts: &Parts) -> Result<&str, Failure> {
@@ -169,24 +171,24 @@ fn bearer(parts: &Parts) -> Result<&str, Failure> {
 type Granted = (Scope, Option<OrganizationId>);
 
 pub async fn authorize(
-    app: &Platform,
+    platform: &Platform,
     info: &EndpointInfo,
     caller: &Caller,
     params: &PathParams,
 ) -> Result<Granted, Failure> {
-    let granted = authorize_role(app, info, caller, params).await?;
-    second_factor::check(app, info, caller, granted.1)?;
+    let granted = authorize_role(platform, info, caller, params).await?;
+    second_factor::check(platform, info, caller, granted.1)?;
     Ok(granted)
 }
 
 async fn authorize_role(
-    app: &Platform,
+    platform: &Platform,
     info: &EndpointInfo,
     caller: &Caller,
     params: &PathParams,
 ) -> Result<Granted, Failure> {
     let writes = info.verb != Verb::GET;
-    let needs_active = writes && info.policy.standing == Standing::Active;
+    let needs_active = writes && info.policy.organization_states == OrganizationStates::Active;
     match info.policy.auth {
         Auth::Public { .. } => Ok((Scope::Public, None)),
         Auth::SignedIn => Ok((caller.own_scope(), None)),
@@ -205,7 +207,7 @@ async fn authorize_role(
         }
         Auth::Project(permission) => {
             let project: ProjectId = named(params, "project_id")?;
-            let organization = app.recognizer.organization_of(project).await?;
+            let organization = platform.recognizer.organization_of(project).await?;
             let organization =
                 organization.ok_or_else(|| Failure::not_found("organization, project or part of one"))?;
             caller.check_organization(organization, permission, needs_active)?;
@@ -230,23 +232,23 @@ fn named<T: std::str::FromStr<Err: std::fmt::Display>>(params: &PathParams, name
 /// Records a refusal in a transaction of its own, unless there were many, then
 /// hands the failure on.
 async fn denied(
-    app: &Platform,
+    platform: &Platform,
     info: &EndpointInfo,
     arrival: &Arrival,
     (caller, params): (Option<&Caller>, &PathParams),
     failure: Failure,
 ) -> Failure {
-    let Failure::Problem(trouble) = &failure else { return failure };
+    let Failure::Problem(builder) = &failure else { return failure };
     // Who is known is named to the organization that they addressed, so that its
     // owners see who tried, strangers too; to them it is as if it did not exist.
     let addressed = match caller {
-        Some(_) => match addressed(app, params).await {
+        Some(_) => match addressed(platform, params).await {
             Ok(addressed) => addressed,
             Err(error) => return error,
         },
         None => None,
     };
-    let is_refusal = match trouble.code {
+    let is_refusal = match builder.code {
         Code::Unauthenticated
         | Code::Forbidden
         | Code::SignInNeeded
@@ -264,19 +266,19 @@ async fn denied(
         Some(_) => Refused::Actor(actor.as_str().to_owned()),
         None => Refused::Network(arrival.network()),
     };
-    if !app.refusals.is_recorded(&app.policies, app.db.clock.estimate(), who) {
+    if !platform.refusals.is_recorded(&platform.policies, platform.db.clock.estimate(), who) {
         return failure;
     }
     let entry = audit::NewEntry {
         action: format!("denied.{}", info.operation),
         organization: addressed.map(|it| it.uuid()),
         resource: None,
-        outcome: trouble.code.info().name,
+        outcome: builder.code.info().name,
         detail: serde_json::json!({}),
     };
     let written = async {
         let scope = addressed.map_or(Scope::Public, |it| Scope::Organization(it.uuid()));
-        let mut tx = Tx::begin(&app.db, scope, Access::Write, actor, arrival.correlation_id.clone()).await?;
+        let mut tx = Tx::begin(&platform.db, scope, Access::Write, actor, arrival.correlation_id.clone()).await?;
         audit::record(&mut tx, entry);
         tx.commit().await
     };
@@ -287,12 +289,12 @@ async fn denied(
 }
 
 /// The organization that the path names, if there is such a one.
-async fn addressed(app: &Platform, params: &PathParams) -> Result<Option<OrganizationId>, Failure> {
+async fn addressed(platform: &Platform, params: &PathParams) -> Result<Option<OrganizationId>, Failure> {
     if let Some(project) = param(params, "project_id") {
-        return app.recognizer.organization_of(project).await;
+        return platform.recognizer.organization_of(project).await;
     }
     match param(params, "organization_id") {
-        Some(organization) => app.recognizer.existing(organization).await,
+        Some(organization) => platform.recognizer.existing(organization).await,
         None => Ok(None),
     }
 }
@@ -303,23 +305,23 @@ fn slow_down(what: &str, wait: std::time::Duration) -> ProblemBuilder {
 
 fn lane_key(lane: Lane) -> NumberKey {
     match lane {
-        Lane::Default => keys::RATE_DEFAULT,
-        Lane::Financial => keys::RATE_FINANCIAL,
-        Lane::Admin => keys::RATE_ADMIN,
-        Lane::Login => keys::RATE_LOGIN,
-        Lane::Terminal => keys::RATE_TERMINAL,
-        Lane::Launch => keys::RATE_LAUNCH,
-        Lane::Node => keys::RATE_NODE,
+        Lane::Default => settings::RATE_DEFAULT,
+        Lane::Financial => settings::RATE_FINANCIAL,
+        Lane::Admin => settings::RATE_ADMIN,
+        Lane::Login => settings::RATE_LOGIN,
+        Lane::Terminal => settings::RATE_TERMINAL,
+        Lane::Launch => settings::RATE_LAUNCH,
+        Lane::Node => settings::RATE_NODE,
     }
 }
 
-fn limits(app: &Platform) -> ParseLimits {
-    let number = |key| usize::try_from(app.policies.number(key)).unwrap_or(usize::MAX);
+fn limits(platform: &Platform) -> ParseLimits {
+    let number = |key| usize::try_from(platform.policies.number(key)).unwrap_or(usize::MAX);
     ParseLimits {
-        body_bytes: number(keys::BODY_BYTES),
-        depth: number(keys::BODY_DEPTH),
-        query_bytes: number(keys::QUERY_BYTES),
-        headers: number(keys::HEADERS_MAX),
-        header_bytes: number(keys::HEADER_BYTES),
+        body_bytes: number(settings::BODY_BYTES),
+        depth: number(settings::BODY_DEPTH),
+        query_bytes: number(settings::QUERY_BYTES),
+        headers: number(settings::HEADERS_MAX),
+        header_bytes: number(settings::HEADER_BYTES),
     }
 }

@@ -33,7 +33,7 @@ pub trait Converse<C: Channel>: Send + Sync + 'static {
 pub struct OpenChannel<C: Channel> {
     pub caller: Arc<Caller>,
     /// The caller's credential, to look again whether it still holds.
-    pub standing: Standing,
+    pub authorization: ChannelAuthorization,
     pub scope: Scope,
     pub path: C::Path,
     pub query: C::Query,
@@ -78,24 +78,24 @@ impl<C: Channel> Socket<C> {
 }
 
 /// Looks again whether a caller may still do what a conversation is for.
-pub struct Standing {
+pub struct ChannelAuthorization {
     token: String,
     info: &'static contract::EndpointInfo,
     params: parse::PathParams,
 }
 
-impl Standing {
+impl ChannelAuthorization {
     /// The caller as they are now, if they still may; otherwise why the
     /// conversation ends, in the words of its last frame.
-    pub async fn caller(&self, app: &Platform) -> Result<Arc<Caller>, &'static str> {
-        let caller = app.recognizer.caller(&self.token, None).await.map_err(why_ended)?;
-        super::admit::authorize(app, self.info, &caller, &self.params).await.map_err(why_ended)?;
+    pub async fn caller(&self, platform: &Platform) -> Result<Arc<Caller>, &'static str> {
+        let caller = platform.recognizer.caller(&self.token, None).await.map_err(why_ended)?;
+        super::admit::authorize(platform, self.info, &caller, &self.params).await.map_err(why_ended)?;
         Ok(caller)
     }
 }
 
 fn why_ended(failure: Failure) -> &'static str {
-    match failure.trouble().code {
+    match failure.into_builder().code {
         Code::Unavailable | Code::Internal => UNAVAILABLE,
         _ => "access was revoked or has expired",
     }
@@ -152,20 +152,25 @@ async fn open<C: Channel, A: Area + Converse<C>>(
     arrival: &Arrival,
     parts: &mut http::request::Parts,
 ) -> Result<Response, Failure> {
-    let app = area.platform();
+    let platform = area.platform();
     let info = const { &C::INFO };
     let params = path_params(parts).await?;
     take_offered_token(&mut parts.headers);
-    let admitted = admit(app, info, arrival, parts, params).await?;
+    let admitted = admit(platform, info, arrival, parts, params).await?;
     let path = parse::path::<C::Path>(&admitted.params)?;
     let query = parse::query::<C::Query>(&parts.uri)?;
     let ws = WebSocketUpgrade::from_request_parts(parts, &()).await.map_err(|error| {
         Failure::new(Code::InvalidHeader, format!("this URL only accepts WebSocket upgrades: {error}"))
     })?;
     if let Audit::AuditedRead(action) | Audit::Action(action) = info.policy.audit {
-        let mut tx =
-            Tx::begin(&app.db, admitted.scope, Access::Write, admitted.caller.actor(), arrival.correlation_id.clone())
-                .await?;
+        let mut tx = Tx::begin(
+            &platform.db,
+            admitted.scope,
+            Access::Write,
+            admitted.caller.actor(),
+            arrival.correlation_id.clone(),
+        )
+        .await?;
         let entry = audit::NewEntry {
             action: action.to_owned(),
             organization: admitted.scope.organization(),
@@ -179,14 +184,14 @@ async fn open<C: Channel, A: Area + Converse<C>>(
     let token =
         parts.headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()).and_then(|it| it.split_once(' '));
     let token = token.map(|(_, token)| token.trim().to_owned()).unwrap_or_default();
-    let standing = Standing { token, info, params: admitted.params };
+    let authorization = ChannelAuthorization { token, info, params: admitted.params };
     let line = parts.extensions.remove::<Line>();
     let area = area.clone();
     let (caller, scope) = (admitted.caller, admitted.scope);
     Ok(ws.protocols([PROTOCOL]).max_message_size(FRAME_BYTES).max_frame_size(FRAME_BYTES).on_upgrade(
         move |inner| async move {
             let socket = Socket { inner, frames: PhantomData };
-            let talk = area.converse(OpenChannel { caller, standing, scope, path, query, socket });
+            let talk = area.converse(OpenChannel { caller, authorization, scope, path, query, socket });
             match line {
                 Some(line) => line.carry(talk).await,
                 None => talk.await,

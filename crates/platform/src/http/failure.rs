@@ -6,7 +6,7 @@ use std::{fmt, time::Duration};
 use axum::response::{IntoResponse, Response};
 use contract::{Code, Problem, mfa::MfaChallenge};
 use http::{HeaderValue, StatusCode, header};
-use kernel::machine::TransitionError;
+use kernel::lifecycle::TransitionError;
 
 use crate::identity::passwords::PasswordError;
 
@@ -63,9 +63,9 @@ impl Failure {
     }
 
     /// The caller's side of the failure. Logs what stays on ours.
-    pub fn trouble(self) -> ProblemBuilder {
+    pub fn into_builder(self) -> ProblemBuilder {
         match self {
-            Failure::Problem(trouble) | Failure::Refused(trouble) => trouble,
+            Failure::Problem(builder) | Failure::Refused(builder) => builder,
             Failure::Database(error) if kernel::tx::is_contended(&error) => {
                 tracing::warn!(%error, "a transaction was rolled back because of concurrent changes");
                 metrics::counter!("gpuaas_database_contended_total").increment(1);
@@ -96,8 +96,8 @@ pub fn unavailable(detail: &str) -> ProblemBuilder {
 }
 
 impl From<ProblemBuilder> for Failure {
-    fn from(trouble: ProblemBuilder) -> Self {
-        Failure::Problem(trouble)
+    fn from(builder: ProblemBuilder) -> Self {
+        Failure::Problem(builder)
     }
 }
 
@@ -135,24 +135,24 @@ impl From<kernel::vault::VaultError> for Failure {
 }
 
 /// The body of a problem.
-pub fn problem(trouble: &ProblemBuilder, correlation_id: &str) -> Problem {
+pub fn problem(builder: &ProblemBuilder, correlation_id: &str) -> Problem {
     Problem {
-        field: trouble.field.clone(),
-        challenge: trouble.challenge.as_deref().cloned(),
-        ..trouble.code.problem(&trouble.detail, correlation_id)
+        field: builder.field.clone(),
+        challenge: builder.challenge.as_deref().cloned(),
+        ..builder.code.problem(&builder.detail, correlation_id)
     }
 }
 
 /// Renders a problem as the one error shape that leaves the server.
-pub fn render(trouble: ProblemBuilder, correlation_id: &str) -> Response {
-    let problem = problem(&trouble, correlation_id);
+pub fn render(builder: ProblemBuilder, correlation_id: &str) -> Response {
+    let problem = problem(&builder, correlation_id);
     let status = StatusCode::from_u16(problem.status).expect("catalog statuses are valid");
-    metrics::counter!("gpuaas_http_problems_total", "code" => trouble.code.info().name).increment(1);
+    metrics::counter!("gpuaas_http_problems_total", "code" => builder.code.info().name).increment(1);
     let body = serde_json::to_vec(&problem).expect("problems serialize");
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(contract::PROBLEM_JSON));
-    if let Some(wait) = trouble.retry_after {
+    if let Some(wait) = builder.retry_after {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
     }

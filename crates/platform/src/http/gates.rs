@@ -30,7 +30,7 @@ use super::{
     correlation, failure,
     parse::{self, PathParams},
 };
-use crate::{Area, Platform, identity::Caller, policies::keys};
+use crate::{Area, Platform, identity::Caller, policies::settings};
 
 /// Implemented once per endpoint, in the resource's own `routes.rs`.
 pub trait Handle<E: Endpoint>: Send + Sync + 'static {
@@ -91,13 +91,13 @@ impl Call {
 }
 
 pub async fn serve<E: Endpoint, A: Area + Handle<E>>(area: Arc<A>, request: http::Request<Body>) -> Response {
-    let app = area.platform();
+    let platform = area.platform();
     let started = std::time::Instant::now();
     let (mut parts, body) = request.into_parts();
-    let arrival = Arrival::new(app, &parts);
+    let arrival = Arrival::new(platform, &parts);
     let span = tracing::info_span!("request", operation = E::INFO.operation, correlation_id = %arrival.correlation_id);
     crate::telemetry::follow(&span, arrival.trace.clone());
-    let limit = keys::seconds(app.policies.number(keys::REQUEST_SECONDS));
+    let limit = settings::seconds(platform.policies.number(settings::REQUEST_SECONDS));
     let is_reading = AtomicBool::new(false);
     let work = tokio::time::timeout(limit, pass::<E, A>(&area, &arrival, &mut parts, body, &is_reading));
     let outcome = work.instrument(span.clone()).await;
@@ -125,9 +125,9 @@ pub fn finish(
     let mut response = match outcome {
         Ok(response) => response,
         Err(failed) => {
-            let trouble = failed.trouble();
-            tracing::info!(code = trouble.code.info().name, detail = trouble.detail, "refused");
-            failure::render(trouble, &arrival.correlation_id)
+            let builder = failed.into_builder();
+            tracing::info!(code = builder.code.info().name, detail = builder.detail, "refused");
+            failure::render(builder, &arrival.correlation_id)
         }
     };
     let elapsed = started.elapsed();
@@ -153,10 +153,10 @@ async fn pass<E: Endpoint, A: Area + Handle<E>>(
     body: Body,
     is_reading: &AtomicBool,
 ) -> Result<Response, Failure> {
-    let app = area.platform();
+    let platform = area.platform();
     let info = E::INFO;
     let params = path_params(parts).await?;
-    let admitted = admit(app, &info, arrival, parts, params).await?;
+    let admitted = admit(platform, &info, arrival, parts, params).await?;
     let path = parse::path::<E::Path>(&admitted.params)?;
     let query = parse::query::<E::Query>(&parts.uri)?;
     // Methods that define no body have none, whatever the caller appends.
@@ -171,15 +171,20 @@ async fn pass<E: Endpoint, A: Area + Handle<E>>(
         None => None,
         Some(claim) => {
             let key = (admitted.caller.actor().as_str().to_owned(), claim.operation, claim.key.clone());
-            let most = usize::try_from(app.policies.number(keys::IDEMPOTENCY_WAITERS)).unwrap_or(usize::MAX);
-            Some(app.turns.wait(key, most).await?)
+            let most = usize::try_from(platform.policies.number(settings::IDEMPOTENCY_WAITERS)).unwrap_or(usize::MAX);
+            Some(platform.turns.wait(key, most).await?)
         }
     };
     let (scope, actor) = (admitted.scope, admitted.caller.actor());
-    let mut call = begin(app, &info, arrival, admitted).await?;
+    let mut call = begin(platform, &info, arrival, admitted).await?;
     if let Some(claim) = &claim
-        && let Some(answer) =
-            replay(app, &mut call.tx, claim, keys::hours(app.policies.number(keys::IDEMPOTENCY_HOURS))).await?
+        && let Some(answer) = replay(
+            platform,
+            &mut call.tx,
+            claim,
+            settings::hours(platform.policies.number(settings::IDEMPOTENCY_HOURS)),
+        )
+        .await?
     {
         call.tx.rollback().await?;
         return Ok(answer);
@@ -190,30 +195,31 @@ async fn pass<E: Endpoint, A: Area + Handle<E>>(
                 return complete_raw(&info, call, raw).await;
             }
             let body = serde_json::to_vec(&response).map_err(|error| Failure::Internal(Box::new(error)))?;
-            complete(app, &info, call, claim, body).await
+            complete(platform, &info, call, claim, body).await
         }
-        Err(Failure::Refused(trouble)) => {
-            check_declared(&info, trouble.code);
-            if is_recorded(app, &info, arrival) {
-                record(&info, &mut call, trouble.code.info().name);
+        Err(Failure::Refused(builder)) => {
+            check_declared(&info, builder.code);
+            if is_recorded(platform, &info, arrival) {
+                record(&info, &mut call, builder.code.info().name);
             }
             if let Some(claim) = claim {
-                let stored = refusal(&trouble, &call.tx)?;
+                let stored = refusal(&builder, &call.tx)?;
                 idempotency::answer(&mut call.tx, claim, stored);
             }
             call.tx.commit().await?;
-            Err(Failure::Problem(trouble))
+            Err(Failure::Problem(builder))
         }
         Err(failure) => {
-            if let Failure::Problem(trouble) = &failure {
-                check_declared(&info, trouble.code);
+            if let Failure::Problem(builder) = &failure {
+                check_declared(&info, builder.code);
             }
             // A rollback that fails closes the connection, which does the same.
             let _ = call.tx.rollback().await;
             match (claim, failure) {
-                (Some(claim), Failure::Problem(trouble)) if is_final(&trouble) => {
-                    let tx = Tx::begin(&app.db, scope, Access::Write, actor, arrival.correlation_id.clone()).await?;
-                    refuse_copies(app, tx, claim, trouble).await
+                (Some(claim), Failure::Problem(builder)) if is_final(&builder) => {
+                    let tx =
+                        Tx::begin(&platform.db, scope, Access::Write, actor, arrival.correlation_id.clone()).await?;
+                    refuse_copies(platform, tx, claim, builder).await
                 }
                 (_, failure) => Err(failure),
             }
@@ -222,47 +228,54 @@ async fn pass<E: Endpoint, A: Area + Handle<E>>(
 }
 
 /// Whether repeating the very same request could not help.
-fn is_final(trouble: &ProblemBuilder) -> bool {
-    let status = trouble.code.info().status;
-    let may_change = status == 408 || status == 429 || trouble.retry_after.is_some() || trouble.challenge.is_some();
+fn is_final(builder: &ProblemBuilder) -> bool {
+    let status = builder.code.info().status;
+    let may_change = status == 408 || status == 429 || builder.retry_after.is_some() || builder.challenge.is_some();
     (400..500).contains(&status) && !may_change
 }
 
 /// Keeps a refusal for copies of the request. The handler's transaction is over
 /// and with it the claim, so that a copy on another replica may have been served
 /// since: then its answer is the answer to all of them.
-async fn refuse_copies(app: &Platform, mut tx: Tx, claim: Claim, trouble: ProblemBuilder) -> Result<Response, Failure> {
-    let keep = keys::seconds(app.policies.number(keys::IDEMPOTENCY_REFUSAL_SECONDS));
-    if let Some(answer) = replay(app, &mut tx, &claim, keep).await? {
+async fn refuse_copies(
+    platform: &Platform,
+    mut tx: Tx,
+    claim: Claim,
+    builder: ProblemBuilder,
+) -> Result<Response, Failure> {
+    let keep = settings::seconds(platform.policies.number(settings::IDEMPOTENCY_REFUSAL_SECONDS));
+    if let Some(answer) = replay(platform, &mut tx, &claim, keep).await? {
         tx.rollback().await?;
         return Ok(answer);
     }
-    let stored = refusal(&trouble, &tx)?;
+    let stored = refusal(&builder, &tx)?;
     idempotency::answer(&mut tx, claim, stored);
     tx.commit().await?;
-    Err(Failure::Problem(trouble))
+    Err(Failure::Problem(builder))
 }
 
 /// A refusal as copies of the request get it.
-fn refusal(trouble: &ProblemBuilder, tx: &Tx) -> Result<Stored, Failure> {
-    let problem = failure::problem(trouble, &tx.cause);
+fn refusal(builder: &ProblemBuilder, tx: &Tx) -> Result<Stored, Failure> {
+    let problem = failure::problem(builder, &tx.cause);
     let body = serde_json::to_vec(&problem).map_err(|error| Failure::Internal(Box::new(error)))?;
     Ok(Stored { status: problem.status, body, sealed: false })
 }
 
 /// Whether a refusal gets an audit entry of its own: where anybody may call, the
 /// log must not be theirs to fill.
-fn is_recorded(app: &Platform, info: &EndpointInfo, arrival: &Arrival) -> bool {
+fn is_recorded(platform: &Platform, info: &EndpointInfo, arrival: &Arrival) -> bool {
     match info.policy.auth {
-        Auth::Public { .. } => {
-            app.refusals.is_recorded(&app.policies, app.db.clock.estimate(), Refused::Network(arrival.network()))
-        }
+        Auth::Public { .. } => platform.refusals.is_recorded(
+            &platform.policies,
+            platform.db.clock.estimate(),
+            Refused::Network(arrival.network()),
+        ),
         Auth::SignedIn | Auth::Person | Auth::Organization(_) | Auth::Project(_) | Auth::Platform(_) => true,
     }
 }
 
 async fn begin(
-    app: &Platform,
+    platform: &Platform,
     info: &EndpointInfo,
     arrival: &Arrival,
     admitted: AdmittedRequest,
@@ -272,14 +285,14 @@ async fn begin(
         Audit::Action(_) | Audit::AuditedRead(_) => Access::Write,
     };
     let AdmittedRequest { caller, scope, organization, params, .. } = admitted;
-    let mut tx = Tx::begin(&app.db, scope, access, caller.actor(), arrival.correlation_id.clone()).await?;
+    let mut tx = Tx::begin(&platform.db, scope, access, caller.actor(), arrival.correlation_id.clone()).await?;
     tx.trace = arrival.traceparent();
     let about = params.last().map(|(_, value)| value.clone());
     Ok(Call { tx, caller, address: arrival.address, organization, about, detail: Map::new(), stream: Mutex::default() })
 }
 
 async fn complete(
-    app: &Platform,
+    platform: &Platform,
     info: &EndpointInfo,
     mut call: Call,
     claim: Option<Claim>,
@@ -288,15 +301,18 @@ async fn complete(
     record(info, &mut call, "done");
     if let Some(claim) = claim {
         let sealed = info.policy.idempotency == Idempotency::KeyRequiredSealed;
-        let kept =
-            if sealed { app.keyring.seal(&answer_context(&call.tx, &claim), &body).to_bytes() } else { body.clone() };
+        let kept = if sealed {
+            platform.keyring.seal(&answer_context(&call.tx, &claim), &body).to_bytes()
+        } else {
+            body.clone()
+        };
         idempotency::answer(&mut call.tx, claim, Stored { status: info.success, body: kept, sealed });
     }
     // Whoever is told that something changed finds it changed here; other replicas
     // hear of it within a moment.
-    let stale = app.caches.after(call.tx.subjects());
+    let stale = platform.caches.after(call.tx.subjects());
     call.tx.commit().await?;
-    stale.forget_now(&app.policies, &app.db).await;
+    stale.forget_now(&platform.policies, &platform.db).await;
     Ok(reply(info.success, body))
 }
 
@@ -353,7 +369,7 @@ fn claim(info: &EndpointInfo, parts: &Parts, canonical_body: &str) -> Result<Opt
 }
 
 async fn replay(
-    app: &Platform,
+    platform: &Platform,
     tx: &mut Tx,
     claim: &Claim,
     keep: std::time::Duration,
@@ -374,7 +390,7 @@ async fn replay(
         Claimed::Answered(stored) => {
             let body = if stored.sealed {
                 let sealed = Sealed::from_bytes(&stored.body).map_err(|it| Failure::Internal(Box::new(it)))?;
-                let opened = app
+                let opened = platform
                     .keyring
                     .open(&answer_context(tx, claim), &sealed)
                     .map_err(|it| Failure::Internal(Box::new(it)))?;

@@ -39,14 +39,15 @@ pub struct Dependency {
 #[derive(Clone, Default)]
 pub struct Readiness(Arc<Mutex<Option<CachedReadiness>>>);
 
+// cache: asked again once it is a second old
 struct CachedReadiness {
     at: Instant,
     parts: Arc<Vec<Dependency>>,
 }
 
 impl Readiness {
-    async fn of(&self, app: &Platform) -> Arc<Vec<Dependency>> {
-        self.ask(|| dependencies(app)).await
+    async fn of(&self, platform: &Platform) -> Arc<Vec<Dependency>> {
+        self.ask(|| dependencies(platform)).await
     }
 
     async fn ask<F: Future<Output = Vec<Dependency>>>(&self, ask: impl FnOnce() -> F) -> Arc<Vec<Dependency>> {
@@ -61,7 +62,7 @@ impl Readiness {
 }
 
 /// Each dependency and whether it answers, asked all at once.
-async fn dependencies(app: &Platform) -> Vec<Dependency> {
+async fn dependencies(platform: &Platform) -> Vec<Dependency> {
     let ask = |probe: &std::sync::Arc<dyn crate::Probe>| {
         let probe = probe.clone();
         async move {
@@ -69,35 +70,35 @@ async fn dependencies(app: &Platform) -> Vec<Dependency> {
             Dependency { name: probe.name(), is_vital: probe.is_vital(), answer }
         }
     };
-    join_all(app.probes.iter().map(ask)).await
+    join_all(platform.probes.iter().map(ask)).await
 }
 
 /// For a listener of their own.
-pub fn router(app: Arc<Platform>) -> Router {
-    let metrics_app = app.clone();
-    routes(app).route("/metrics", get(move || metrics(metrics_app.clone())))
+pub fn router(platform: Arc<Platform>) -> Router {
+    let metrics_platform = platform.clone();
+    routes(platform).route("/metrics", get(move || metrics(metrics_platform.clone())))
 }
 
 /// For the listener of the API, which anybody may reach: the metrics are for
 /// this machine alone.
-pub fn router_beside(app: Arc<Platform>) -> Router {
-    let metrics_app = app.clone();
+pub fn router_beside(platform: Arc<Platform>) -> Router {
+    let metrics_platform = platform.clone();
     let guarded = move |request: Request| {
-        let app = metrics_app.clone();
+        let platform = metrics_platform.clone();
         async move {
             match is_of_this_machine(&request) {
-                true => metrics(app).await.into_response(),
+                true => metrics(platform).await.into_response(),
                 false => elsewhere(),
             }
         }
     };
-    routes(app).route("/metrics", get(guarded))
+    routes(platform).route("/metrics", get(guarded))
 }
 
-fn routes(app: Arc<Platform>) -> Router {
+fn routes(platform: Arc<Platform>) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(move || readiness(app.clone())))
+        .route("/readyz", get(move || readiness(platform.clone())))
         .route("/openapi.json", get(|| async { ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str()) }))
 }
 
@@ -112,14 +113,14 @@ fn elsewhere() -> Response {
     (StatusCode::NOT_FOUND, text).into_response()
 }
 
-async fn readiness(app: Arc<Platform>) -> impl IntoResponse {
+async fn readiness(platform: Arc<Platform>) -> impl IntoResponse {
     let mut missing = Vec::new();
     let mut parts = serde_json::Map::new();
-    let mut is_ready = !app.stopping.is_cancelled();
+    let mut is_ready = !platform.stopping.is_cancelled();
     if !is_ready {
         missing.push("stopping");
     }
-    for Dependency { name, is_vital, answer } in app.readiness.of(&app).await.iter() {
+    for Dependency { name, is_vital, answer } in platform.readiness.of(&platform).await.iter() {
         let text = match answer {
             Ok(()) => "ok",
             Err(problem) => {
@@ -135,11 +136,11 @@ async fn readiness(app: Arc<Platform>) -> impl IntoResponse {
     (status, [(header::CONTENT_TYPE, "application/json")], body.to_string() + "\n")
 }
 
-async fn metrics(app: Arc<Platform>) -> impl IntoResponse {
-    let (used, most) = app.db.pool_use();
+async fn metrics(platform: Arc<Platform>) -> impl IntoResponse {
+    let (used, most) = platform.db.pool_use();
     metrics::gauge!("gpuaas_database_connections_in_use").set(used as f64);
     metrics::gauge!("gpuaas_database_connections_max").set(most as f64);
-    for Dependency { name, answer, .. } in app.readiness.of(&app).await.iter() {
+    for Dependency { name, answer, .. } in platform.readiness.of(&platform).await.iter() {
         metrics::gauge!("gpuaas_dependency_up", "dependency" => *name).set(f64::from(u8::from(answer.is_ok())));
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], crate::telemetry::metrics_page())

@@ -14,7 +14,7 @@ use kernel::{Access, Db, Tx, audit};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::policies::{Policies, keys};
+use crate::policies::{Policies, settings};
 
 /// Whose refusals are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ const LOOK: Duration = Duration::from_secs(1);
 impl Refusals {
     /// Counts a refusal; whether it is written down as it is.
     pub fn is_recorded(&self, policies: &Policies, now: Timestamp, who: Refused) -> bool {
-        let (each, all) = (policies.number(keys::AUDIT_REFUSALS), policies.number(keys::AUDIT_REFUSALS_ALL));
+        let (each, all) = (policies.number(settings::AUDIT_REFUSALS), policies.number(settings::AUDIT_REFUSALS_ALL));
         let is_recorded = self.lock().count(who, now, each, all);
         let label = if is_recorded { "recorded" } else { "counted" };
         metrics::counter!("gpuaas_refusals_total", "audit" => label).increment(1);

@@ -44,8 +44,8 @@ pub fn open<C: Channel, A: Area + Converse<C>>(router: Router, area: Arc<A>) -> 
 }
 
 /// Answers a request that no endpoint takes.
-pub fn refuse(app: &Platform, request: http::Request<Body>, code: Code, detail: &'static str) -> Response {
+pub fn refuse(platform: &Platform, request: http::Request<Body>, code: Code, detail: &'static str) -> Response {
     let (parts, _) = request.into_parts();
-    let arrival = Arrival::new(app, &parts);
+    let arrival = Arrival::new(platform, &parts);
     failure::render(ProblemBuilder::new(code, detail), &arrival.correlation_id)
 }

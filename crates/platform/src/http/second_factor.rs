@@ -7,14 +7,14 @@ use super::ProblemBuilder;
 use crate::{
     Platform,
     identity::{Caller, Membership, Principal, Requirement},
-    policies::keys,
+    policies::settings,
 };
 
 /// Refuses a person without the second factor that the endpoint asks for.
 /// Programs have none: service accounts pass, and a personal key passes as far
 /// as whoever made it had used theirs.
 pub fn check(
-    app: &Platform,
+    platform: &Platform,
     info: &EndpointInfo,
     caller: &Caller,
     organization: Option<OrganizationId>,
@@ -26,7 +26,7 @@ pub fn check(
     }
     let is_enrolled = caller.second_factor.is_enrolled;
     let is_required =
-        asked != SecondFactor::RecentOnceEnrolled && concerns(app, info.policy.auth, caller, organization);
+        asked != SecondFactor::RecentOnceEnrolled && concerns(platform, info.policy.auth, caller, organization);
     if key.is_some() {
         let is_bound = is_enrolled || is_required;
         return match asked {
@@ -44,10 +44,10 @@ pub fn check(
     if asked == SecondFactor::Enrolled || !is_enrolled {
         return Ok(());
     }
-    let seconds = app.policies.number(keys::MFA_STEP_UP_SECONDS);
-    let now = app.db.clock.estimate();
+    let seconds = platform.policies.number(settings::MFA_STEP_UP_SECONDS);
+    let now = platform.db.clock.estimate();
     match caller.second_factor.at {
-        Some(at) if now <= at + keys::seconds(seconds) => Ok(()),
+        Some(at) if now <= at + settings::seconds(seconds) => Ok(()),
         _ => Err(ProblemBuilder::new(
             Code::StepUpRequired,
             format!("this request requires that you used your second factor within the last {seconds} seconds"),
@@ -56,24 +56,24 @@ pub fn check(
 }
 
 /// Whether any policy requires the person to have a second factor.
-pub fn is_required(app: &Platform, caller: &Caller) -> bool {
-    let platform = app.policies.choice(keys::MFA_REQUIRED);
-    Requirement::parse(platform).concerns_person(caller.platform_role.is_some())
-        || caller.memberships.iter().any(|it| concerns_member(platform, it))
+pub fn is_required(platform: &Platform, caller: &Caller) -> bool {
+    let policy = platform.policies.choice(settings::MFA_REQUIRED);
+    Requirement::parse(policy).concerns_person(caller.platform_role.is_some())
+        || caller.memberships.iter().any(|it| concerns_member(policy, it))
 }
 
 /// Whether policy requires it for this request: an organization's own policy
 /// concerns what happens in it, and the account itself.
-fn concerns(app: &Platform, auth: Auth, caller: &Caller, organization: Option<OrganizationId>) -> bool {
-    let platform = app.policies.choice(keys::MFA_REQUIRED);
-    let of_platform = Requirement::parse(platform).concerns_person(caller.platform_role.is_some());
+fn concerns(platform: &Platform, auth: Auth, caller: &Caller, organization: Option<OrganizationId>) -> bool {
+    let policy = platform.policies.choice(settings::MFA_REQUIRED);
+    let of_platform = Requirement::parse(policy).concerns_person(caller.platform_role.is_some());
     match auth {
         Auth::Public { .. } => false,
-        Auth::SignedIn | Auth::Person => is_required(app, caller),
+        Auth::SignedIn | Auth::Person => is_required(platform, caller),
         Auth::Platform(_) => of_platform,
         Auth::Organization(_) | Auth::Project(_) => {
             let member = organization.and_then(|it| caller.membership(it));
-            of_platform || member.is_some_and(|it| concerns_member(platform, it))
+            of_platform || member.is_some_and(|it| concerns_member(policy, it))
         }
     }
 }

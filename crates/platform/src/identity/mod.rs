@@ -23,7 +23,7 @@ use crate::{Platform, registry::Registry};
 
 pub fn register(registry: &mut Registry<Platform>) {
     let nouns = &["policy", "session", "key", "member", "organization", "service_account", "user", "mfa_factor"];
-    registry.cache(nouns, |platform| platform.recognizer.forget());
+    registry.cache::<Recognizer>(nouns, |platform| &platform.recognizer);
 }
 
 /// The roles of an organization that hold a permission.

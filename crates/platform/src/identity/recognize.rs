@@ -22,8 +22,9 @@ use super::{
     store::{self, Credential},
 };
 use crate::{
+    forget::Forget,
     http::{Failure, ProblemBuilder},
-    policies::{Policies, keys},
+    policies::{Policies, settings},
 };
 
 #[derive(Clone)]
@@ -70,7 +71,7 @@ impl Recognizer {
     /// The caller that the token stands for. `project` is looked up on the way.
     pub async fn caller(&self, token: &str, project: Option<ProjectId>) -> Result<Arc<Caller>, Failure> {
         let fingerprint = *secrets::hash_token(token).as_bytes();
-        let memory = keys::milliseconds(self.policies.number(keys::CALLER_CACHE_MS));
+        let memory = settings::milliseconds(self.policies.number(settings::CALLER_CACHE_MS));
         if let Some(known) = self.callers.get(&fingerprint).await
             && known.at.elapsed() <= memory
             && known.at > *self.forgotten.read().expect("no code panics while it holds this lock")
@@ -110,13 +111,6 @@ impl Recognizer {
         Ok(store::organization(&self.db, organization).await?.then_some(organization))
     }
 
-    /// Forgets every caller, because something changed what they may do.
-    pub fn forget(&self) {
-        // Also those that are being looked up: what was read before may be kept after.
-        *self.forgotten.write().expect("no code panics while it holds this lock") = tokio::time::Instant::now();
-        self.callers.invalidate_all();
-    }
-
     fn still_valid(&self, caller: Arc<Caller>) -> Result<Arc<Caller>, Failure> {
         if caller.expires_at <= self.signing.now() {
             return Err(refused("the credential has expired"));
@@ -150,7 +144,16 @@ impl Recognizer {
         }
         let stored = Timestamp::from_microsecond(credential.expires_us).unwrap_or(Timestamp::MIN);
         let expires_at = expires_at.map_or(stored, |it: Timestamp| it.min(stored));
-        build(&credential, who_is, expires_at).ok_or_else(|| refused("the credential belongs to nobody"))
+        build(&credential, who_is, expires_at).ok_or_else(|| refused("the owner of the credential no longer exists"))
+    }
+}
+
+impl Forget for Recognizer {
+    /// Forgets every caller, because something changed what they may do.
+    fn forget(&self) {
+        // Also those that are being looked up: what was read before may be kept after.
+        *self.forgotten.write().expect("no code panics while it holds this lock") = tokio::time::Instant::now();
+        self.callers.invalidate_all();
     }
 }
 
@@ -163,7 +166,7 @@ fn build(credential: &Credential, session: Option<contract::id::SessionId>, expi
                 organization: it.organization_id.into(),
                 role: Role::parse(&it.role)?,
                 state: OrganizationState::parse(&it.state)?,
-                mfa_required: it.mfa_required.as_deref().map(|word| keys::MFA_REQUIRED.read(Some(word))),
+                mfa_required: it.mfa_required.as_deref().map(|word| settings::MFA_REQUIRED.read(Some(word))),
             })
         })
         .collect();

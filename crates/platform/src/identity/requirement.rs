@@ -2,7 +2,7 @@
 
 use contract::Role;
 
-use crate::policies::{Levels, keys, resolve};
+use crate::policies::{Levels, resolve, settings};
 
 /// The words of the policy, from the loosest to the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ impl Requirement {
     pub fn within(platform: &str, organization: Option<&str>) -> Self {
         let own = |it: &str| Some(it.to_owned());
         let levels = Levels { platform: own(platform), organization: organization.and_then(own), project: None };
-        Self::parse(&resolve(keys::MFA_REQUIRED.0, &levels).value)
+        Self::parse(&resolve(settings::MFA_REQUIRED.0, &levels).value)
     }
 
     pub fn concerns_member(self, role: Role) -> bool {

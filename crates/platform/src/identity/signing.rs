@@ -22,7 +22,7 @@ use kernel::{
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::policies::{Policies, keys};
+use crate::policies::{Policies, settings};
 
 /// The vault's name for the keys that sign access tokens.
 pub const KEY_NAME: &str = "access_token";
@@ -219,7 +219,7 @@ impl Signing {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(REFRESH) => (),
             }
-            let rotate_after = keys::days(policies.number(keys::SIGNING_KEY_DAYS));
+            let rotate_after = settings::days(policies.number(settings::SIGNING_KEY_DAYS));
             if let Err(error) = self.refresh(rotate_after).await {
                 tracing::warn!(%error, "reading the signing keys failed; the last known ones are still used");
             }

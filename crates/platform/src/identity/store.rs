@@ -80,7 +80,7 @@ pub async fn key(db: &Db, hash: &[u8; 32], project: Option<ProjectId>) -> sqlx::
 /// Which organization a project belongs to; this never changes.
 pub async fn project(db: &Db, project: ProjectId) -> sqlx::Result<Option<OrganizationId>> {
     let statement = format!("SELECT {} AS organization", project_organization(Some(project)));
-    let rows = db.glance(Scope::Identity, &statement).await?;
+    let rows = db.read_once(Scope::Identity, &statement).await?;
     let organization: Option<Uuid> = rows.first().map(|row| row.try_get("organization")).transpose()?.flatten();
     Ok(organization.map(OrganizationId::from))
 }
@@ -88,7 +88,7 @@ pub async fn project(db: &Db, project: ProjectId) -> sqlx::Result<Option<Organiz
 pub async fn organization(db: &Db, organization: OrganizationId) -> sqlx::Result<bool> {
     let id = Literal::Uuid(organization.uuid());
     let statement = format!("SELECT EXISTS (SELECT FROM organizations WHERE id = {id}) AS is_there");
-    let rows = db.glance(Scope::Identity, &statement).await?;
+    let rows = db.read_once(Scope::Identity, &statement).await?;
     Ok(rows.first().map(|row| row.try_get("is_there")).transpose()?.unwrap_or(false))
 }
 
@@ -100,7 +100,7 @@ fn project_organization(project: Option<ProjectId>) -> String {
 }
 
 async fn one(db: &Db, statement: &str) -> sqlx::Result<Option<Credential>> {
-    let rows = db.glance(Scope::Identity, statement).await?;
+    let rows = db.read_once(Scope::Identity, statement).await?;
     let Some(row) = rows.first() else { return Ok(None) };
     let text: String = row.try_get("credential")?;
     serde_json::from_str(&text).map(Some).map_err(|error| sqlx::Error::Decode(Box::new(error)))

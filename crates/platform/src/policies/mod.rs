@@ -2,14 +2,15 @@
 //! default. Platform values are remembered for at most a minute and forgotten
 //! on every change; values that guard quotas are read in the transaction.
 
-pub mod keys;
 mod ports;
 mod reactions;
 mod read;
 mod recording;
 mod resolve;
 mod routes;
+pub mod settings;
 mod store;
+mod units;
 
 pub use reactions::Reactions;
 pub use recording::RecordingMode;
@@ -27,19 +28,25 @@ use contract::{
     id::OrganizationId,
     policies::{PolicyLevel, PolicySet},
 };
-use kernel::{Db, Tx, machine::ParentEnd, money::Currency};
+use kernel::{Db, Tx, lifecycle::ParentEnd, money::Currency};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use keys::{ChoiceKey, CurrencyKey, FlagKey, KeyInfo, NumberKey, PortsKey, TagKey};
 pub use ports::Ports;
+use settings::{ChoiceKey, CurrencyKey, FlagKey, KeyInfo, NumberKey, PortsKey, TagKey};
 
-use crate::{Platform, events::emit, registry::Registry};
+use crate::{
+    Platform,
+    events::emit,
+    forget::Forget,
+    registry::{Registry, Retention},
+};
 
 pub fn register(registry: &mut Registry<Platform>) {
-    registry.cache(&["policy"], |platform| platform.policies.forget());
-    registry.table("policies", ParentEnd::Stays("settings of what is not used any more"));
+    registry.cache::<Policies>(&["policy"], |platform| &platform.policies);
+    registry.table("policies", ParentEnd::Stays("settings stay for the record"));
+    registry.retention(&["policies"], Retention::Removed("when they are unset"));
 }
 
 /// The platform's own values as last read.
@@ -75,11 +82,6 @@ impl Policies {
         self.platform.read().expect("no code panics while it holds this lock").clone()
     }
 
-    /// Reads the platform's values again soon, because one changed.
-    pub fn forget(&self) {
-        self.changed.notify_one();
-    }
-
     pub async fn refresh(&self, db: &Db) -> sqlx::Result<()> {
         let _turn = self.reading.lock().await;
         let values = store::platform(db).await?;
@@ -99,6 +101,13 @@ impl Policies {
                 () = tokio::time::sleep(REMEMBER) => (),
             }
         }
+    }
+}
+
+impl Forget for Policies {
+    /// Reads the platform's values again soon, because one changed.
+    fn forget(&self) {
+        self.changed.notify_one();
     }
 }
 

@@ -5,7 +5,7 @@ use kernel::money::Currency;
 
 use super::{
     Ports,
-    keys::{ChoiceKey, CurrencyKey, FlagKey, Kind, NumberKey, PortsKey, TagKey},
+    settings::{ChoiceKey, CurrencyKey, FlagKey, Kind, NumberKey, PortsKey, TagKey},
 };
 
 impl NumberKey {

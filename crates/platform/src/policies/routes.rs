@@ -13,8 +13,8 @@ use contract::{
 
 use super::{
     Reactions,
-    keys::{self, ALL, Guardrail, KeyInfo},
     resolve::resolve,
+    settings::{self, ALL, Guardrail, KeyInfo, RENAMED},
     store::{self, Setting},
 };
 use crate::{
@@ -102,7 +102,10 @@ level!(
 );
 
 fn key(name: &str) -> Result<&'static KeyInfo, Failure> {
-    KeyInfo::find(name).ok_or_else(|| Failure::not_found("policy; `policies list` names them all"))
+    KeyInfo::find(name).ok_or_else(|| match RENAMED.iter().find(|(old, _)| *old == name) {
+        Some((old, new)) => Failure::new(Code::NotFound, format_args!("the policy `{old}` was renamed to `{new}`")),
+        None => Failure::not_found("policy; run `policies list` to list all policies"),
+    })
 }
 
 /// Every policy fits one page: the keys are a short list in the code.
@@ -124,19 +127,24 @@ async fn explain(call: &mut Call, place: PolicyTarget, key: &'static KeyInfo) ->
 }
 
 async fn set(
-    app: &Platform,
+    platform: &Platform,
     call: &mut Call,
     place: PolicyTarget,
     key: &'static KeyInfo,
     value: &str,
 ) -> Result<Policy, Failure> {
     let value = accept(call, place, key, value).await?;
-    by_two(app, call, place, key, Some(&value)).await?;
+    by_two(platform, call, place, key, Some(&value)).await?;
     write(call, place, key, value).await
 }
 
-async fn unset(app: &Platform, call: &mut Call, place: PolicyTarget, key: &'static KeyInfo) -> Result<Policy, Failure> {
-    by_two(app, call, place, key, None).await?;
+async fn unset(
+    platform: &Platform,
+    call: &mut Call,
+    place: PolicyTarget,
+    key: &'static KeyInfo,
+) -> Result<Policy, Failure> {
+    by_two(platform, call, place, key, None).await?;
     remove(call, place, key).await
 }
 
@@ -155,13 +163,13 @@ pub async fn change(call: &mut Call, name: &str, value: Option<&str>) -> Result<
 /// Four eyes guard their own switch: whoever could turn them off alone would
 /// need no second person for anything.
 async fn by_two(
-    app: &Platform,
+    platform: &Platform,
     call: &mut Call,
     place: PolicyTarget,
     key: &'static KeyInfo,
     value: Option<&str>,
 ) -> Result<(), Failure> {
-    let guarded = keys::BILLING_FOUR_EYES;
+    let guarded = settings::BILLING_FOUR_EYES;
     if place.level() != PolicyLevel::Platform || key.name != guarded.0.name || guarded.read(value) {
         return Ok(());
     }
@@ -171,7 +179,7 @@ async fn by_two(
         None => format!("unset the policy `{}` for the platform", key.name),
     };
     let proposal = Proposal::Policy { key: key.name.to_owned(), value: value.map(str::to_owned) };
-    second_person(app, call, CorrectionRequest { proposal, organization: None, summary, reason: "" }).await
+    second_person(platform, call, CorrectionRequest { proposal, organization: None, summary, reason: "" }).await
 }
 
 /// The value as it is stored, if it may be set there.
@@ -285,5 +293,28 @@ fn describe(key: &'static KeyInfo, place: PolicyTarget, settings: &[Setting]) ->
         guardrail: key.guardrail != Guardrail::None,
         lowest_level: key.deepest.into(),
         levels,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policy_of_before_is_refused_with_its_new_name() {
+        for (old, new) in RENAMED {
+            let refused = key(old).err().unwrap().into_builder();
+            assert_eq!(
+                (refused.code, refused.detail),
+                (Code::NotFound, format!("the policy `{old}` was renamed to `{new}`"))
+            );
+            assert!(key(new).is_ok(), "{new} is a policy");
+        }
+    }
+
+    #[test]
+    fn policy_that_never_existed_is_not_found() {
+        let refused = key("placement.unheard_of").err().unwrap().into_builder();
+        assert!(refused.detail.contains("no such policy"), "{}", refused.detail);
     }
 }

@@ -21,7 +21,7 @@ pub struct Setting {
 type Columns = (String, Option<Uuid>, Option<Uuid>, String, jiff_sqlx::Timestamp);
 
 pub async fn platform(db: &Db) -> sqlx::Result<HashMap<String, String>> {
-    let rows = db.glance(Scope::Identity, "SELECT key, value FROM policies WHERE organization_id IS NULL").await?;
+    let rows = db.read_once(Scope::Identity, "SELECT key, value FROM policies WHERE organization_id IS NULL").await?;
     rows.iter().map(|row| Ok((row.try_get("key")?, row.try_get("value")?))).collect()
 }
 

@@ -31,10 +31,10 @@ pub trait MetalProvider: Send + Sync {
     /// Takes one free machine that fits and marks it with the holder's name.
     fn allocate<'a>(&'a self, wish: &'a MachineRequirements) -> BoxFuture<'a, Result<MetalMachine, MetalError>>;
     /// Installs a machine that is held.
-    fn deploy<'a>(
+    fn install<'a>(
         &'a self,
         system_id: &'a str,
-        plan: &'a Deployment,
+        install: &'a Install,
     ) -> BoxFuture<'a, Result<MetalMachine, MetalError>>;
     /// Erases a machine that is held and gives it back.
     fn release<'a>(
@@ -71,7 +71,7 @@ pub struct MachineRequirements {
 
 /// What is installed on a machine, and what it does when it first starts.
 #[derive(Debug, Clone)]
-pub struct Deployment {
+pub struct Install {
     pub series: String,
     pub user_data: Secret,
     pub holder: String,
@@ -95,9 +95,9 @@ pub enum MetalStatus {
     /// Free to be taken.
     Ready,
     Allocated,
-    Deploying,
-    Deployed,
-    FailedDeployment,
+    Installing,
+    Installed,
+    FailedInstall,
     Releasing,
     FailedReleasing,
     DiskErasing,

@@ -9,10 +9,12 @@ use kernel::work::{self, Item};
 use crate::{
     Platform,
     http::{Call, Failure, Handle, Request},
-    registry::Registry,
+    registry::{Registry, Retention},
 };
 
-pub fn register(_: &mut Registry<Platform>) {}
+pub fn register(registry: &mut Registry<Platform>) {
+    registry.retention(&["work"], Retention::Removed("`work::finish`, when no work is left"));
+}
 
 impl Handle<ListWork> for Platform {
     async fn handle(&self, call: &mut Call, request: Request<ListWork>) -> Result<Page<WorkItem>, Failure> {

@@ -17,7 +17,7 @@ pub async fn an_effect_that_was_not_acknowledged_is_not_doubled(stand: Stand) {
         stand.say("thing.made", "a", version).await;
     }
     // The effect is committed, and nobody hears of it.
-    let db = &stand.app().db;
+    let db = &stand.control_plane().db;
     let first = loop {
         let mut tx = Tx::system(db, "conformance", Access::Read).await.unwrap();
         let messages = outbox::read(&mut tx, Position::START, 100).await.unwrap();
@@ -61,7 +61,7 @@ pub async fn two_replicas_of_a_consumer_do_not_double_effects(stand: Stand) {
     let other = stand.replica().await;
     let running = [
         stand.run(vec![Recorder::new("test.all", "thing.")]),
-        stand.run_in(&other.app, vec![Recorder::new("test.all", "thing.")]),
+        stand.run_in(&other.control_plane, vec![Recorder::new("test.all", "thing.")]),
     ];
     for version in 1..=50 {
         stand.say("thing.made", &format!("r{}", version % 5), version).await;

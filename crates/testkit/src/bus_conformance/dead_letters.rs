@@ -23,7 +23,7 @@ pub async fn a_failing_message_becomes_a_dead_letter_and_only_its_resource_waits
     assert_eq!(recorder.tries("a", 2), 0, "it waits for the first");
     assert_eq!(letters[0].error, "told to fail");
     assert!(letters[1].error.contains("waits behind"), "{}", letters[1].error);
-    let measured = kernel::gauges::measure(&stand.app().db).await.unwrap();
+    let measured = kernel::gauges::measure(&stand.control_plane().db).await.unwrap();
     assert_eq!((measured.dead_letters_waiting, measured.dead_letters_exhausted), (2, 0));
     running.stop().await;
 }
@@ -49,7 +49,7 @@ pub async fn a_dead_letter_is_delivered_again_a_bounded_number_of_times_and_then
     letters_become(&stand, &operator, 2).await;
     let consumers = || vec![recorder.clone() as Arc<dyn Consumer>];
     for _ in 0..10 {
-        stand.app().db.clock.advance(Duration::from_secs(301));
+        stand.control_plane().db.clock.advance(Duration::from_secs(301));
         stand.redeliver(consumers()).await;
     }
     let letters = letters_become(&stand, &operator, 2).await;
@@ -82,14 +82,14 @@ pub async fn a_redelivery_that_fails_leaves_only_the_record_of_its_failure(stand
     stand.say("thing.made", "a", 1).await;
     let operator = stand.world.operator().await;
     letters_become(&stand, &operator, 1).await;
-    stand.app().db.clock.advance(Duration::from_secs(301));
+    stand.control_plane().db.clock.advance(Duration::from_secs(301));
     stand.redeliver(vec![recorder.clone()]).await;
     let letters = letters_become(&stand, &operator, 1).await;
     assert_eq!((letters[0].attempts, recorder.tries("a", 1)), (1, 4), "the failure is counted");
     assert_eq!(stand.left_behind().await, [0; 4], "no effect, event, entry or work of the consumer");
 
     recorder.recover();
-    stand.app().db.clock.advance(Duration::from_secs(301));
+    stand.control_plane().db.clock.advance(Duration::from_secs(301));
     stand.redeliver(vec![recorder.clone()]).await;
     assert_eq!(stand.left_behind().await, [1; 4], "all of them, once it works");
     running.stop().await;

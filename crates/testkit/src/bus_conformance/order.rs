@@ -21,6 +21,7 @@ pub async fn changes_of_one_resource_come_in_the_order_of_their_versions(stand: 
                     take_a_number(&mut tx).await;
                 }
                 // Those with a number wait here for those without.
+                // pause: transactions overlap in another order each time
                 tokio::time::sleep(std::time::Duration::from_millis((nth % 4) as u64)).await;
                 change(&mut tx, &format!("r{}", nth % 2)).await;
                 tx.commit().await.unwrap();

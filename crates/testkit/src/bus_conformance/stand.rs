@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use gpuaasd::{
     adapters::nats::Nats,
-    app::App,
+    control_plane::ControlPlane,
     roles::{self, Role},
 };
 use kernel::{
@@ -75,8 +75,8 @@ impl Stand {
         Stand { world: World::on(server).await, nats, settings: SETTINGS, ack_wait: ACK_WAIT }
     }
 
-    pub fn app(&self) -> &Arc<App> {
-        &self.world.server.app
+    pub fn control_plane(&self) -> &Arc<ControlPlane> {
+        &self.world.server.control_plane
     }
 
     /// Another process on the same database and the same NATS.
@@ -85,15 +85,17 @@ impl Stand {
     }
 
     pub fn run(&self, consumers: Vec<Arc<dyn Consumer>>) -> Running {
-        self.run_in(self.app(), consumers)
+        self.run_in(self.control_plane(), consumers)
     }
 
-    pub fn run_in(&self, app: &App, consumers: Vec<Arc<dyn Consumer>>) -> Running {
-        let (db, settings) = (app.db.clone(), self.settings);
+    pub fn run_in(&self, control_plane: &ControlPlane, consumers: Vec<Arc<dyn Consumer>>) -> Running {
+        let (db, settings) = (control_plane.db.clone(), self.settings);
         let settings: LiveSettings = Arc::new(move || settings);
-        let bus: Box<dyn Bus> = match app.nats.clone() {
+        let bus: Box<dyn Bus> = match control_plane.nats.clone() {
             None => Box::new(Embedded { db, settings }),
-            Some(connection) => Box::new(Nats::new(connection, db, settings, app.policies.clone(), self.ack_wait)),
+            Some(connection) => {
+                Box::new(Nats::new(connection, db, settings, control_plane.policies.clone(), self.ack_wait))
+            }
         };
         let stop = CancellationToken::new();
         let task = tokio::spawn({
@@ -104,7 +106,7 @@ impl Stand {
     }
 
     pub async fn tx(&self) -> Tx {
-        Tx::system(&self.app().db, "conformance", Access::Write).await.unwrap()
+        Tx::system(&self.control_plane().db, "conformance", Access::Write).await.unwrap()
     }
 
     /// Commits one event.
@@ -153,10 +155,10 @@ impl Stand {
 
     /// Visits dead letters until nothing is due.
     pub async fn redeliver(&self, consumers: Vec<Arc<dyn Consumer>>) {
-        let app = self.app();
+        let control_plane = self.control_plane();
         let mut workers = Workers::default();
-        workers.add(DeadLetterReconciler { consumers, policies: app.policies.clone() });
-        workers.settle(&app.db, roles::work_settings(app)).await.unwrap();
+        workers.add(DeadLetterReconciler { consumers, policies: control_plane.policies.clone() });
+        workers.settle(&control_plane.db, roles::work_settings(control_plane)).await.unwrap();
     }
 }
 

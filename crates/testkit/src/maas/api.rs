@@ -60,12 +60,12 @@ async fn answer(
         (&Method::GET, "", None) => "list".into(),
         (_, _, None) => "get".into(),
     };
-    let trouble = {
+    let fault = {
         let mut state = shared.lock();
         *state.calls.entry(operation.clone()).or_default() += 1;
-        state.troubles.get_mut(&operation).filter(|it| !it.is_empty()).map(|it| it.remove(0))
+        state.injected.get_mut(&operation).filter(|it| !it.is_empty()).map(|it| it.remove(0))
     };
-    match trouble {
+    match fault {
         Some(InjectedFault::Refuse { status, text, retry_after }) => {
             let mut response = (StatusCode::from_u16(status).unwrap(), text).into_response();
             if let Some(seconds) = retry_after {
@@ -78,7 +78,7 @@ async fn answer(
         Some(InjectedFault::LoseAnswer) | None => (),
     }
     let done = perform(&shared, (&method, system_id, &operation), &query, &form);
-    if matches!(trouble, Some(InjectedFault::LoseAnswer)) {
+    if matches!(fault, Some(InjectedFault::LoseAnswer)) {
         return (StatusCode::BAD_GATEWAY, "the answer was lost").into_response();
     }
     match done {

@@ -72,7 +72,7 @@ pub(crate) struct Shared {
 pub(crate) struct State {
     machines: BTreeMap<String, Machine>,
     calls: BTreeMap<String, usize>,
-    troubles: BTreeMap<String, Vec<InjectedFault>>,
+    injected: BTreeMap<String, Vec<InjectedFault>>,
     faults: Vec<(String, Fault)>,
     nonces: HashSet<String>,
     taken: Vec<AllocatedMachine>,
@@ -125,12 +125,12 @@ impl Maas {
     }
 
     /// The next call of this operation meets this.
-    pub fn trouble(&self, operation: &str, trouble: InjectedFault) {
-        self.shared.lock().troubles.entry(operation.to_owned()).or_default().push(trouble);
+    pub fn inject(&self, operation: &str, fault: InjectedFault) {
+        self.shared.lock().injected.entry(operation.to_owned()).or_default().push(fault);
     }
 
-    pub fn no_more_trouble(&self) {
-        self.shared.lock().troubles.clear();
+    pub fn clear_faults(&self) {
+        self.shared.lock().injected.clear();
     }
 
     pub fn fault(&self, system_id: &str, fault: Fault) {

@@ -47,12 +47,12 @@ async fn answer(
     let (form, path) = (parse(text), uri.path().trim_start_matches("/v1/").to_owned());
     let folder = path.strip_prefix("checkout/").unwrap_or(&path).split('/').next().unwrap().to_owned();
     let operation = format!("{method} {folder}");
-    let trouble = {
+    let fault = {
         let mut state = shared.lock();
         *state.calls.entry(operation.clone()).or_default() += 1;
-        state.troubles.get_mut(&operation).filter(|it| !it.is_empty()).map(|it| it.remove(0))
+        state.injected.get_mut(&operation).filter(|it| !it.is_empty()).map(|it| it.remove(0))
     };
-    match &trouble {
+    match &fault {
         Some(InjectedFault::Refuse { status, kind, message, retry_after }) => {
             let mut response = reply(refuse(*status, kind, None, message), false);
             if let Some(seconds) = retry_after {
@@ -75,7 +75,7 @@ async fn answer(
             (false, _) => (read(&state, &path, &form).map_or_else(|it| it, |it| (200, it)), false),
         }
     };
-    match trouble {
+    match fault {
         Some(InjectedFault::LoseAnswer) => reply(refuse(500, "api_error", None, "the answer was lost"), false),
         Some(InjectedFault::Hold) => {
             held.await;

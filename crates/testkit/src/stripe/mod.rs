@@ -57,7 +57,7 @@ pub(crate) struct State {
     pub book: Book,
     /// How often each operation was called, as in `POST refunds`.
     pub calls: BTreeMap<String, usize>,
-    pub troubles: BTreeMap<String, Vec<InjectedFault>>,
+    pub injected: BTreeMap<String, Vec<InjectedFault>>,
     /// What was answered under a name: a hash of what was asked for, and the answer.
     pub answered: BTreeMap<String, (String, u16, Value)>,
     pub events: u64,
@@ -95,8 +95,8 @@ impl Stripe {
     }
 
     /// The next call of this operation meets this.
-    pub fn trouble(&self, operation: &str, trouble: InjectedFault) {
-        self.shared.lock().troubles.entry(operation.to_owned()).or_default().push(trouble);
+    pub fn inject(&self, operation: &str, fault: InjectedFault) {
+        self.shared.lock().injected.entry(operation.to_owned()).or_default().push(fault);
     }
 
     /// Lets held answers go.

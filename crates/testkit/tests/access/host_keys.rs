@@ -176,8 +176,9 @@ async fn undriven(roles: &[Role]) -> (Cloud, Tenant, Tenant, AllocationId) {
 }
 
 fn reconciler(cloud: &Cloud) -> AllocationReconciler {
-    let app = &cloud.world().server.app;
-    let (placement, signer, policies) = (app.compute.placement.clone(), app.fleet.signer.clone(), app.policies.clone());
+    let control_plane = &cloud.world().server.control_plane;
+    let (placement, signer, policies) =
+        (control_plane.compute.placement.clone(), control_plane.fleet.signer.clone(), control_plane.policies.clone());
     AllocationReconciler { placement, signer, policies }
 }
 

@@ -12,7 +12,7 @@ use contract::{
     allocations::{AllocationPath, AllocationSpec, AllocationSshKeys, AllocationState, SetAllocationSshKeys},
     members::{MemberPath, RemoveMember},
     nodes::{ListNodes, NodeState},
-    pools::Provider,
+    pools::PoolProvider,
     ssh_keys::{RemoveSshKey, SshKeyPath},
 };
 use testkit::{
@@ -150,7 +150,7 @@ fn said(output: &Output) -> String {
 async fn enrolled(host: &Host) -> (Fleet, tokio::process::Child) {
     let fleet = Fleet::new().await;
     add_sku(&fleet.operator).await;
-    let pool = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
+    let pool = add_pool(&fleet.operator, "metal", PoolProvider::Enrolled).await;
     let token = fleet.token_for(pool).await;
     let url = format!("https://{}", fleet.world.server.node_address.unwrap());
     let secret = token.secret.expose();

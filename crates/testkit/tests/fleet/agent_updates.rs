@@ -127,7 +127,7 @@ async fn at_once(fleet: &Fleet, most: u64) {
     let path = PlatformPolicyPath { key: "nodes.update_at_once".into() };
     let body = PolicyValue { value: most.to_string() };
     fleet.operator.call::<SetPlatformPolicy>(path, Nothing {}, body).await.unwrap();
-    fleet.world.server.app.policies.refresh(&fleet.world.server.app.db).await.unwrap();
+    fleet.world.server.control_plane.policies.refresh(&fleet.world.server.control_plane.db).await.unwrap();
 }
 
 async fn states(fleet: &Fleet, hosts: &[Agent]) -> Vec<String> {

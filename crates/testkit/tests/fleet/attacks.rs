@@ -55,7 +55,8 @@ async fn wicked(cloud: &Cloud, node: NodeId) -> Task {
         limits: None,
     };
     let verb = Verb::EnsureAllocation { workload: WorkloadSpec::Login(spec) };
-    let (now, epoch) = (cloud.world().server.app.db.clock.estimate(), cloud.world().server.app.db.epoch());
+    let (now, epoch) =
+        (cloud.world().server.control_plane.db.clock.estimate(), cloud.world().server.control_plane.db.epoch());
     let life = (now, now + Duration::from_secs(3600));
     Task::new(&node.to_string(), "allocation-forged", (i64::from(epoch), 1), life, verb)
 }
@@ -78,7 +79,7 @@ async fn plant(cloud: &Cloud, node: NodeId, task: &Task, signed: &SignedTask) {
     .execute(&mut above)
     .await
     .unwrap();
-    cloud.world().server.app.db.bell.ring();
+    cloud.world().server.control_plane.db.bell.ring([fleet::tasks::READY]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,7 +87,7 @@ async fn a_forged_foreign_late_or_changed_task_is_not_done() {
     let cloud = Cloud::new(2, 1).await;
     let (a, b) = (cloud.id_of(&cloud.hosts.node(0)), cloud.id_of(&cloud.hosts.node(1)));
     let good = wicked(&cloud, a).await;
-    let signer = &cloud.world().server.app.fleet.signer;
+    let signer = &cloud.world().server.control_plane.fleet.signer;
     let genuine = |task: &Task| signer.sign(task).unwrap();
     let fresh = || Task { id: uuid::Uuid::now_v7(), ..good.clone() };
 
@@ -151,7 +152,7 @@ async fn a_replayed_task_is_answered_and_not_done_again() {
                   WHERE subject_id = $1 AND verb = 'ensure_allocation'";
     let replayed = sqlx::query(replay).bind(active.id.uuid()).execute(&mut above).await.unwrap();
     assert_eq!(replayed.rows_affected(), 1);
-    cloud.world().server.app.db.bell.ring();
+    cloud.world().server.control_plane.db.bell.ring([fleet::tasks::READY]);
     is_counted(&cloud, "a replayed task", name, before).await;
     let answered = "SELECT count(*) FROM tasks WHERE subject_id = $1 AND outcome IS NULL";
     eventually("its stored report", || async { cloud.asked::<i64>(answered, active.id).await == 0 }).await;
@@ -193,7 +194,7 @@ async fn a_stolen_certificate_opens_one_node_and_no_other() {
     let name = refused_by_us("foreign_report");
     let before = counted(&cloud, &name).await;
     let outcome = Outcome::Done { result: Done::Keys { count: 0 } };
-    let epoch = i64::from(cloud.world().server.app.db.epoch());
+    let epoch = i64::from(cloud.world().server.control_plane.db.epoch());
     poll.reports = vec![Report { task, resource: "test-1".into(), epoch, version: 1, generation: 77, outcome }];
     let answer: PollAnswer = line.send(paths::POLL, &poll).await.unwrap();
     assert_eq!(answer.accepted, [task], "the thief is told nothing");

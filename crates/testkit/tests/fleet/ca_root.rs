@@ -15,9 +15,9 @@ const YEAR: Duration = Duration::from_secs(365 * 86_400);
 const A_WHILE: Duration = Duration::from_secs(150);
 
 async fn look(fleet: &Fleet) -> Overview {
-    let app = &fleet.world.server.app;
-    app.fleet.ca.refresh(YEAR).await.unwrap();
-    ca::overview(&app.db, &app.keyring).await.unwrap()
+    let control_plane = &fleet.world.server.control_plane;
+    control_plane.fleet.ca.refresh(YEAR).await.unwrap();
+    ca::overview(&control_plane.db, &control_plane.keyring).await.unwrap()
 }
 
 fn roots(pem: &str) -> Vec<String> {
@@ -42,7 +42,7 @@ async fn a_new_root_is_announced_then_signs_then_is_the_only_one_and_no_host_enr
     let mut host = Host::enrolled(&fleet, &[]).await;
     // A node that is away for a while.
     let mut away = fleet.host("away", 1).await;
-    let app = &fleet.world.server.app;
+    let control_plane = &fleet.world.server.control_plane;
     let before = look(&fleet).await;
     assert_eq!((before.turnover, before.behind), (Turnover::Settled, 0));
 
@@ -53,7 +53,7 @@ async fn a_new_root_is_announced_then_signs_then_is_the_only_one_and_no_host_enr
         "{}",
         said.out.lines().filter(|it| !it.starts_with("MII") && it.len() != 64).collect::<Vec<_>>().join("\n")
     );
-    assert!(matches!(ca::rotate_root(&app.db, &app.keyring).await, Err(UpkeepError::Turning)));
+    assert!(matches!(ca::rotate_root(&control_plane.db, &control_plane.keyring).await, Err(UpkeepError::Turning)));
     let telling = look(&fleet).await;
     assert!(matches!(telling.turnover, Turnover::Telling { .. }));
     assert_eq!(telling.root_fingerprint, before.root_fingerprint, "the old one signs");
@@ -67,8 +67,8 @@ async fn a_new_root_is_announced_then_signs_then_is_the_only_one_and_no_host_enr
         key = Some(it.clone());
         Ok(())
     };
-    ca::export_root(&app.db, &app.keyring, false, keep).await.unwrap().unwrap();
-    let early = ca::rotate(&app.db, &app.keyring, key, YEAR).await.unwrap_err();
+    ca::export_root(&control_plane.db, &control_plane.keyring, false, keep).await.unwrap().unwrap();
+    let early = ca::rotate(&control_plane.db, &control_plane.keyring, key, YEAR).await.unwrap_err();
     assert!(matches!(early, UpkeepError::TooEarly { behind: 1 }), "{early}");
 
     renew(&mut away).await;

@@ -12,7 +12,9 @@ use contract::{
         GetProjectPolicy, OrganizationPolicyPath, PolicyValue, ProjectPolicyPath, SetOrganizationPolicy,
         SetProjectPolicy, UnsetProjectPolicy,
     },
-    pools::{ChangePool, CreatePool, Isolation, ListPools, Pool, PoolChange, PoolFilter, PoolPath, PoolSpec, Provider},
+    pools::{
+        ChangePool, CreatePool, Isolation, ListPools, Pool, PoolChange, PoolFilter, PoolPath, PoolProvider, PoolSpec,
+    },
     prices::{ListPrices, Price, PriceFilter, PriceKind, PriceSpec, PriceUnit, SetPrice},
     quotas::{ListAnyQuotas, ListQuotas, Quota, QuotaPath, QuotaSpec, SetQuota, UnsetQuota},
     regions::{CreateRegion, ListRegions, Region, RegionFilter, RegionSpec},
@@ -38,7 +40,7 @@ async fn pool(operator: &Client, name: &str, region_id: RegionId) -> Result<Pool
     let spec = PoolSpec {
         name: name.parse().unwrap(),
         region_id,
-        provider: Provider::Enrolled,
+        provider: PoolProvider::Enrolled,
         isolation: Isolation::UserRevoke,
         isolates_vms: false,
     };
@@ -108,7 +110,7 @@ async fn claim(client: &Client, spec: SshKeySpec) -> Result<SshKey, ClientError>
 }
 
 async fn begin(world: &World, scope: Scope) -> Tx {
-    Tx::begin(&world.server.app.db, scope, Access::Read, Actor::system("test"), "test".into()).await.unwrap()
+    Tx::begin(&world.server.control_plane.db, scope, Access::Read, Actor::system("test"), "test".into()).await.unwrap()
 }
 
 async fn told(world: &World, subjects: &str) -> Vec<String> {

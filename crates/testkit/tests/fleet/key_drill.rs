@@ -35,8 +35,8 @@ async fn revoked_task_key_signs_nothing_that_hosts_do() {
     let known = agent.task_keys.clone();
     let out = revoke(&fleet, "task").await;
     assert!(out.contains("Revoked 1 task key"), "{out}");
-    let app = &fleet.world.server.app;
-    app.fleet.signer.refresh(&app.keyring, YEARS).await.unwrap();
+    let control_plane = &fleet.world.server.control_plane;
+    control_plane.fleet.signer.refresh(&control_plane.keyring, YEARS).await.unwrap();
     agent.hang_up();
     let told = agent.poll().await.unwrap();
     let (keys, roots) = (told.task_keys.unwrap(), told.roots.unwrap());
@@ -59,8 +59,8 @@ async fn hosts_follow_a_new_task_key_without_enrolling_again() {
     let tenant = cloud.tenant().await;
     let running = tenant.get_one(ask(1)).await;
     revoke(&cloud.fleet, "task").await;
-    let app = &cloud.world().server.app;
-    app.fleet.signer.refresh(&app.keyring, YEARS).await.unwrap();
+    let control_plane = &cloud.world().server.control_plane;
+    control_plane.fleet.signer.refresh(&control_plane.keyring, YEARS).await.unwrap();
     let second = tenant.get_one(ask(1)).await;
     assert_eq!(second.state, AllocationState::Active, "what the new key signs is done");
     tenant.gives_back(running.id).await;
@@ -69,15 +69,15 @@ async fn hosts_follow_a_new_task_key_without_enrolling_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_of_a_revoked_ssh_authority_open_nothing() {
     let fleet = Fleet::new().await;
-    let app = &fleet.world.server.app;
+    let control_plane = &fleet.world.server.control_plane;
     let read = async |line: &str| {
-        let mut tx = Tx::system(&app.db, "test", Access::Write).await.unwrap();
+        let mut tx = Tx::system(&control_plane.db, "test", Access::Write).await.unwrap();
         let now = kernel::clock::now(&mut tx).await.unwrap();
-        let bearer = access::ssh_certificates::read(&mut tx, &app.keyring, line, now).await.unwrap();
+        let bearer = access::ssh_certificates::read(&mut tx, &control_plane.keyring, line, now).await.unwrap();
         tx.commit().await.unwrap();
         bearer
     };
-    let mut tx = Tx::system(&app.db, "test", Access::Write).await.unwrap();
+    let mut tx = Tx::system(&control_plane.db, "test", Access::Write).await.unwrap();
     let now = kernel::clock::now(&mut tx).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let public = std::fs::read_to_string(make_key(folder.path(), "key").with_extension("pub")).unwrap();
@@ -88,7 +88,7 @@ async fn certificates_of_a_revoked_ssh_authority_open_nothing() {
         credential: people::credentials::Credential { login_session: Some(uuid::Uuid::now_v7()), key: None },
     };
     let span = (now, now + Duration::from_secs(600));
-    let made = access::ssh_certificates::issue(&mut tx, &app.keyring, &key, &bearer, span).await.unwrap();
+    let made = access::ssh_certificates::issue(&mut tx, &control_plane.keyring, &key, &bearer, span).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(read(&made).await.as_ref(), Some(&bearer));
     revoke(&fleet, "ssh-user-ca").await;
@@ -102,8 +102,8 @@ async fn tokens_of_a_revoked_key_are_refused_and_refreshed() {
     let before = fleet.world.signed_in(person.id).await;
     before.call::<WhoAmI>(Nothing {}, Nothing {}, Nothing {}).await.unwrap();
     revoke(&fleet, "token").await;
-    let app = &fleet.world.server.app;
-    app.signing.refresh(YEARS).await.unwrap();
+    let control_plane = &fleet.world.server.control_plane;
+    control_plane.signing.refresh(YEARS).await.unwrap();
     eventually("the old token is refused", || async {
         before.call::<WhoAmI>(Nothing {}, Nothing {}, Nothing {}).await.is_err_and(|it| it.is(Code::Unauthenticated))
     })
@@ -115,17 +115,17 @@ async fn tokens_of_a_revoked_key_are_refused_and_refreshed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn gateways_are_certified_by_a_new_authority_once_the_old_one_is_revoked() {
     let fleet = Fleet::new().await;
-    let app = &fleet.world.server.app;
+    let control_plane = &fleet.world.server.control_plane;
     let folder = tempfile::tempdir().unwrap();
     let public = std::fs::read_to_string(make_key(folder.path(), "host").with_extension("pub")).unwrap();
     let key = russh::keys::PublicKey::from_openssh(public.trim()).unwrap();
     // What people trust, and which authority certifies a gateway's key now.
     let certified = async || {
-        let mut tx = Tx::system(&app.db, "test", Access::Write).await.unwrap();
+        let mut tx = Tx::system(&control_plane.db, "test", Access::Write).await.unwrap();
         let now = kernel::clock::now(&mut tx).await.unwrap();
-        let trusted = access::ssh_certificates::host_line(&mut tx, &app.keyring).await.unwrap();
+        let trusted = access::ssh_certificates::host_line(&mut tx, &control_plane.keyring).await.unwrap();
         let (names, span) = (["gw.example.test".to_owned()], (now, now + Duration::from_secs(3600)));
-        let made = access::ssh_certificates::issue_to_host(&mut tx, &app.keyring, &key, ("gw", &names), span);
+        let made = access::ssh_certificates::issue_to_host(&mut tx, &control_plane.keyring, &key, ("gw", &names), span);
         let made = russh::keys::Certificate::from_openssh(&made.await.unwrap()).unwrap();
         tx.commit().await.unwrap();
         let signer = russh::keys::PublicKey::from(made.signature_key().clone());
@@ -143,7 +143,7 @@ async fn gateways_are_certified_by_a_new_authority_once_the_old_one_is_revoked()
 async fn hosts_of_a_revoked_ca_are_refused_and_enroll_again() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("gpu-01", 1).await;
-    let before = fleet.world.server.app.fleet.ca.authority().root_fingerprint().to_owned();
+    let before = fleet.world.server.control_plane.fleet.ca.authority().root_fingerprint().to_owned();
     let working = async || -> i64 {
         let statement = "SELECT (SELECT count(*) FROM node_certificates WHERE revoked_at IS NULL)
             + (SELECT count(*) FROM gateway_certificates WHERE revoked_at IS NULL)";
@@ -156,11 +156,11 @@ async fn hosts_of_a_revoked_ca_are_refused_and_enroll_again() {
     // As the command says: the servers are restarted.
     let database = fleet.world.server.database.clone();
     let restarted = Server::with(database, &gpuaasd::roles::Role::ALL, |_| ()).await;
-    assert_ne!(restarted.app.fleet.ca.authority().root_fingerprint(), before);
+    assert_ne!(restarted.control_plane.fleet.ca.authority().root_fingerprint(), before);
     agent.hang_up();
     agent.address = restarted.node_address.unwrap();
     assert!(agent.poll().await.is_err(), "the host does not believe the new one, which it was never told of");
-    agent.roots = restarted.app.fleet.ca.authority().roots_pem().to_owned();
+    agent.roots = restarted.control_plane.fleet.ca.authority().roots_pem().to_owned();
     assert!(agent.poll().await.is_err(), "nor is its old certificate good for anything");
     let token = fleet.token().await;
     let mut again = Agent::enroll(&restarted, &token, testkit::agent::inventory("gpu-01", 1)).await.unwrap();
@@ -170,9 +170,9 @@ async fn hosts_of_a_revoked_ca_are_refused_and_enroll_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn seals_go_on_with_a_new_key_and_those_of_the_old_one_verify() {
     let fleet = Fleet::new().await;
-    let app = &fleet.world.server.app;
+    let control_plane = &fleet.world.server.control_plane;
     let newest = async || {
-        let mut tx = Tx::system(&app.db, "test", Access::Read).await.unwrap();
+        let mut tx = Tx::system(&control_plane.db, "test", Access::Read).await.unwrap();
         let seal = kernel::seals::newest(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
         seal
@@ -180,7 +180,7 @@ async fn seals_go_on_with_a_new_key_and_those_of_the_old_one_verify() {
     // The keeper of the server may be as fast.
     let sealed_since = async |number: i64| {
         eventually("another seal", || async {
-            let _ = kernel::seals::seal_once(&app.db, &app.keyring, 1000).await;
+            let _ = kernel::seals::seal_once(&control_plane.db, &control_plane.keyring, 1000).await;
             newest().await.is_some_and(|it| it.number > number)
         })
         .await;
@@ -191,7 +191,7 @@ async fn seals_go_on_with_a_new_key_and_those_of_the_old_one_verify() {
     let after = sealed_since(before.number).await;
     let after = if after.key_id == before.key_id { sealed_since(after.number).await } else { after };
     assert_ne!(before.key_id, after.key_id, "the entry of the revocation is sealed with the new key");
-    let mut tx = Tx::system(&app.db, "test", Access::Read).await.unwrap();
+    let mut tx = Tx::system(&control_plane.db, "test", Access::Read).await.unwrap();
     let report = kernel::seals::verify(&mut tx, 0, 1000, YEARS).await.unwrap();
     assert!(report.findings.is_empty(), "{report:?}");
 }
@@ -199,10 +199,11 @@ async fn seals_go_on_with_a_new_key_and_those_of_the_old_one_verify() {
 #[tokio::test(flavor = "multi_thread")]
 async fn recordings_are_sealed_with_a_new_key_and_old_ones_are_read() {
     let fleet = Fleet::new().await;
-    let app = &fleet.world.server.app;
+    let control_plane = &fleet.world.server.control_plane;
     let folder = tempfile::tempdir().unwrap();
     let raw = Arc::new(RecordingFolder::open(folder.path().to_owned()));
-    let start = async || access::recordings::sealed(&app.db, &app.keyring, raw.clone()).await.unwrap();
+    let start =
+        async || access::recordings::sealed(&control_plane.db, &control_plane.keyring, raw.clone()).await.unwrap();
     let store = start().await;
     store.put("a/1", "typed before".into()).await.unwrap();
     revoke(&fleet, "recordings").await;

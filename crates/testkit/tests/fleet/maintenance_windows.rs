@@ -34,7 +34,7 @@ fn because() -> Because {
 }
 
 fn window(fleet: &Fleet, node_id: Option<NodeId>, pool_id: Option<PoolId>) -> MaintenanceWindowSpec {
-    let now = fleet.world.server.app.db.clock.estimate();
+    let now = fleet.world.server.control_plane.db.clock.estimate();
     let reason = "new driver".parse().unwrap();
     MaintenanceWindowSpec { node_id, pool_id, starts_at: now + HOUR, ends_at: now + 3 * HOUR, reason }
 }
@@ -219,7 +219,7 @@ async fn the_webhooks_of_who_is_concerned_receive_the_notices_signed_and_nobody_
     let fleet = fleet_with(&[Role::Api, Role::Nodes, Role::Relay]).await;
     let server = &fleet.world.server;
     set_policy(&fleet.operator, "webhooks.allow_http_loopback", "true").await;
-    server.app.policies.refresh(&server.app.db).await.unwrap();
+    server.control_plane.policies.refresh(&server.control_plane.db).await.unwrap();
     let agent = fleet.host("a", 1).await;
     let (organization, owner) = fleet.world.organization().await;
     let project = fleet.world.project(organization).await;

@@ -10,7 +10,7 @@ use contract::{
         SlotCondition, SlotPath,
     },
     organizations::Because,
-    pools::Provider,
+    pools::PoolProvider,
 };
 use protocol::{
     Done, HealthEvent, HealthKind, Inventory, Outcome, PROTOCOL, PollRequest, RenewAnswer, RenewRequest, Task, paths,
@@ -47,7 +47,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 async fn a_host_enrolls_and_is_ready_once_it_has_spoken() {
     let fleet = Fleet::new().await;
     let token = fleet.token_for(fleet.pool).await;
-    assert_eq!(token.ca_fingerprint, fleet.world.server.app.fleet.ca.authority().root_fingerprint());
+    assert_eq!(token.ca_fingerprint, fleet.world.server.control_plane.fleet.ca.authority().root_fingerprint());
     let server = &fleet.world.server;
     let mut agent = Agent::enroll(server, token.secret.expose(), agent::inventory("gpu-01.hall", 2)).await.unwrap();
     assert_eq!(fleet.state(agent.node).await, ("enrolling".into(), "unknown".into()));
@@ -86,7 +86,7 @@ async fn a_token_is_spent_once_and_only_while_it_works() {
 async fn refused_enrollments_of_one_address_leave_a_bounded_number_of_audit_entries() {
     let fleet = Fleet::new().await;
     testkit::world::set_policy(&fleet.operator, "audit.refusals_per_minute", "3").await;
-    fleet.world.server.app.policies.refresh(&fleet.world.server.app.db).await.unwrap();
+    fleet.world.server.control_plane.policies.refresh(&fleet.world.server.control_plane.db).await.unwrap();
     let started = std::time::Instant::now();
     for _ in 0..30 {
         assert_eq!(fleet.enroll_err("gpn_nonsense", agent::inventory("a", 1)).await, "wrong_token");
@@ -110,8 +110,8 @@ async fn enrollment_token_admits_one_of_two_hosts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_of_another_pool_lets_no_host_in_that_does_not_belong_there() {
     let fleet = Fleet::new().await;
-    let metal = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
-    let second = add_pool(&fleet.operator, "sim-b", Provider::Sim).await;
+    let metal = add_pool(&fleet.operator, "metal", PoolProvider::Enrolled).await;
+    let second = add_pool(&fleet.operator, "sim-b", PoolProvider::Sim).await;
     let token = fleet.token_for(metal).await;
     let host = agent::inventory("a", 1);
     assert_eq!(fleet.enroll_err(token.secret.expose(), host.clone()).await, "wrong_pool");
@@ -185,7 +185,7 @@ async fn a_certificate_of_another_authority_or_none_gets_nobody_in() {
     }
     assert!(counted("foreign_certificate") > before);
     let server = &fleet.world.server;
-    let roots = server.app.fleet.ca.authority().roots_pem().to_owned();
+    let roots = server.control_plane.fleet.ca.authority().roots_pem().to_owned();
     let mut stranger = Line::open(server.node_address.unwrap(), &roots, None).await.unwrap();
     let refused = stranger.send::<protocol::PollAnswer>(paths::POLL, &poll).await;
     assert_eq!(refused.unwrap_err().code(), "no_certificate");
@@ -213,7 +213,7 @@ async fn a_revoked_certificate_is_cut_off_and_stays_out() {
     let (path, before) = (NodePath { node_id: agent.node }, counted("certificate_revoked"));
     let operator = &fleet.operator;
     testkit::world::set_policy(operator, "nodes.poll_seconds", "50").await;
-    fleet.world.server.app.policies.refresh(&fleet.world.server.app.db).await.unwrap();
+    fleet.world.server.control_plane.policies.refresh(&fleet.world.server.control_plane.db).await.unwrap();
     operator.call::<CordonNode>(path.clone(), Default::default(), because()).await.unwrap();
     let retire = async {
         let spec = RetireSpec { reason: because().reason, lost: false };

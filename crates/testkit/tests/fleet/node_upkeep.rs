@@ -8,7 +8,7 @@ use contract::{
     id::NodeId,
     nodes::{AttestNode, DrainNode, DrainSpec, NodeHealth, NodePath, NodeState, UncordonNode},
     organizations::Because,
-    pools::Provider,
+    pools::PoolProvider,
 };
 use fleet::{ca, nodes};
 use gpuaasd::roles::Role;
@@ -111,7 +111,7 @@ async fn a_host_that_can_wipes_itself_and_serves_anyone_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_cannot_wipe_itself_is_shut_out_until_a_person_attests_it() {
     let fleet = Fleet::new().await;
-    let pool = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
+    let pool = add_pool(&fleet.operator, "metal", PoolProvider::Enrolled).await;
     let server = &fleet.world.server;
     let token = fleet.token_for(pool).await;
     let mut before = Agent::enroll(server, token.secret.expose(), metal("m")).await.unwrap();
@@ -146,7 +146,7 @@ async fn a_host_that_cannot_wipe_itself_is_shut_out_until_a_person_attests_it() 
 #[tokio::test(flavor = "multi_thread")]
 async fn request_that_waits_for_an_attestation_says_so_and_names_no_cleaning() {
     let fleet = Fleet::new().await;
-    let pool = add_pool(&fleet.operator, "metal", Provider::Enrolled).await;
+    let pool = add_pool(&fleet.operator, "metal", PoolProvider::Enrolled).await;
     add_sku(&fleet.operator).await;
     let enroll = async || {
         let token = fleet.token_for(pool).await;
@@ -244,9 +244,9 @@ async fn used_token_that_was_revoked_gives_its_key_no_more_certificates() {
 async fn a_new_intermediate_needs_no_new_enrollment() {
     let fleet = Fleet::new().await;
     let mut agent = fleet.host("a", 1).await;
-    let app = &fleet.world.server.app;
+    let control_plane = &fleet.world.server.control_plane;
     let year = Duration::from_secs(365 * 86_400);
-    let before = ca::overview(&app.db, &app.keyring).await.unwrap();
+    let before = ca::overview(&control_plane.db, &control_plane.keyring).await.unwrap();
     assert!(before.is_root_key_here);
 
     let mut root = None;
@@ -254,17 +254,17 @@ async fn a_new_intermediate_needs_no_new_enrollment() {
         root = Some(it.clone());
         Ok(())
     };
-    ca::export_root(&app.db, &app.keyring, true, keep).await.unwrap().unwrap();
-    let refused = ca::rotate(&app.db, &app.keyring, None, year).await.unwrap_err();
+    ca::export_root(&control_plane.db, &control_plane.keyring, true, keep).await.unwrap().unwrap();
+    let refused = ca::rotate(&control_plane.db, &control_plane.keyring, None, year).await.unwrap_err();
     assert!(refused.to_string().contains("--root-key"), "{refused}");
     let wrong = rcgen::KeyPair::generate().unwrap().serialize_pem();
-    assert!(ca::rotate(&app.db, &app.keyring, Some(wrong.into()), year).await.is_err());
-    let after = ca::rotate(&app.db, &app.keyring, root, year).await.unwrap();
+    assert!(ca::rotate(&control_plane.db, &control_plane.keyring, Some(wrong.into()), year).await.is_err());
+    let after = ca::rotate(&control_plane.db, &control_plane.keyring, root, year).await.unwrap();
     assert_eq!((after.is_root_key_here, after.replaced), (false, before.replaced + 1));
     assert_eq!(after.root_fingerprint, before.root_fingerprint);
 
     let old_chain = agent.chain.clone();
-    app.fleet.ca.refresh(year).await.unwrap();
+    control_plane.fleet.ca.refresh(year).await.unwrap();
     agent.hang_up();
     assert!(agent.poll().await.unwrap().roots.is_some(), "the agent is told what to trust from now on");
     agent.renew().await.unwrap();
@@ -280,17 +280,23 @@ async fn replicas_share_one_authority_and_a_node_may_change_between_them() {
         Server::with(database.clone(), &Role::ALL, |_| ()),
         Server::with(database.clone(), &Role::ALL, |_| ())
     );
-    assert_eq!(first.app.fleet.ca.authority().root_fingerprint(), second.app.fleet.ca.authority().root_fingerprint());
-    assert_eq!(first.app.fleet.signer.keys(), second.app.fleet.signer.keys());
+    assert_eq!(
+        first.control_plane.fleet.ca.authority().root_fingerprint(),
+        second.control_plane.fleet.ca.authority().root_fingerprint()
+    );
+    assert_eq!(first.control_plane.fleet.signer.keys(), second.control_plane.fleet.signer.keys());
     let fleet = Fleet::on(first).await;
     let mut agent = fleet.host("a", 1).await;
     agent.address = second.node_address.unwrap();
     agent.hang_up();
-    // Ordered at one replica, delivered by the other.
+    // The first word to a replica is answered at once.
+    agent.poll().await.unwrap();
+    // Ordered at one replica, delivered by the other to the poll that waits there.
     let node = agent.node;
+    let last_seen = async || fleet.node(node).await.node.last_seen_at;
+    let before = last_seen().await;
     let (answer, task) = tokio::join!(agent.wait(20_000), async {
-        // pause: the agent asks first; the other order is right, too
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        eventually("the poll to be noted", || async { last_seen().await != before }).await;
         fleet.order(node, 1).await
     });
     let mut tasks = answer.unwrap().tasks;
@@ -335,7 +341,7 @@ async fn the_ca_is_looked_after_at_the_command_line() {
     let file = folder.path().join("root.pem");
     let file = file.to_str().unwrap();
     let shown = process::run(&["ca", "show"], &url).await;
-    let fingerprint = fleet.world.server.app.fleet.ca.authority().root_fingerprint().to_owned();
+    let fingerprint = fleet.world.server.control_plane.fleet.ca.authority().root_fingerprint().to_owned();
     assert!(shown.is_success && shown.out.contains(&fingerprint), "{shown:?}");
     let exported = process::run(&["ca", "export-root", file, "--remove"], &url).await;
     assert!(exported.is_success, "{exported:?}");

@@ -31,7 +31,7 @@ async fn fleet() -> Fleet {
 }
 
 fn now(fleet: &Fleet) -> Timestamp {
-    fleet.world.server.app.db.clock.estimate()
+    fleet.world.server.control_plane.db.clock.estimate()
 }
 
 /// The start of the minute that the fleet is in.
@@ -59,13 +59,13 @@ fn sample(fleet: &Fleet, at: Timestamp, gpus: Vec<GpuSample>) -> Sample {
 async fn say(fleet: &Fleet, agent: &mut Agent, samples: Vec<Sample>) {
     let request = PollRequest { samples, ..agent.quiet() };
     agent.send(&request).await.unwrap();
-    samples::flush(&fleet.world.server.app.fleet).await.unwrap();
+    samples::flush(&fleet.world.server.control_plane.fleet).await.unwrap();
 }
 
 /// Two keepers at once, as in two processes.
 async fn keep(fleet: &Fleet) {
-    let app = &fleet.world.server.app.fleet;
-    let (one, other) = tokio::join!(samples::keep(app), samples::keep(app));
+    let area = &fleet.world.server.control_plane.fleet;
+    let (one, other) = tokio::join!(samples::keep(area), samples::keep(area));
     one.unwrap();
     other.unwrap();
 }
@@ -146,13 +146,13 @@ async fn many_samples_are_written_by_one_statement_while_two_keepers_roll_them_u
     let fleet = fleet().await;
     let mut agent = fleet.host("a", 1).await;
     let start = this_minute(&fleet) - 20 * MINUTE;
-    let app = fleet.world.server.app.clone();
+    let control_plane = fleet.world.server.control_plane.clone();
     let stop = tokio_util::sync::CancellationToken::new();
     let keeper = || {
-        let (app, stop) = (app.clone(), stop.clone());
+        let (control_plane, stop) = (control_plane.clone(), stop.clone());
         tokio::spawn(async move {
             while !stop.is_cancelled() {
-                samples::keep(&app.fleet).await.unwrap();
+                samples::keep(&control_plane.fleet).await.unwrap();
             }
         })
     };

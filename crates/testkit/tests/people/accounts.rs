@@ -18,7 +18,7 @@ use contract::{
     users::{EraseUser, NewUser, SignUp, UserPath},
 };
 use gpuaasd::{roles::Role as ServerRole, upkeep};
-use platform::policies::keys;
+use platform::policies::settings;
 use serde_json::json;
 use testkit::{
     Database, Member, Server, World,
@@ -290,8 +290,8 @@ async fn member_leaves_an_organization_without_asking_anybody() {
 async fn account_without_mail_is_made_by_an_operator_at_the_server() {
     let world = World::new().await;
     let operator = world.as_(&world.operator().await);
-    set_policy(&operator, keys::SELF_SERVICE.0.name, "true").await;
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    set_policy(&operator, settings::SELF_SERVICE.0.name, "true").await;
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     let (anyone, email) = (world.server.client(None), "ada@example.test");
     let body = NewUser { email: email.parse().unwrap() };
     let refused = anyone.call::<SignUp>(Default::default(), Default::default(), body).await.unwrap_err();
@@ -299,7 +299,7 @@ async fn account_without_mail_is_made_by_an_operator_at_the_server() {
     let body = PasswordResetSpec { email: email.parse().unwrap() };
     let refused = anyone.call::<RequestPasswordReset>(Default::default(), Default::default(), body).await.unwrap_err();
     assert!(refused.is(Code::MailOff), "{refused}");
-    let (db, password) = (&world.server.app.db, |text: &str| SecretText::new(text.into()));
+    let (db, password) = (&world.server.control_plane.db, |text: &str| SecretText::new(text.into()));
     let (address, name) = (email.parse().unwrap(), "Ada".parse().unwrap());
     upkeep::create_account(db, &address, &name, &password(PASSWORD)).await.unwrap();
     let again = upkeep::create_account(db, &address, &name, &password(PASSWORD)).await.unwrap_err();

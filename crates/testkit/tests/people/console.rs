@@ -102,7 +102,7 @@ async fn pages_may_talk_to_the_gateways_that_there_are_and_to_nothing_else() {
         agent_url: "https://edge-1.example.com:7444".parse().unwrap(),
         public_url: "wss://gw.example.com".parse().unwrap(),
         ssh_address: None,
-        app_domain: "apps.example.net".parse().unwrap(),
+        web_domain: "web.example.net".parse().unwrap(),
     };
     let made = operator.call::<CreateGateway>(Nothing {}, Nothing {}, spec).await.unwrap();
     eventually("pages know it", || async { allowed(&browser, "connect-src").await == "'self' wss://gw.example.com" })
@@ -135,7 +135,7 @@ async fn a_browser_keeps_its_refresh_token_where_no_script_reads_it() {
     assert_ne!(first, second, "each works once");
     assert_eq!(browser.whoami(read(refreshed).await["access_token"].as_str().unwrap()).await, StatusCode::OK);
 
-    world.server.app.db.clock.advance(Duration::from_secs(60));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(60));
     let reused = browser.refresh(&first, "same-origin").await;
     assert_eq!(reused.status(), StatusCode::UNAUTHORIZED);
     assert!(header(&reused, "set-cookie").contains("Max-Age=0"), "what does not work is forgotten");
@@ -202,14 +202,14 @@ async fn two_refresh_cookies_are_refused_and_forgotten() {
 }
 
 /// A gateway as an operator of `gpu.example.com` would add it.
-fn gateway_spec(region_id: contract::id::RegionId, name: &str, agents: &str, apps: &str) -> GatewaySpec {
+fn gateway_spec(region_id: contract::id::RegionId, name: &str, agents: &str, web: &str) -> GatewaySpec {
     GatewaySpec {
         name: name.parse().unwrap(),
         region_id,
         agent_url: format!("https://{agents}:7444").parse().unwrap(),
         public_url: "wss://gw.example.com".parse().unwrap(),
         ssh_address: None,
-        app_domain: apps.parse().unwrap(),
+        web_domain: web.parse().unwrap(),
     }
 }
 
@@ -224,13 +224,13 @@ async fn gateway_names_stay_apart_from_the_consoles_and_the_node_listeners() {
     let operator = world.as_(&world.operator().await);
     let region = operator.call::<CreateRegion>(Nothing {}, Nothing {}, RegionSpec { name: "edge".parse().unwrap() });
     let region = region.await.unwrap().id;
-    let create = async |name: &str, agents: &str, apps: &str| {
-        operator.call::<CreateGateway>(Nothing {}, Nothing {}, gateway_spec(region, name, agents, apps)).await
+    let create = async |name: &str, agents: &str, web: &str| {
+        operator.call::<CreateGateway>(Nothing {}, Nothing {}, gateway_spec(region, name, agents, web)).await
     };
     let below = ["gpu.example.com", "web.gpu.example.com", "example.com", "web.example.com"];
-    for (number, apps) in below.into_iter().enumerate() {
-        let refused = create(&format!("a-{number}"), "edge.example.com", apps).await.unwrap_err();
-        assert!(refused.is(contract::Code::InvalidValue), "{apps}: {refused}");
+    for (number, web) in below.into_iter().enumerate() {
+        let refused = create(&format!("a-{number}"), "edge.example.com", web).await.unwrap_err();
+        assert!(refused.is(contract::Code::InvalidValue), "{web}: {refused}");
         assert!(refused.to_string().contains("gpu.example.com"), "{refused}");
     }
     let refused = create("b", "NODES.example.com", "example-web.net").await.unwrap_err();

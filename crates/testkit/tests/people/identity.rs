@@ -16,6 +16,7 @@ use contract::{
     sessions::{CreateSession, Credentials, GetJwks, RefreshSession, RefreshToken, SignOutEverywhere, TokenSet},
     users::{ChangePassword, ChangeProfile, EraseUser, NewPassword, Profile, UserPath, WhoAmI},
 };
+use platform::forget::Forget;
 use testkit::{
     Member, World,
     world::{PASSWORD, set_policy},
@@ -85,7 +86,7 @@ async fn a_refresh_token_works_once_and_its_reuse_ends_the_session() {
     let second = refresh(&world, &first).await.unwrap();
     assert_eq!(second.session_id, first.session_id);
     refresh(&world, &first).await.expect("a lost answer may be asked for again within the grace");
-    world.server.app.db.clock.advance(Duration::from_secs(10));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(10));
     let reused = refresh(&world, &first).await.unwrap_err();
     assert!(reused.is(Code::Unauthenticated), "{reused}");
     let ended = refresh(&world, &second).await.unwrap_err();
@@ -101,7 +102,7 @@ async fn an_ended_session_is_retained_for_a_while_and_then_forgotten() {
     let world = World::on(server).await;
     let person = world.person_with_password().await;
     sign_in(&world, &person, PASSWORD).await.unwrap();
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     let forget = async || people::sessions::forget_old(db, DAY, 10).await.unwrap();
     db.clock.advance(DAY * 30);
     assert_eq!(forget().await, 0, "it ended just now");
@@ -148,7 +149,7 @@ async fn a_revoked_key_stops_on_another_replica_before_its_memory_ends() {
     let tokens = sign_in(&world, &person, PASSWORD).await.unwrap();
     let me = with(&world, &tokens);
     let other = testkit::Server::with(world.server.database.clone(), &[gpuaasd::roles::Role::Api], |_| ()).await;
-    other.app.policies.refresh(&other.app.db).await.unwrap();
+    other.control_plane.policies.refresh(&other.control_plane.db).await.unwrap();
     let mut quickest = Duration::MAX;
     for round in 0..50 {
         let name = format!("ci-{round}").parse().unwrap();
@@ -192,7 +193,7 @@ async fn an_access_token_expires_by_the_one_clock() {
     let tokens = sign_in(&world, &person, PASSWORD).await.unwrap();
     let client = with(&world, &tokens);
     whoami(&client).await.unwrap();
-    world.server.app.db.clock.advance(Duration::from_secs(601));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(601));
     assert!(whoami(&client).await.unwrap_err().is(Code::Unauthenticated));
     refresh(&world, &tokens).await.expect("the session goes on");
 }
@@ -207,11 +208,11 @@ async fn signing_keys_rotate_and_old_tokens_still_verify() {
         client.call::<GetJwks>(Default::default(), Default::default(), Default::default()).await.unwrap()
     };
     let before = jwks().await;
-    world.server.app.signing.refresh(Duration::ZERO).await.unwrap();
+    world.server.control_plane.signing.refresh(Duration::ZERO).await.unwrap();
     let after = jwks().await;
     assert_eq!((before.keys.len(), after.keys.len()), (1, 2));
     assert_ne!(before.keys[0].kid, after.keys[0].kid, "a new key signs");
-    world.server.app.recognizer.forget();
+    world.server.control_plane.recognizer.forget();
     whoami(&with(&world, &tokens)).await.expect("signed by the former key");
     let fresh = sign_in(&world, &person, PASSWORD).await.unwrap();
     whoami(&with(&world, &fresh)).await.expect("signed by the new key");
@@ -222,7 +223,7 @@ async fn a_key_rotated_on_one_replica_is_known_on_the_other() {
     let world = World::new().await;
     let person = world.person_with_password().await;
     let other = testkit::Server::with(world.server.database.clone(), &[gpuaasd::roles::Role::Api], |_| ()).await;
-    world.server.app.signing.refresh(Duration::ZERO).await.unwrap();
+    world.server.control_plane.signing.refresh(Duration::ZERO).await.unwrap();
     let tokens = sign_in(&world, &person, PASSWORD).await.unwrap();
     whoami(&other.client(Some(tokens.access_token.expose()))).await.expect("looked up when first seen");
 }

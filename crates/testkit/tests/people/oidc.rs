@@ -13,7 +13,7 @@ use contract::{
     users::{WhoAmI, Whoami},
 };
 use gpuaasd::roles::Role;
-use platform::{config, policies::keys};
+use platform::{config, policies::settings};
 use serde_json::{Value, json};
 use testkit::{
     Database, Issuer, Member, Server, World,
@@ -48,8 +48,8 @@ impl Site {
 
     async fn with_self_service(self) -> Site {
         let operator = self.world.operator().await;
-        set_policy(&self.world.as_(&operator), keys::SELF_SERVICE.0.name, "true").await;
-        self.world.server.app.policies.refresh(&self.world.server.app.db).await.unwrap();
+        set_policy(&self.world.as_(&operator), settings::SELF_SERVICE.0.name, "true").await;
+        self.world.server.control_plane.policies.refresh(&self.world.server.control_plane.db).await.unwrap();
         self
     }
 
@@ -144,7 +144,7 @@ impl Site {
 
     /// Claims that would be believed, with some of them changed.
     fn claims(&self, change: Value) -> Value {
-        let now = self.world.server.app.db.clock.estimate().as_second();
+        let now = self.world.server.control_plane.db.clock.estimate().as_second();
         let mut claims =
             json!({ "iss": self.issuer.url, "sub": "someone", "aud": CLIENT, "iat": now, "exp": now + 300 });
         for (name, value) in change.as_object().unwrap() {
@@ -195,7 +195,7 @@ async fn a_state_works_once_and_not_for_long() {
 
     let late = site.start().await;
     let returned = site.issuer.visit(&late.authorization_url, "someone").await;
-    site.world.server.app.db.clock.advance(Duration::from_secs(601));
+    site.world.server.control_plane.db.clock.advance(Duration::from_secs(601));
     refused(site.finish(&returned["code"], late.state.expose()).await, Code::Unauthenticated, "or expired");
     assert_eq!(site.count("sessions").await, 1);
 }
@@ -230,7 +230,7 @@ async fn a_token_that_is_not_for_this_sign_in_or_platform_is_refused() {
     let answer = site.finish(&returned["code"], started.state.expose()).await;
     refused(answer, Code::Unauthenticated, "does not belong to this sign-in");
 
-    let now = site.world.server.app.db.clock.estimate().as_second();
+    let now = site.world.server.control_plane.db.clock.estimate().as_second();
     let wrong = [
         (json!({ "aud": "other" }), "another client"),
         (json!({ "aud": [CLIENT, "other"] }), "another client"),
@@ -333,7 +333,7 @@ async fn id_token_opens_one_session_and_none_when_it_was_made_for_a_browser() {
     refused(site.exchange(&browsers).await, Code::Unauthenticated, "another sign-in");
     assert_eq!(site.count("sessions").await, sessions);
     // It is refused for as long as it would be believed, and forgotten after.
-    site.world.server.app.db.clock.advance(Duration::from_secs(3600));
+    site.world.server.control_plane.db.clock.advance(Duration::from_secs(3600));
     refused(site.exchange(&token).await, Code::Unauthenticated, "too old");
 }
 
@@ -383,7 +383,7 @@ async fn an_issuer_that_is_away_stops_nobody_who_needs_it_not() {
     assert_eq!(site.sign_in("someone").await.unwrap().user_id, session.user_id);
 
     site.issuer.go_away().await;
-    site.world.server.app.db.clock.advance(Duration::from_secs(86_400));
+    site.world.server.control_plane.db.clock.advance(Duration::from_secs(86_400));
     refused(site.exchange(&token).await, Code::Unavailable, "does not respond");
     assert!(site.standing().await.contains("signing in through it fails"));
 }
@@ -441,8 +441,8 @@ async fn second_factor_is_asked_for_after_the_issuer_where_policy_says_so() {
     add_passkey(&site, user).await;
     site.sign_in("someone").await.expect("the issuer has factors of its own");
     let operator = site.world.operator().await;
-    set_policy(&site.world.as_(&operator), keys::MFA_WITH_OIDC.0.name, "true").await;
-    site.world.server.app.policies.refresh(&site.world.server.app.db).await.unwrap();
+    set_policy(&site.world.as_(&operator), settings::MFA_WITH_OIDC.0.name, "true").await;
+    site.world.server.control_plane.policies.refresh(&site.world.server.control_plane.db).await.unwrap();
     let before = site.count("sessions").await;
     let error = site.sign_in("someone").await.expect_err("there is no session before the second factor");
     assert!(error.is(Code::MfaRequired), "{error}");

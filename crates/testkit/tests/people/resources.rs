@@ -227,7 +227,7 @@ async fn an_invitation_runs_out_by_itself() {
     let client = world.as_(&owner);
     let spec = InvitationSpec { email: "late@example.test".parse().unwrap(), role: Role::Viewer };
     client.call::<CreateInvitation>(at(organization), Default::default(), spec).await.unwrap();
-    world.server.app.db.clock.advance(Duration::from_secs(8 * 86_400));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(8 * 86_400));
     world.server.settle().await;
     let owner = world.fresh_key(&owner).await;
     let page =

@@ -139,7 +139,7 @@ async fn a_truncated_body_and_malformed_bytes_on_the_wire_do_no_harm() {
         let text = String::from_utf8_lossy(&answer);
         assert!(text.is_empty() || text.starts_with("HTTP/1.1 4"), "{text:.200}");
     }
-    assert!(probe.world.server.app.db.ping().await.is_ok());
+    assert!(probe.world.server.control_plane.db.ping().await.is_ok());
     let (status, _) = probe.send("{}", &[]).await;
     assert_eq!(status, 400, "the server goes on");
 }
@@ -149,7 +149,7 @@ async fn a_caller_in_a_hurry_learns_when_to_come_back() {
     let probe = probe().await;
     let operator = probe.world.operator().await;
     testkit::world::set_policy(&probe.world.as_(&operator), "rate_limit.default_per_minute", "10").await;
-    probe.world.server.app.policies.refresh(&probe.world.server.app.db).await.unwrap();
+    probe.world.server.control_plane.policies.refresh(&probe.world.server.control_plane.db).await.unwrap();
     let mut refused = None;
     for _ in 0..12 {
         let answer = Client::new().get(probe.projects()).bearer_auth(&probe.token).send().await.unwrap();

@@ -29,7 +29,7 @@ async fn drain(stand: &Stand, db: &Db, recorder: &Recorder) {
 #[tokio::test(flavor = "multi_thread")]
 async fn wanted_events_are_found_among_others_and_the_position_moves_past_both() {
     let stand = Stand::embedded().await;
-    let db = &stand.app().db;
+    let db = &stand.control_plane().db;
     let recorder = Recorder::new("test.all", "thing.");
     for version in 1..=3 {
         for _ in 0..7 {
@@ -49,11 +49,11 @@ async fn wanted_events_are_found_among_others_and_the_position_moves_past_both()
 async fn a_pass_that_finds_nothing_writes_nothing() {
     let stand = Stand::embedded().await;
     let recorder = Recorder::new("test.all", "thing.");
-    drain(&stand, &stand.app().db, &recorder).await;
+    drain(&stand, &stand.control_plane().db, &recorder).await;
     let name = &stand.world.server.database.name;
     let forbid = format!("ALTER DATABASE {name} SET default_transaction_read_only = on");
     sqlx::raw_sql(AssertSqlSafe(forbid)).execute(&mut stand.admin().await).await.unwrap();
-    let db = Db::connect(&stand.app().config.db_settings()).await.unwrap();
+    let db = Db::connect(&stand.control_plane().config.db_settings()).await.unwrap();
     let outcome = pass(&db, &*recorder, &stand.settings, &CancellationToken::new()).await.unwrap();
     assert_eq!(outcome, Pass::Rest(stand.settings.poll));
 }
@@ -63,7 +63,7 @@ async fn a_failure_makes_the_reader_rest_and_a_success_ends_the_rest() {
     let mut stand = Stand::embedded().await;
     stand.settings.first_retry = Duration::from_secs(60);
     stand.settings.slowest_retry = Duration::from_secs(60);
-    let db = stand.app().db.clone();
+    let db = stand.control_plane().db.clone();
     let recorder = Recorder::new("test.all", "thing.");
     recorder.fail_on("a");
     stand.say("thing.made", "a", 1).await;

@@ -76,7 +76,7 @@ async fn refusal_is_repeated_to_copies_of_a_request() {
     let error = client.call_with_key::<CreateProject>("k", path(), Default::default(), spec("b")).await.unwrap_err();
     assert!(error.is(Code::KeyReused), "{error}");
 
-    world.server.app.db.clock.advance(Duration::from_secs(61));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(61));
     create().await.expect("after `idempotency.refusal_seconds` it is a new request");
 }
 
@@ -103,6 +103,7 @@ async fn copies_on_two_replicas_agree_while_the_cause_of_a_refusal_goes_away() {
                 let server = if n % 2 == 0 { &world.server } else { &second };
                 let (client, name) = (server.client(Some(&owner.token)), name.clone());
                 tokio::spawn(async move {
+                    // pause: copies arrive before, with and after the end
                     tokio::time::sleep(head_start).await;
                     let key = format!("copy-{name}");
                     client.call_with_key::<CreateProject>(key, path(), Default::default(), spec(&name)).await
@@ -181,7 +182,7 @@ async fn a_permission_that_was_just_granted_works_at_once() {
     };
     assert!(list().await.unwrap_err().is(Code::NotFound), "now the server remembers a stranger");
     // As another replica would do it: this one hears nothing of it.
-    let mut tx = Tx::system(&world.server.app.db, "test", Access::Write).await.unwrap();
+    let mut tx = Tx::system(&world.server.control_plane.db, "test", Access::Write).await.unwrap();
     people::members::join(&mut tx, organization, newcomer.id, contract::Role::Viewer).await.unwrap();
     tx.commit().await.unwrap();
     list().await.unwrap();
@@ -319,7 +320,7 @@ async fn a_refusal_keeps_what_the_handler_wrote() {
         client.call::<RefreshSession>(Default::default(), Default::default(), body).await
     };
     refresh().await.unwrap();
-    world.server.app.db.clock.advance(Duration::from_secs(60));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(60));
     let reused = refresh().await.unwrap_err();
     assert!(reused.is(Code::Unauthenticated), "{reused}");
     for statement in [

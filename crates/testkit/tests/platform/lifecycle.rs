@@ -3,13 +3,13 @@
 use contract::{id::ProjectId, projects::ProjectState};
 use kernel::{
     Access, Tx,
-    machine::{TransitionError, Versioned, transition},
+    lifecycle::{TransitionError, Versioned, transition},
 };
-use people::projects::lifecycle::{Event, Lifecycle};
+use people::projects::lifecycle::{Event, ProjectLifecycle};
 use testkit::World;
 
 async fn tx(world: &World) -> Tx {
-    Tx::system(&world.server.app.db, "test", Access::Write).await.unwrap()
+    Tx::system(&world.server.control_plane.db, "test", Access::Write).await.unwrap()
 }
 
 fn row(id: ProjectId, organization: contract::id::OrganizationId, version: i64) -> Versioned<ProjectState> {
@@ -22,10 +22,11 @@ async fn an_illegal_event_and_a_stale_version_are_refused() {
     let (organization, _) = world.organization().await;
     let project = world.project(organization).await;
     let mut tx = tx(&world).await;
-    let illegal = transition::<Lifecycle>(&mut tx, row(project, organization, 1), Event::Deleted, "").await;
+    let illegal = transition::<ProjectLifecycle>(&mut tx, row(project, organization, 1), Event::Deleted, "").await;
     let said = illegal.unwrap_err().to_string();
-    assert_eq!(said, "project cannot take `deleted` while active; it can while deleting");
-    let stale = transition::<Lifecycle>(&mut tx, row(project, organization, 7), Event::DeleteRequested, "").await;
+    assert_eq!(said, "project does not allow `deleted` while active; it does while deleting");
+    let stale =
+        transition::<ProjectLifecycle>(&mut tx, row(project, organization, 7), Event::DeleteRequested, "").await;
     assert!(matches!(stale, Err(TransitionError::Stale { .. })));
 }
 
@@ -35,11 +36,12 @@ async fn race_of_two_movers_has_one_winner() {
     let (organization, _) = world.organization().await;
     let project = world.project(organization).await;
     let step = |world: &World| {
-        let db = world.server.app.db.clone();
+        let db = world.server.control_plane.db.clone();
         async move {
             let mut tx = Tx::system(&db, "test", Access::Write).await.unwrap();
             let moved =
-                transition::<Lifecycle>(&mut tx, row(project, organization, 1), Event::DeleteRequested, "").await;
+                transition::<ProjectLifecycle>(&mut tx, row(project, organization, 1), Event::DeleteRequested, "")
+                    .await;
             match moved {
                 Ok(_) => tx.commit().await.is_ok(),
                 Err(_) => false,
@@ -73,7 +75,7 @@ async fn the_database_refuses_moves_that_no_lifecycle_makes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_lifecycle_that_is_driven_has_a_reconciler() {
     let world = World::new().await;
-    let kinds = gpuaasd::roles::workers(&world.server.app).kinds();
+    let kinds = gpuaasd::roles::workers(&world.server.control_plane).kinds();
     let driven: Vec<&str> = gpuaasd::areas::lifecycles().iter().filter(|it| it.is_driven).map(|it| it.name).collect();
     assert!(driven.len() > 10, "the registry was read: {driven:?}");
     for name in driven {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 
 use contract::policies::{PlatformPolicyPath, PolicyValue, SetPlatformPolicy};
 use gpuaasd::roles::Role;
-use platform::policies::keys;
+use platform::policies::settings;
 use testkit::{
     Database, Server, World,
     process::{Daemon, free_port},
@@ -26,50 +26,53 @@ async fn two(redis: &Service) -> (World, Server) {
     let world = World::on(server(&database, redis).await).await;
     let other = server(&database, redis).await;
     limit(&world).await;
-    for app in [&world.server.app, &other.app] {
-        eventually("the policy", || async { app.policies.number(keys::RATE_DEFAULT) == PER_MINUTE as u64 }).await;
+    for control_plane in [&world.server.control_plane, &other.control_plane] {
+        eventually("the policy", || async {
+            control_plane.policies.number(settings::RATE_DEFAULT) == PER_MINUTE as u64
+        })
+        .await;
     }
     (world, other)
 }
 
 async fn limit(world: &World) {
     let operator = world.as_(&world.operator().await);
-    let path = PlatformPolicyPath { key: keys::RATE_DEFAULT.0.name.into() };
+    let path = PlatformPolicyPath { key: settings::RATE_DEFAULT.0.name.into() };
     let value = PolicyValue { value: PER_MINUTE.to_string() };
     operator.call::<SetPlatformPolicy>(path, Default::default(), value).await.unwrap();
 }
 
 /// What came of asking both servers in turn, and the most that may pass.
-struct Asked {
+struct RequestCounts {
     passed: usize,
     refused: usize,
     most: usize,
 }
 
-async fn ask(bases: &[&str], token: &str, times: usize) -> Asked {
+async fn ask(bases: &[&str], token: &str, times: usize) -> RequestCounts {
     let (http, started) = (reqwest::Client::new(), Instant::now());
-    let mut asked = Asked { passed: 0, refused: 0, most: 0 };
+    let mut counts = RequestCounts { passed: 0, refused: 0, most: 0 };
     for nth in 0..times {
         let url = format!("{}/v1/whoami", bases[nth % bases.len()]);
         let answer = http.get(url).bearer_auth(token).send().await.unwrap();
         match answer.status().as_u16() {
-            200 => asked.passed += 1,
+            200 => counts.passed += 1,
             429 => {
                 let wait = answer.headers()["retry-after"].to_str().unwrap().parse::<u64>().unwrap();
                 assert!((1..=60).contains(&wait), "Retry-After: {wait}");
-                asked.refused += 1;
+                counts.refused += 1;
             }
             other => panic!("{other}: {}", answer.text().await.unwrap()),
         }
     }
     let refilled = started.elapsed().as_secs_f64() * PER_MINUTE as f64 / 60.0;
-    asked.most = PER_MINUTE + 1 + refilled as usize;
-    asked
+    counts.most = PER_MINUTE + 1 + refilled as usize;
+    counts
 }
 
-fn is_shared(asked: &Asked) {
-    assert!((PER_MINUTE..=asked.most).contains(&asked.passed), "{} passed of at most {}", asked.passed, asked.most);
-    assert_eq!(asked.passed + asked.refused, 2 * PER_MINUTE);
+fn is_shared(counts: &RequestCounts) {
+    assert!((PER_MINUTE..=counts.most).contains(&counts.passed), "{} passed of at most {}", counts.passed, counts.most);
+    assert_eq!(counts.passed + counts.refused, 2 * PER_MINUTE);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,8 +106,8 @@ async fn without_redis_requests_pass_under_each_servers_own_limit_until_it_is_ba
     let bases = [world.server.base.as_str(), other.base.as_str()];
     redis.kill().await;
     let person = world.person().await;
-    let asked = ask(&bases, &person.token, 2 * PER_MINUTE).await;
-    assert_eq!(asked.refused, 0, "each counts for itself");
+    let counts = ask(&bases, &person.token, 2 * PER_MINUTE).await;
+    assert_eq!(counts.refused, 0, "each counts for itself");
     assert!(ask(&bases, &person.token, 2 * PER_MINUTE).await.refused > 0, "and each has a limit");
     let page = reqwest::get(format!("{}/metrics", bases[0])).await.unwrap().text().await.unwrap();
     assert!(page.contains("gpuaas_shared_limits_unavailable_total"), "{page}");
@@ -121,8 +124,8 @@ async fn without_redis_requests_pass_under_each_servers_own_limit_until_it_is_ba
     // A request that failed makes others do without it for a moment.
     eventually("the limit to be shared again", || async {
         let newcomer = world.person().await;
-        let asked = ask(&bases, &newcomer.token, 2 * PER_MINUTE).await;
-        (PER_MINUTE..=asked.most).contains(&asked.passed)
+        let counts = ask(&bases, &newcomer.token, 2 * PER_MINUTE).await;
+        (PER_MINUTE..=counts.most).contains(&counts.passed)
     })
     .await;
 }

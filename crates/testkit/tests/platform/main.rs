@@ -25,3 +25,4 @@ mod sweep;
 mod telemetry;
 mod upkeep;
 mod work;
+mod work_together;

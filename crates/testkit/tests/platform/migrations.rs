@@ -100,8 +100,8 @@ const FLEET: &str = "
     INSERT INTO node_certificates (serial, node_id, expires_at) SELECT '1', id, app_now() FROM nodes;
     INSERT INTO node_changes (node_id, xid) SELECT id, pg_current_xact_id() FROM nodes;
     INSERT INTO enrollment_tokens (id, hash, pool_id, expires_at) SELECT gen_random_uuid(), 'h', id, app_now() FROM pools;
-    INSERT INTO providers (id, name, pool_id, url, series, erase, max_machines, state)
-      SELECT gen_random_uuid(), 'maas', id, 'http://maas/MAAS', 'noble', 'secure', 1, 'removed' FROM pools;
+    INSERT INTO providers (id, name, kind, pool_id, url, series, erase, max_machines, state)
+      SELECT gen_random_uuid(), 'maas', 'maas', id, 'http://maas/MAAS', 'noble', 'secure', 1, 'removed' FROM pools;
     INSERT INTO machines (id, provider_id, pool_id, system_id, hostname, state)
       SELECT gen_random_uuid(), id, pool_id, 'a1', 'a1', 'retired' FROM providers;
     INSERT INTO slots (id, node_id, place, gpu_uuid, pci, model, memory_bytes)
@@ -180,7 +180,7 @@ const FLEET: &str = "
       SELECT 'stripe', id::text, organization_id, id, 1, 'won' FROM payments;
     INSERT INTO payment_events (id, provider, event_id, kind, outcome, processed_at)
       SELECT gen_random_uuid(), 'stripe', 'evt_1', 'customer.created', 'unknown', app_now();
-    INSERT INTO gateways (id, region_id, name, agent_url, public_url, app_domain, token_hash, token_expires_at)
+    INSERT INTO gateways (id, region_id, name, agent_url, public_url, web_domain, token_hash, token_expires_at)
       SELECT gen_random_uuid(), id, 'gw', 'https://gw:1', 'wss://gw', 'web.test', 'h', app_now() FROM regions LIMIT 1;
     INSERT INTO gateway_certificates (serial, gateway_id, expires_at) SELECT '1', id, app_now() FROM gateways;
     INSERT INTO gateway_beats SELECT id, app_now(), 1, '0.1.0', 0, 0 FROM gateways;
@@ -202,12 +202,12 @@ const FLEET: &str = "
 
 /// What no request of this test leads to: a dead letter and sign-ins elsewhere.
 async fn plant(world: &World) {
-    let app = &world.server.app;
-    let settings = kernel::bus::Settings { attempts: 1, ..gpuaasd::roles::bus_settings(app) };
+    let control_plane = &world.server.control_plane;
+    let settings = kernel::bus::Settings { attempts: 1, ..gpuaasd::roles::bus_settings(control_plane) };
     let stop = CancellationToken::new();
-    embedded::pass(&app.db, &Failing, &settings, &stop).await.unwrap();
+    embedded::pass(&control_plane.db, &Failing, &settings, &stop).await.unwrap();
     let person = world.person().await;
-    let mut tx = Tx::system(&app.db, "test", Access::Write).await.unwrap();
+    let mut tx = Tx::system(&control_plane.db, "test", Access::Write).await.unwrap();
     sqlx::query("INSERT INTO identity_links (issuer, subject, user_id) VALUES ('https://issuer.test', 'subject', $1)")
         .bind(person.id.uuid())
         .execute(tx.conn())

@@ -41,6 +41,7 @@ async fn a_server_killed_and_started_again_under_load_loses_and_doubles_nothing(
     };
     let kill = async {
         for round in 0..rounds(30) as u64 {
+            // pause: a steady pace of writes
             tokio::time::sleep(Duration::from_millis(300 + round * 37 % 200)).await;
             nats.kill().await;
             let enough = said.load(Ordering::Relaxed) + 5 + (round * 53 % 50) as usize;
@@ -125,7 +126,7 @@ async fn a_restored_database_repeats_what_it_holds_and_ignores_what_it_never_did
         UPDATE installation SET epoch = epoch + 1";
     sqlx::raw_sql(restore).execute(&mut stand.admin().await).await.unwrap();
     let restored = stand.replica().await;
-    let running = stand.run_in(&restored.app, vec![Recorder::new("test.all", "thing.")]);
+    let running = stand.run_in(&restored.control_plane, vec![Recorder::new("test.all", "thing.")]);
     let effects = stand.effects_become("test.all", 5).await;
     assert_eq!(effects.iter().map(|it| it.version).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     running.stop().await;
@@ -142,12 +143,12 @@ async fn positions_of_the_bus_that_is_not_used_do_not_keep_events() {
     let nats = services::nats().await;
     let stand = Stand { nats: Some(nats), ..stand };
     let moved = stand.replica().await;
-    let running = stand.run_in(&moved.app, vec![Recorder::new("test.all", "thing.")]);
+    let running = stand.run_in(&moved.control_plane, vec![Recorder::new("test.all", "thing.")]);
     stand.say("thing.made", "a", 2).await;
     let effects = stand.effects_become("test.all", 2).await;
     assert_eq!(effects.iter().map(|it| it.version).collect::<Vec<_>>(), [1, 2], "the change of bus repeats nothing");
     relay_is_done(&stand).await;
-    let readers = kernel::gauges::measure(&stand.app().db).await.unwrap().readers;
+    let readers = kernel::gauges::measure(&stand.control_plane().db).await.unwrap().readers;
     assert_eq!(readers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), [READER]);
     running.stop().await;
     moved.stop().await;
@@ -197,7 +198,7 @@ async fn consumers_leave_most_database_connections_to_others() {
         stand.say("thing.made", &format!("r{version}"), 1).await;
     }
     eventually("every consumer to have every message", || async { done.load(Ordering::SeqCst) == 6 * 40 }).await;
-    let (most, connections) = (most.load(Ordering::SeqCst), stand.app().db.pool_use().1);
+    let (most, connections) = (most.load(Ordering::SeqCst), stand.control_plane().db.pool_use().1);
     println!("6 consumers of 8 partitions had {most} transactions open at most, of {connections} connections");
     assert!(most <= in_flight(connections), "{most} of {connections} connections were theirs");
     assert!(in_flight(connections) <= connections / 2, "most are for others");
@@ -216,11 +217,11 @@ async fn partitions_of_a_killed_replica_are_taken_over_within_seconds() {
         most: Arc::default(),
         done: Arc::default(),
     };
-    let killed = stand.run_in(&other.app, vec![Arc::new(stuck)]);
+    let killed = stand.run_in(&other.control_plane, vec![Arc::new(stuck)]);
     for version in 0..16 {
         stand.say("thing.made", &format!("r{version}"), 1).await;
     }
-    let held = in_flight(other.app.db.pool_use().1);
+    let held = in_flight(other.control_plane.db.pool_use().1);
     eventually("the first replica to hold messages", || async { now.load(Ordering::SeqCst) == held }).await;
     killed.kill().await;
     other.stop().await;
@@ -244,7 +245,7 @@ async fn message_that_is_worked_on_is_not_given_to_another_replica() {
         let (now, most, done) = (now.clone(), most.clone(), done.clone());
         vec![Arc::new(Holding { name: "test.all", patience: 3 * ack_wait, now, most, done }) as Arc<dyn Consumer>]
     };
-    let running = [stand.run(slow()), stand.run_in(&other.app, slow())];
+    let running = [stand.run(slow()), stand.run_in(&other.control_plane, slow())];
     stand.say("thing.made", "r0", 1).await;
     // Another delivery would wait for the note of the first, which keeps effects from doubling.
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
@@ -267,7 +268,7 @@ async fn message_that_is_worked_on_is_not_given_to_another_replica() {
 
 async fn relay_is_done(stand: &Stand) {
     eventually("the relay", || async {
-        let measured = kernel::gauges::measure(&stand.app().db).await.unwrap();
+        let measured = kernel::gauges::measure(&stand.control_plane().db).await.unwrap();
         measured.readers.iter().any(|(name, lag_s)| name == READER && *lag_s == 0.0)
     })
     .await;

@@ -107,7 +107,7 @@ async fn under_load_the_end_of_a_read_travels_with_the_next_use() {
             .await
             .unwrap();
     };
-    let db = &counted.world.server.app.db;
+    let db = &counted.world.server.control_plane.db;
     // An answer may arrive before the end of its transaction does.
     let is_over = || eventually("the connection to be back", || async { db.pool_use().0 == 0 });
     read().await;

@@ -23,7 +23,7 @@ async fn a_forgotten_where_shows_only_the_own_organization() {
     let (other, _) = world.organization().await;
     let own = world.project(mine).await;
     world.project(other).await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     let mut tx = begin(db, Scope::Organization(mine.uuid()), Access::Read).await;
     assert_eq!(names(&mut tx, "projects").await.unwrap(), [own.uuid().to_string()]);
     tx.rollback().await.unwrap();
@@ -91,7 +91,7 @@ async fn a_forgotten_where_reaches_no_row_of_another_organization_in_any_table()
     let world = World::on(Server::alone(Arc::new(Database::new().await), |_| ()).await).await;
     let (victim, _) = world.organization().await;
     let tables = plant_everywhere(&world.server.database, victim).await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     let stranger = OrganizationId::generate();
     let mut granted = [0; 3];
     for table in &tables {
@@ -193,21 +193,21 @@ async fn foreign_keys_between_any_two_tenant_tables_carry_the_organization() {
 async fn the_public_scope_sees_nothing_and_a_resting_connection_is_public() {
     let world = World::new().await;
     world.organization().await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     for table in ["organizations", "projects", "users", "keys", "sessions", "memberships", "secrets"] {
         let mut tx = begin(db, Scope::Public, Access::Read).await;
         let seen = names(&mut tx, table).await;
         assert!(seen.is_err(), "{table} is not for the public role: {seen:?}");
         drop(tx);
     }
-    let rows = db.glance(Scope::Public, "SELECT current_user::text AS me").await.unwrap();
+    let rows = db.read_once(Scope::Public, "SELECT current_user::text AS me").await.unwrap();
     assert_eq!(rows[0].try_get::<String, _>("me").unwrap(), "gpuaas_public");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_cannot_write() {
     let world = World::new().await;
-    let mut tx = begin(&world.server.app.db, Scope::System, Access::Read).await;
+    let mut tx = begin(&world.server.control_plane.db, Scope::System, Access::Read).await;
     let error = sqlx::query("UPDATE users SET name = 'x'").execute(tx.conn()).await.unwrap_err();
     assert!(error.to_string().contains("read-only"), "{error}");
 }
@@ -217,7 +217,7 @@ async fn an_organization_cannot_write_into_another() {
     let world = World::new().await;
     let (mine, _) = world.organization().await;
     let (other, _) = world.organization().await;
-    let mut tx = begin(&world.server.app.db, Scope::Organization(mine.uuid()), Access::Write).await;
+    let mut tx = begin(&world.server.control_plane.db, Scope::Organization(mine.uuid()), Access::Write).await;
     let refused = sqlx::query(
         "INSERT INTO projects (id, organization_id, name, state) VALUES (gen_random_uuid(), $1, 'x', 'active')",
     )

@@ -68,7 +68,34 @@ async fn entries_are_sealed_within_five_seconds() {
     println!("sealed after {took:?}");
 }
 
+fn entry(action: &str) -> kernel::audit::NewEntry {
+    kernel::audit::NewEntry {
+        action: action.to_owned(),
+        organization: None,
+        resource: None,
+        outcome: "done",
+        detail: serde_json::json!({}),
+    }
+}
+
 impl Sealed {
+    /// A transaction that took its number, and may wait as long as it likes.
+    async fn numbered(&self) -> kernel::Tx {
+        let db = &self.world.server.control_plane.db;
+        let mut tx = kernel::Tx::system(db, "late", kernel::Access::Write).await.unwrap();
+        let statements = "SET LOCAL idle_in_transaction_session_timeout = 0; SELECT pg_current_xact_id()";
+        sqlx::raw_sql(statements).execute(tx.conn()).await.unwrap();
+        tx
+    }
+
+    /// How many entries of an action come after the last seal.
+    async fn unsealed(&self, action: &str) -> i64 {
+        let mut connection = self.world.server.database.superuser().await;
+        let statement = "SELECT count(*) FROM audit WHERE action = $1
+             AND (epoch, xid) > (SELECT last_epoch, last_xid FROM seals ORDER BY number DESC LIMIT 1)";
+        sqlx::query_scalar(statement).bind(action).fetch_one(&mut connection).await.unwrap()
+    }
+
     async fn report(&self) -> SealReport {
         self.world
             .fresh_key(&self.auditor)
@@ -139,7 +166,10 @@ async fn a_changed_seal_is_found() {
             "UPDATE seals SET signature = decode(repeat('00', 64), 'hex') WHERE number = 1 AND $1::uuid IS NOT NULL",
             "signature",
         ),
-        ("UPDATE seals SET leaves = substring(leaves FROM 49) WHERE number = 1 AND $1::uuid IS NOT NULL", "own list"),
+        (
+            "UPDATE seals SET leaves = substring(leaves FROM 49) WHERE number = 1 AND $1::uuid IS NOT NULL",
+            "list of entries in the seal",
+        ),
     ] {
         let sealed = sealed().await;
         sealed.tamper(statement, sealed.entries[0]).await;
@@ -184,7 +214,7 @@ async fn the_log_refuses_change_even_by_a_superuser() {
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_batches_leave_their_root() {
     let sealed = sealed().await;
-    let db = &sealed.world.server.app.db;
+    let db = &sealed.world.server.control_plane.db;
     db.clock.advance(Duration::from_secs(2 * 86_400));
     let expired = kernel::seals::expire(db, Duration::from_secs(86_400), 100).await.unwrap();
     assert!(expired >= 1);
@@ -224,34 +254,20 @@ async fn a_batch_that_expired_too_early_is_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_commit_is_not_skipped() {
     let sealed = sealed().await;
-    let db = &sealed.world.server.app.db;
-    let mut early = kernel::Tx::system(db, "late", kernel::Access::Write).await.unwrap();
-    let entry = kernel::audit::NewEntry {
-        action: "test.late".into(),
-        organization: None,
-        resource: None,
-        outcome: "done",
-        detail: serde_json::json!({}),
-    };
-    // The transaction takes its number now, and writes its entry at the end.
-    sqlx::query("SELECT pg_current_xact_id()").execute(early.conn()).await.unwrap();
+    let (mut first, mut early) = (sealed.numbered().await, sealed.numbered().await);
     let (organization, owner) = sealed.world.organization().await;
     let path = contract::organizations::OrganizationPath { organization_id: organization };
     let body = contract::projects::ProjectSpec { name: "later".parse().unwrap() };
     sealed.world.as_(&owner).call::<contract::projects::CreateProject>(path, Default::default(), body).await.unwrap();
-    // pause: time for a seal that skips to be made
-    tokio::time::sleep(Duration::from_millis(1500)).await;
-    kernel::audit::record(&mut early, entry);
+    // What is sealed now ends before the early one, and the round that sealed it saw the later entry.
+    kernel::audit::record(&mut first, entry("test.first"));
+    first.commit().await.unwrap();
+    eventually("the first entry to be sealed", || async { sealed.unsealed("test.first").await == 0 }).await;
+    assert_eq!(sealed.unsealed("project.create").await, 1, "the early one may still write before it");
+    kernel::audit::record(&mut early, entry("test.late"));
     early.commit().await.unwrap();
     eventually("the late entry to be sealed", || async { sealed.report().await.unsealed.unwrap_or(1) <= 1 }).await;
     let report = sealed.report().await;
     assert_eq!(report.findings, []);
-    let mut connection = sealed.world.server.database.superuser().await;
-    let unsealed: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM audit WHERE action = 'test.late' AND (epoch, xid) > (SELECT last_epoch, last_xid FROM seals ORDER BY number DESC LIMIT 1)",
-    )
-    .fetch_one(&mut connection)
-    .await
-    .unwrap();
-    assert_eq!(unsealed, 0);
+    assert_eq!(sealed.unsealed("test.late").await, 0);
 }

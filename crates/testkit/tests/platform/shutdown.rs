@@ -104,6 +104,6 @@ async fn work_that_was_claimed_but_not_begun_is_handed_back() {
         sqlx::query_as("SELECT lease, attempts FROM work WHERE kind = 'project'").fetch_all(&mut above).await.unwrap();
     assert_eq!(rows, [(None, 0)], "nobody holds it, and it counts as never tried");
     let server = Server::with(Arc::new(database), &[], |_| ()).await;
-    let claims = kernel::work::claim(&server.app.db, &["project"], Duration::from_secs(5), 1).await.unwrap();
+    let claims = kernel::work::claim(&server.control_plane.db, &["project"], Duration::from_secs(5), 1).await.unwrap();
     assert_eq!(claims.len(), 1, "another process may have it at once");
 }

@@ -39,7 +39,7 @@ impl Probe {
 
 impl Reconciler for Probe {
     const KIND: &'static str = KIND;
-    const LANE: kernel::work::Lane = kernel::work::Lane { name: "test", slots: 4 };
+    const LANE: kernel::work::Lane = kernel::work::Lane { name: "test", slots: 4, batch: 1 };
     type Snapshot = Uuid;
     type Observation = ();
     type Verdict = ();
@@ -102,7 +102,7 @@ async fn visits(world: &World) -> (i64, i64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stale_worker_cannot_apply() {
     let world = world().await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     let id = Uuid::now_v7();
     wake(db, id).await;
     let slow = claim(db, &[KIND], Duration::from_secs(5), 1).await.unwrap().pop().unwrap();
@@ -119,7 +119,7 @@ async fn a_stale_worker_cannot_apply() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wake_during_a_visit_is_not_lost() {
     let world = world().await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     let id = Uuid::now_v7();
     wake(db, id).await;
     let held = claim(db, &[KIND], Duration::from_secs(5), 1).await.unwrap().pop().unwrap();
@@ -133,7 +133,7 @@ async fn a_wake_during_a_visit_is_not_lost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn work_that_keeps_failing_is_shown_and_can_be_tried_again() {
     let world = world().await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     let id = Uuid::now_v7();
     wake(db, id).await;
     let acted = Arc::new(AtomicUsize::new(0));
@@ -161,7 +161,7 @@ async fn work_that_keeps_failing_is_shown_and_can_be_tried_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn panicking_visit_is_a_failure_that_a_person_sees() {
     let world = world().await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     wake(db, Uuid::now_v7()).await;
     let stop = CancellationToken::new();
     let mut workers = Workers::default();
@@ -183,7 +183,7 @@ struct Careless(Probe);
 
 impl Reconciler for Careless {
     const KIND: &'static str = KIND;
-    const LANE: kernel::work::Lane = kernel::work::Lane { name: "test", slots: 4 };
+    const LANE: kernel::work::Lane = kernel::work::Lane { name: "test", slots: 4, batch: 1 };
     type Snapshot = Uuid;
     type Observation = ();
     type Verdict = ();
@@ -207,7 +207,7 @@ impl Reconciler for Careless {
 #[tokio::test(flavor = "multi_thread")]
 async fn panic_outside_a_visit_does_not_end_the_lane() {
     let world = world().await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     let stop = CancellationToken::new();
     let mut workers = Workers::default();
     workers.add(Careless(Probe::new()));
@@ -228,19 +228,19 @@ async fn panic_outside_a_visit_does_not_end_the_lane() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_policy_reaches_workers_that_run() {
     let world = world().await;
-    let app = world.server.app.clone();
+    let control_plane = world.server.control_plane.clone();
     let mut workers = Workers::default();
     workers.add(Probe { visit: Visit::Fails, acted: Arc::default() });
     let stop = CancellationToken::new();
     let settings = {
-        let app = app.clone();
-        move || Settings { slowest_retry: Duration::from_millis(100), ..gpuaasd::roles::work_settings(&app) }
+        let control_plane = control_plane.clone();
+        move || Settings { slowest_retry: Duration::from_millis(100), ..gpuaasd::roles::work_settings(&control_plane) }
     };
-    let running = tokio::spawn(workers.run(app.db.clone(), settings, stop.clone()));
+    let running = tokio::spawn(workers.run(control_plane.db.clone(), settings, stop.clone()));
     let operator = world.as_(&world.operator().await);
     set_policy(&operator, "work.attempts", "1000").await;
-    eventually("the first policy", || async { gpuaasd::roles::work_settings(&app).attempts == 1000 }).await;
-    wake(&app.db, Uuid::now_v7()).await;
+    eventually("the first policy", || async { gpuaasd::roles::work_settings(&control_plane).attempts == 1000 }).await;
+    wake(&control_plane.db, Uuid::now_v7()).await;
     let needs_attention = async || {
         let work = "SELECT attempts, needs_attention FROM work WHERE kind = 'probe'";
         let row: (i32, bool) =
@@ -258,7 +258,7 @@ async fn a_changed_policy_reaches_workers_that_run() {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_workers_visit_each_row_once() {
     let world = world().await;
-    let db = world.server.app.db.clone();
+    let db = world.server.control_plane.db.clone();
     let rows = rounds(2000) as i64;
     let mut tx = Tx::system(&db, "test", Access::Write).await.unwrap();
     for _ in 0..rows {
@@ -287,7 +287,7 @@ async fn many_workers_visit_each_row_once() {
 async fn another_replica_is_woken_and_does_not_wait_for_its_next_look() {
     let world = World::new().await;
     let there = Server::with(world.server.database.clone(), &[], |_| ()).await;
-    let mut ear = there.app.db.bell.ear();
+    let mut ear = there.control_plane.db.bell.ear(&[]);
     let listening = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
     eventually("both to listen", || async {
         let mut above = world.server.database.superuser().await;
@@ -296,7 +296,7 @@ async fn another_replica_is_woken_and_does_not_wait_for_its_next_look() {
     .await;
     ear.wait(Duration::from_millis(1)).await;
     let started = std::time::Instant::now();
-    wake(&world.server.app.db, Uuid::now_v7()).await;
+    wake(&world.server.control_plane.db, Uuid::now_v7()).await;
     let next_look = Duration::from_secs(120);
     ear.wait(next_look).await;
     println!("woken after {:?}", started.elapsed());
@@ -306,7 +306,7 @@ async fn another_replica_is_woken_and_does_not_wait_for_its_next_look() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_visits_that_wake_each_other_do_not_wait_for_each_other() {
     let world = world().await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     let (one, two) = (Uuid::now_v7(), Uuid::now_v7());
     let end = async |own: Uuid, other: Uuid, claims: &[work::Claim]| -> Result<(), FinishError> {
         let claim = claims.iter().find(|it| it.id == own).unwrap();

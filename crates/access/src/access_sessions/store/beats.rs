@@ -8,7 +8,7 @@ use protocol::gateway::SessionBeat;
 use uuid::Uuid;
 
 use super::{GUEST, OWNER, SESSION, Session, SessionRow, revoked, session};
-use crate::access_sessions::judge::{roles, staff_roles};
+use crate::access_sessions::authorize::{roles, staff_roles};
 use platform::rows;
 
 /// A session that a gateway carries, and what decides whether it goes on.

@@ -10,7 +10,7 @@ use kernel::Tx;
 use protocol::WorkloadRef;
 use uuid::Uuid;
 
-use crate::access_sessions::judge::{EntryRequest, roles, staff_roles};
+use crate::access_sessions::authorize::{EntryRequest, roles, staff_roles};
 use platform::rows;
 
 pub struct Circumstances {

@@ -18,7 +18,7 @@ use contract::{
     access_sessions::{AccessKind, AccessSession, AccessSessionState, AllAccessSessionsFilter},
     id::{AccessSessionId, AllocationId, GatewayId, NodeId, OrganizationId, ProjectId},
 };
-use kernel::{Tx, clock, machine::Versioned};
+use kernel::{Tx, clock, lifecycle::Versioned};
 use uuid::Uuid;
 
 use people::credentials::Credential;

@@ -54,7 +54,10 @@ pub(crate) async fn end(user: &User) -> Result<usize> {
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Err(Failure::passing("processes_left", format!("connections of {} to sshd survive being ended", user.name)))
+    Err(Failure::passing(
+        "processes_left",
+        format!("connections of {} to sshd are still open after they were closed", user.name),
+    ))
 }
 
 fn is_among(process: &Process, found: &[Process]) -> bool {

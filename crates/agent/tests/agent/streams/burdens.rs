@@ -20,6 +20,7 @@ async fn echoes(stream: &mut Stream, count: usize) -> Vec<Duration> {
         stream.typed(&word);
         stream.until(&word).await;
         took.push(began.elapsed());
+        // pause: the pace of somebody who types fast
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     took.sort();

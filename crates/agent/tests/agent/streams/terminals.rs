@@ -124,8 +124,9 @@ async fn a_shell_that_ended_unwatched_shows_its_last_output_to_a_client_that_com
     let (grant, mut stream) = world.open(run("echo one; sleep 0.2; echo last words; exit 9")).await;
     stream.until("one").await;
     drop(stream);
-    // pause: the shell ends in it; who comes back before its end hears the same
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    // A client that comes back before its end gets the same; this one comes after it.
+    let (_, mut other) = world.open(run("while pgrep -f 'last [w]ords' > /dev/null; do sleep 0.01; done")).await;
+    other.rest().await;
     let mut stream = world.gateway.open(&world.plane, &again(&grant, Some(0), false)).await.unwrap();
     let (said, end) = stream.rest().await;
     assert!(String::from_utf8_lossy(&said).contains("last words"));

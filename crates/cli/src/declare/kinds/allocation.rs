@@ -243,7 +243,7 @@ impl Kind for Allocation {
             nodes: self.nodes.unwrap_or_else(|| Within::new(1).expect("within the bounds")),
             region: self.region.clone(),
             same_fabric: self.options.same_fabric.unwrap_or_default(),
-            apart: self.options.spread_group.clone(),
+            spread_group: self.options.spread_group.clone(),
             lease_minutes: self.options.lease_minutes,
             tags: self.all_tags(world),
             ssh_keys,

@@ -11,7 +11,7 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::{Machine, TransitionError, Versioned, transition},
+    lifecycle::{Lifecycle, TransitionError, Versioned, transition},
     work,
 };
 use uuid::Uuid;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::store;
 use crate::{
     allocations::{
-        lifecycle::{Event, Lifecycle},
+        lifecycle::{AllocationLifecycle, Event},
         store as rows,
     },
     placement::slots,
@@ -47,9 +47,9 @@ pub async fn node_lost(tx: &mut Tx, node: NodeId, last_heard: Timestamp, reason:
     slots::quarantine_on_node(tx, node, reason).await?;
     for row in found {
         store::lost(tx, row.id, last_heard).await?;
-        if Lifecycle::next(row.state, Event::NodeLost).is_some() {
+        if AllocationLifecycle::next(row.state, Event::NodeLost).is_some() {
             rows::explain(tx, row.id, Some(reason), Some(reason)).await?;
-            transition::<Lifecycle>(tx, row, Event::NodeLost, reason).await?;
+            transition::<AllocationLifecycle>(tx, row, Event::NodeLost, reason).await?;
             refund(tx, row, last_heard).await?;
         } else if refund(tx, row, last_heard).await? {
             notify(tx, row);
@@ -75,7 +75,7 @@ async fn refund(tx: &mut Tx, row: Versioned<AllocationState>, last_heard: Timest
 /// Reports the loss of a host of one that does not move, because somebody
 /// released it while the host was silent.
 fn notify(tx: &mut Tx, row: Versioned<AllocationState>) {
-    let (id, state) = (AllocationId::from(row.id), Lifecycle::label(row.state).to_owned());
+    let (id, state) = (AllocationId::from(row.id), AllocationLifecycle::label(row.state).to_owned());
     let moved = Moved { id: id.to_string(), from: state.clone(), to: state, version: row.version };
     emit(tx, row.organization.map(Into::into), id, &AllocationNodeLost(moved));
 }
@@ -83,7 +83,7 @@ fn notify(tx: &mut Tx, row: Versioned<AllocationState>) {
 /// Looks again at what these hosts, which were silent and are heard again, have not cleaned.
 pub async fn hosts_are_back(tx: &mut Tx, nodes: &[NodeId]) -> sqlx::Result<()> {
     for id in store::uncleaned(tx, nodes).await? {
-        work::wake(tx, Lifecycle::NAME, id);
+        work::wake(tx, AllocationLifecycle::NAME, id);
     }
     Ok(())
 }
@@ -97,10 +97,10 @@ pub async fn abandon_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> Result<
         let is_empty = slots::held(tx, row.id.into()).await?.is_empty();
         match row.state {
             AllocationState::Releasing | AllocationState::ReleaseFailed if is_empty => {
-                let moved = transition::<Lifecycle>(tx, row, Event::Abandoned, reason).await?;
+                let moved = transition::<AllocationLifecycle>(tx, row, Event::Abandoned, reason).await?;
                 rows::ended(tx, row.id.into(), moved.state, reason).await?;
             }
-            _ => work::wake(tx, Lifecycle::NAME, row.id),
+            _ => work::wake(tx, AllocationLifecycle::NAME, row.id),
         }
     }
     Ok(())

@@ -9,11 +9,11 @@ pub use store::{heeding, is_abandoned, last_heard, live_in_project, preview_end,
 use contract::{allocations::AllocationState, id::ProjectId};
 use kernel::{
     Tx,
-    machine::{Machine, TransitionError, Versioned, transition},
+    lifecycle::{Lifecycle, TransitionError, Versioned, transition},
     work,
 };
 
-use super::lifecycle::{Event, Lifecycle};
+use super::lifecycle::{AllocationLifecycle, Event};
 
 /// Ends some of what is in a project that is being deleted; how many.
 pub async fn end_in_project(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64, TransitionError> {
@@ -28,10 +28,10 @@ pub async fn end_in_project(tx: &mut Tx, project: ProjectId, limit: i64) -> Resu
 /// Ends one whose project or organization ended.
 pub async fn end_with_project(tx: &mut Tx, row: Versioned<AllocationState>) -> Result<(), TransitionError> {
     const REASON: &str = "its project was deleted";
-    let moved = transition::<Lifecycle>(tx, row, Event::ProjectEnded, REASON).await?;
+    let moved = transition::<AllocationLifecycle>(tx, row, Event::ProjectEnded, REASON).await?;
     super::store::ended(tx, row.id.into(), moved.state, REASON).await?;
     // One that only waited may have had nodes kept for it, and others behind it.
-    work::wake(tx, Lifecycle::NAME, row.id);
+    work::wake(tx, AllocationLifecycle::NAME, row.id);
     if row.state == AllocationState::Requested {
         super::capacity_changed(tx).await?;
     }

@@ -7,17 +7,17 @@ use contract::{
     id::{AllocationId, NodeId, OrganizationId, ProjectId},
     projects::{Burn, Ending, EndingPreview},
 };
-use kernel::{Tx, clock, machine::Versioned};
+use kernel::{Tx, clock, lifecycle::Versioned};
 use uuid::Uuid;
 
 use super::super::metering::GPU_TIME;
 use crate::allocations::{
-    lifecycle::Lifecycle,
+    lifecycle::AllocationLifecycle,
     store::{Found, versioned_row},
 };
 use contract::allocations::AllocationState;
 use fleet::nodes;
-use kernel::machine::Machine as _;
+use kernel::lifecycle::Lifecycle as _;
 
 /// Allocations of a project that nobody asked to end yet, locked in the order in which everybody does.
 pub async fn endable_in_project(
@@ -190,7 +190,7 @@ pub async fn preview_end(
 
 fn ending(row: Row) -> sqlx::Result<Ending> {
     Ok(Ending {
-        kind: Lifecycle::NAME.to_owned(),
+        kind: AllocationLifecycle::NAME.to_owned(),
         id: AllocationId::from(row.id).to_string(),
         name: row.name.as_deref().map(platform::rows::text).transpose()?,
         project_id: row.project_id.into(),

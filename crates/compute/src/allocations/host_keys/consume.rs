@@ -13,17 +13,17 @@ use contract::{
 use kernel::{
     Tx,
     bus::{BoxFuture, ConsumeError, Consumer},
-    machine::Machine,
+    lifecycle::Lifecycle,
     outbox::Message,
     work,
 };
 use serde::de::DeserializeOwned;
 
 use super::{
-    super::lifecycle::Lifecycle,
+    super::lifecycle::AllocationLifecycle,
     store::{self, Concerned},
 };
-use platform::policies::keys;
+use platform::policies::settings;
 
 const SUBJECTS: [&str; 9] = [
     MemberChanged::INFO.subject,
@@ -52,7 +52,7 @@ impl Consumer for RefreshHostKeys {
         Box::pin(async move {
             let Some(concerned) = concerned(message)? else { return Ok(()) };
             for id in store::touch(tx, concerned).await? {
-                work::wake(tx, Lifecycle::NAME, id);
+                work::wake(tx, AllocationLifecycle::NAME, id);
             }
             forget(tx, message, concerned).await
         })
@@ -106,7 +106,7 @@ async fn forget(tx: &mut Tx, message: &Message, concerned: Concerned) -> Result<
 }
 
 fn is_recording(key: &str) -> bool {
-    key == keys::ACCESS_RECORDING.0.name
+    key == settings::ACCESS_RECORDING.0.name
 }
 
 fn read<E: DeserializeOwned>(message: &Message) -> Result<E, ConsumeError> {

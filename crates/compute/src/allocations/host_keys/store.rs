@@ -1,5 +1,7 @@
 //! The rows of `allocation_keys`, and the allocations that they concern.
 
+use std::collections::HashMap;
+
 use contract::id::{AllocationId, OrganizationId, ProjectId, SshKeyId, UserId};
 use kernel::Tx;
 use uuid::Uuid;
@@ -31,20 +33,30 @@ pub async fn choose(
     Ok(())
 }
 
-/// Without comments, which may name a person. Of keys that still exist, whose holders
-/// are members with one of these roles, of an organization that is active.
-pub async fn lines(tx: &mut Tx, allocation: AllocationId, roles: &[&str]) -> sqlx::Result<Vec<String>> {
-    sqlx::query_scalar(
-        "SELECT split_part(k.public_key, ' ', 1) || ' ' || split_part(k.public_key, ' ', 2)
+/// The lines of each allocation that has some, without comments, which may name a person. Of
+/// keys that still exist, whose holders are members with one of these roles, of an
+/// organization that is active.
+pub async fn lines(
+    tx: &mut Tx,
+    allocations: &[AllocationId],
+    roles: &[&str],
+) -> sqlx::Result<HashMap<AllocationId, Vec<String>>> {
+    let rows: Vec<(Uuid, String)> = sqlx::query_as(
+        "SELECT chosen.allocation_id, split_part(k.public_key, ' ', 1) || ' ' || split_part(k.public_key, ' ', 2)
          FROM allocation_keys chosen JOIN ssh_keys k ON k.id = chosen.ssh_key_id AND k.user_id = chosen.user_id
          JOIN memberships m ON m.organization_id = chosen.organization_id AND m.user_id = chosen.user_id AND m.role = ANY($2)
          JOIN organizations o ON o.id = chosen.organization_id AND o.state = 'active'
-         WHERE chosen.allocation_id = $1 ORDER BY chosen.place",
+         WHERE chosen.allocation_id = ANY($1) ORDER BY chosen.allocation_id, chosen.place",
     )
-    .bind(allocation.uuid())
+    .bind(allocations.iter().map(|it| it.uuid()).collect::<Vec<_>>())
     .bind(roles)
     .fetch_all(tx.conn())
-    .await
+    .await?;
+    let mut lines: HashMap<AllocationId, Vec<String>> = HashMap::new();
+    for (allocation, line) in rows {
+        lines.entry(allocation.into()).or_default().push(line);
+    }
+    Ok(lines)
 }
 
 /// Whose hosts must be told again.

@@ -9,7 +9,7 @@ use contract::{
     allocations::AllocationState::{self, Active, Failed, Released, Releasing},
     prices::{PriceKind, PriceUnit},
 };
-use kernel::{Tx, bus::BoxFuture, machine::Moved};
+use kernel::{Tx, bus::BoxFuture, lifecycle::Moved};
 use money::metering::{self, Stop, Subject};
 use platform::registry::Meter;
 use uuid::Uuid;

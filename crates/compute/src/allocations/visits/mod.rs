@@ -3,7 +3,7 @@
 mod store;
 
 pub use store::{
-    activate, attempt, attended, finish, forgive, keep_parts, keys_written, lease_told, load, need_attention,
+    activate, attempt, attended, finish, forgive, keep_parts, keys_written, lease_warning_sent, load, need_attention,
     note_done, placed, request, stop_notified, wait,
 };
 
@@ -17,9 +17,9 @@ use contract::{
     projects::ProjectState,
     skus::{Shape, SkuLimits},
 };
-use kernel::machine::Versioned;
+use kernel::lifecycle::Versioned;
 
-use crate::placement::{reservations::Leases, slots::HeldSlot};
+use crate::placement::{slots::HeldSlot, starvation_guard::Leases};
 use fleet::{nodes::Presence, tasks::OrderStatus};
 
 /// Whether its project and organization let it be placed, started and run.
@@ -75,7 +75,7 @@ pub struct Visit {
     /// How long the whole lease is.
     pub lease: Option<Duration>,
     /// Whether its project was told that the lease ends.
-    pub is_lease_told: bool,
+    pub is_lease_warning_sent: bool,
     /// Set while it is stopped; the time does not pass while its organization is suspended.
     pub stop_limit: Option<StopLimit>,
     pub now: Timestamp,
@@ -90,7 +90,7 @@ pub struct Visit {
     /// What is needed to place it, while it waits.
     pub request: Option<Request>,
     /// Whether nodes are kept free for it.
-    pub is_reserved: bool,
+    pub has_kept_nodes: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -1,9 +1,10 @@
 //! The rows that a visit reads and writes.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use contract::{
     Timestamp,
+    allocations::AllocationState,
     id::{AllocationId, NodeId},
     skus::{Shape, SkuLimits},
 };
@@ -14,12 +15,9 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::{Parent, Request, StopLimit, Visit};
-use crate::placement::{
-    reservations,
-    slots::{self, HeldSlot},
-};
+use crate::placement::{slots, starvation_guard};
 use fleet::{nodes, tasks};
-use platform::policies::{PolicyScope, ProjectPolicies, keys, keys::minutes};
+use platform::policies::{PolicyScope, ProjectPolicies, settings, settings::minutes};
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -34,14 +32,14 @@ struct Row {
     nodes: i32,
     region: Option<String>,
     same_fabric: bool,
-    apart: Option<String>,
+    spread_group: Option<String>,
     login: String,
     failure: Option<String>,
     attempts: i32,
     needs_attention: bool,
     lease_ends_at: Option<jiff_sqlx::Timestamp>,
     lease_minutes: Option<i32>,
-    is_lease_told: bool,
+    is_lease_warning_sent: bool,
     stopped_from: jiff_sqlx::Timestamp,
     stop_notified_for: Option<jiff_sqlx::Timestamp>,
     now: jiff_sqlx::Timestamp,
@@ -52,36 +50,86 @@ struct Row {
     gpu_counts: Vec<i32>,
     numa_bound: bool,
     is_waiting: bool,
-    is_reserved: bool,
+    has_kept_nodes: bool,
     age_s: f64,
 }
 
-async fn row(tx: &mut Tx, id: Uuid) -> sqlx::Result<Option<Row>> {
+async fn rows(tx: &mut Tx, ids: &[Uuid]) -> sqlx::Result<Vec<Row>> {
     sqlx::query_as(
-        "SELECT a.id, a.organization_id, a.project_id, o.state AS organization_state, j.state AS project_state, a.state, a.version, a.gpus, a.nodes, r.name AS region, a.same_fabric, a.apart,
+        "SELECT a.id, a.organization_id, a.project_id, o.state AS organization_state, j.state AS project_state, a.state, a.version, a.gpus, a.nodes, r.name AS region, a.same_fabric, a.spread_group,
                 a.login, a.failure, a.attempts, a.needs_attention, a.lease_ends_at,
-                a.lease_minutes, a.lease_told_for IS NOT DISTINCT FROM a.lease_ends_at AS is_lease_told,
+                a.lease_minutes, a.lease_warning_sent_for IS NOT DISTINCT FROM a.lease_ends_at AS is_lease_warning_sent,
                 greatest(coalesce(a.stopped_since, a.state_since), o.state_since) AS stopped_from, a.stop_notified_for, app_now() AS now, a.state_since,
-                s.shape, s.limits, s.gpu_model, s.gpu_counts, s.numa_bound, a.reason IS NOT NULL AS is_waiting, a.reserved_at IS NOT NULL AS is_reserved,
+                s.shape, s.limits, s.gpu_model, s.gpu_counts, s.numa_bound, a.is_waiting, a.kept_at IS NOT NULL AS has_kept_nodes,
                 extract(epoch FROM app_now() - a.created_at)::float8 AS age_s
          FROM allocations a JOIN organizations o ON o.id = a.organization_id JOIN projects j ON j.id = a.project_id
-         JOIN skus s ON s.id = a.sku_id LEFT JOIN regions r ON r.id = a.region_id WHERE a.id = $1",
+         JOIN skus s ON s.id = a.sku_id LEFT JOIN regions r ON r.id = a.region_id WHERE a.id = ANY($1)",
     )
-    .bind(id)
-    .fetch_optional(tx.conn())
+    .bind(ids)
+    .fetch_all(tx.conn())
     .await
 }
 
 /// What a waiting one asks for.
 pub async fn request(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Request>> {
-    let Some(row) = row(tx, id.uuid()).await? else { return Ok(None) };
-    let shape = platform::rows::known(&row.shape)?;
-    wish(tx, &row, shape).await.map(Some)
+    let Some(row) = rows(tx, &[id.uuid()]).await?.pop() else { return Ok(None) };
+    let Some(queue) = queues(tx, &[row.id]).await?.pop() else { return Ok(None) };
+    wanted(tx, &row, queue).await.map(Some)
 }
 
-pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visit>> {
-    let Some(row) = row(tx, id).await? else { return Ok(None) };
-    let mut visit = Visit {
+/// What visits of these find, in no order; those that do not exist are left out.
+pub async fn load(tx: &mut Tx, kind: &str, ids: &[Uuid]) -> sqlx::Result<Vec<Visit>> {
+    let rows = rows(tx, ids).await?;
+    let mut visits = rows.iter().map(found).collect::<sqlx::Result<Vec<Visit>>>()?;
+    let is_placed = |it: &&Visit| {
+        !matches!(it.state, AllocationState::Requested | AllocationState::Released | AllocationState::Failed)
+    };
+    // Nothing is placed for one whose organization or project is not active.
+    let waits = |it: &&Visit| it.state == AllocationState::Requested && it.parent == Parent::Active;
+    let placed: Vec<Uuid> = visits.iter().filter(is_placed).map(|it| it.id.uuid()).collect();
+    let waiting: Vec<Uuid> = visits.iter().filter(waits).map(|it| it.id.uuid()).collect();
+    if !placed.is_empty() {
+        let mut held = slots::held_by(tx, &placed).await?;
+        let mut orders = tasks::latest(tx, kind, &placed).await?;
+        for visit in &mut visits {
+            visit.held = held.remove(&visit.id).unwrap_or_default();
+            visit.orders = orders.remove(&visit.id.uuid()).unwrap_or_default();
+        }
+    }
+    if !waiting.is_empty() {
+        for queue in queues(tx, &waiting).await? {
+            let row = rows.iter().find(|it| it.id == queue.id).ok_or(sqlx::Error::RowNotFound)?;
+            let mut request = wanted(tx, row, queue).await?;
+            if row.has_kept_nodes {
+                request.kept = starvation_guard::kept(tx, row.id.into()).await?;
+            }
+            let visit = visits.iter_mut().find(|it| it.id.uuid() == row.id);
+            visit.ok_or(sqlx::Error::RowNotFound)?.request = Some(request);
+        }
+    }
+    for (visit, row) in visits.iter_mut().zip(&rows) {
+        read_more(tx, visit, row).await?;
+    }
+    Ok(visits)
+}
+
+/// What few states need.
+async fn read_more(tx: &mut Tx, visit: &mut Visit, row: &Row) -> sqlx::Result<()> {
+    if visit.state == AllocationState::Stopped {
+        let place = PolicyScope { organization: row.organization_id, project: row.project_id };
+        let hours = ProjectPolicies { tx, place }.number(settings::STOPPED_HOURS).await?;
+        let since = row.stopped_from.to_jiff();
+        let is_notified = row.stop_notified_for.is_some_and(|it| it.to_jiff() == since);
+        visit.stop_limit = Some(StopLimit { since, ends_at: since + settings::hours(hours), hours, is_notified });
+    }
+    if visit.state == AllocationState::ReleaseFailed {
+        visit.hosts = nodes::presence(tx, &visit.nodes()).await?;
+    }
+    Ok(())
+}
+
+fn found(row: &Row) -> sqlx::Result<Visit> {
+    Ok(Visit {
         id: row.id.into(),
         organization: row.organization_id.into(),
         project: row.project_id.into(),
@@ -96,7 +144,7 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
         needs_attention: row.needs_attention,
         lease_ends_at: row.lease_ends_at.map(|it| it.to_jiff()),
         lease: row.lease_minutes.map(|it| minutes(u64::try_from(it).unwrap_or(0))),
-        is_lease_told: row.is_lease_told,
+        is_lease_warning_sent: row.is_lease_warning_sent,
         stop_limit: None,
         now: row.now.to_jiff(),
         since: row.state_since.to_jiff(),
@@ -104,58 +152,49 @@ pub async fn load(tx: &mut Tx, kind: &str, id: Uuid) -> sqlx::Result<Option<Visi
         held: Vec::new(),
         orders: Vec::new(),
         request: None,
-        is_reserved: row.is_reserved,
-    };
-    let place = PolicyScope { organization: row.organization_id, project: row.project_id };
-    if row.state == "stopped" {
-        let hours = ProjectPolicies { tx, place }.number(keys::STOPPED_HOURS).await?;
-        let since = row.stopped_from.to_jiff();
-        let is_notified = row.stop_notified_for.is_some_and(|it| it.to_jiff() == since);
-        visit.stop_limit = Some(StopLimit { since, ends_at: since + keys::hours(hours), hours, is_notified });
-    }
-    match row.state.as_str() {
-        // Nothing is placed for one whose organization or project is not active.
-        "requested" if visit.parent != Parent::Active => (),
-        "requested" => {
-            let mut request = wish(tx, &row, visit.shape).await?;
-            if row.is_reserved {
-                request.kept = reservations::kept(tx, visit.id).await?;
-            }
-            visit.request = Some(request);
-        }
-        "released" | "failed" => (),
-        _ => {
-            visit.held = slots::held(tx, visit.id).await?;
-            visit.orders = tasks::latest(tx, kind, id).await?;
-            if row.state == "release_failed" {
-                visit.hosts = nodes::presence(tx, &visit.nodes()).await?;
-            }
-        }
-    }
-    Ok(Some(visit))
+        has_kept_nodes: row.has_kept_nodes,
+    })
 }
 
-async fn wish(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Request> {
-    // A reason shows that a request was visited and had to wait. Requests without one would stand
-    // in line before their first visit, and would hold up others that could start at once; those
-    // that could not run on an empty fleet would hold them up forever.
-    let (behind, others, elders): (i64, i64, i64) = sqlx::query_as(
-        "SELECT count(*) FILTER (WHERE other.organization_id = own.organization_id AND (other.created_at, other.id) < (own.created_at, own.id)),
-                count(*) FILTER (WHERE other.organization_id <> own.organization_id),
-                count(*) FILTER (WHERE (other.created_at, other.id) < (own.created_at, own.id))
-         FROM allocations other JOIN allocations own ON own.id = $1
-         WHERE other.state = 'requested' AND other.sku_id = own.sku_id
-           AND other.region_id IS NOT DISTINCT FROM own.region_id AND other.reason IS NOT NULL AND other.could_run",
+/// How many requests for the same wait beside one.
+#[derive(sqlx::FromRow)]
+struct QueuePosition {
+    id: Uuid,
+    /// Of its organization, and older.
+    behind: i64,
+    /// Of other organizations.
+    others: i64,
+    /// Of anybody, and older.
+    elders: i64,
+}
+
+/// Only requests that were visited and had to wait count: those before their first visit would
+/// hold up others that could start at once, and those that could not run on an empty fleet would
+/// hold them up forever.
+async fn queues(tx: &mut Tx, ids: &[Uuid]) -> sqlx::Result<Vec<QueuePosition>> {
+    sqlx::query_as(
+        "SELECT own.id, behind, others, elders FROM allocations own CROSS JOIN LATERAL (
+           SELECT count(*) FILTER (WHERE other.organization_id = own.organization_id AND (other.created_at, other.id) < (own.created_at, own.id)) AS behind,
+                  count(*) FILTER (WHERE other.organization_id <> own.organization_id) AS others,
+                  count(*) FILTER (WHERE (other.created_at, other.id) < (own.created_at, own.id)) AS elders
+           FROM allocations other
+           WHERE other.state = 'requested' AND other.is_waiting AND other.could_run AND other.sku_id = own.sku_id
+             AND other.region_id IS NOT DISTINCT FROM own.region_id) AS queue
+         WHERE own.id = ANY($1)",
     )
-    .bind(row.id)
-    .fetch_one(tx.conn())
-    .await?;
-    let ahead = if others > 0 && behind == 0 { ahead(tx, row).await? } else { Vec::new() };
+    .bind(ids)
+    .fetch_all(tx.conn())
+    .await
+}
+
+async fn wanted(tx: &mut Tx, row: &Row, queue: QueuePosition) -> sqlx::Result<Request> {
+    let shape = platform::rows::known(&row.shape)?;
+    let ahead = if queue.others > 0 && queue.behind == 0 { ahead(tx, row).await? } else { Vec::new() };
     let ask = ask_of(tx, row, shape).await?;
     Ok(Request {
         ask,
-        behind: u32::try_from(behind).unwrap_or(u32::MAX),
-        is_eldest: elders == 0,
+        behind: u32::try_from(queue.behind).unwrap_or(u32::MAX),
+        is_eldest: queue.elders == 0,
         kept: Vec::new(),
         leases: None,
         is_waiting: row.is_waiting,
@@ -179,7 +218,7 @@ async fn ahead(tx: &mut Tx, own: &Row) -> sqlx::Result<Vec<Ask>> {
            FROM allocations other JOIN allocations own ON own.id = $1
            WHERE other.state = 'requested' AND other.sku_id = own.sku_id
              AND other.region_id IS NOT DISTINCT FROM own.region_id
-             AND ((other.reason IS NOT NULL AND other.could_run) OR other.id = own.id)
+             AND ((other.is_waiting AND other.could_run) OR other.id = own.id)
            ORDER BY other.organization_id, other.created_at, other.id),
          turns AS (
            SELECT heads.*, (SELECT coalesce(sum(gpus * nodes), 0) FROM allocations held WHERE held.organization_id = heads.organization_id
@@ -193,22 +232,20 @@ async fn ahead(tx: &mut Tx, own: &Row) -> sqlx::Result<Vec<Ask>> {
     .fetch_all(tx.conn())
     .await?;
     let mut asks = Vec::with_capacity(heads.len());
-    for head in heads {
-        if let Some(row) = row(tx, head).await? {
-            let shape = platform::rows::known(&row.shape)?;
-            asks.push(ask_of(tx, &row, shape).await?);
-        }
+    for row in rows(tx, &heads).await? {
+        let shape = platform::rows::known(&row.shape)?;
+        asks.push(ask_of(tx, &row, shape).await?);
     }
     Ok(asks)
 }
 
 async fn ask_of(tx: &mut Tx, row: &Row, shape: Shape) -> sqlx::Result<Ask> {
-    let avoid: Vec<Uuid> = match &row.apart {
+    let avoid: Vec<Uuid> = match &row.spread_group {
         None => Vec::new(),
         Some(word) => {
             sqlx::query_scalar(
                 "SELECT DISTINCT p.node_id FROM allocation_parts p JOIN allocations a ON a.id = p.allocation_id
-                 WHERE a.project_id = $1 AND a.apart = $2 AND a.id <> $3 AND a.state NOT IN ('released', 'failed')",
+                 WHERE a.project_id = $1 AND a.spread_group = $2 AND a.id <> $3 AND a.state NOT IN ('released', 'failed')",
             )
             .bind(row.project_id)
             .bind(word)
@@ -247,8 +284,8 @@ fn ask(row: &Row, shape: Shape, avoid: Vec<Uuid>) -> Ask {
 pub async fn wait(tx: &mut Tx, id: AllocationId, reason: &str, could_run: bool) -> sqlx::Result<bool> {
     let steps_aside: Option<bool> = sqlx::query_scalar(
         "WITH was AS (SELECT could_run FROM allocations WHERE id = $1)
-         UPDATE allocations SET reason = left($2, 500), could_run = $3
-         WHERE id = $1 AND (reason IS DISTINCT FROM left($2, 500) OR could_run <> $3)
+         UPDATE allocations SET reason = left($2, 500), could_run = $3, is_waiting = true
+         WHERE id = $1 AND (reason IS DISTINCT FROM left($2, 500) OR could_run <> $3 OR NOT is_waiting)
          RETURNING (SELECT could_run FROM was) AND NOT $3",
     )
     .bind(id.uuid())
@@ -259,22 +296,21 @@ pub async fn wait(tx: &mut Tx, id: AllocationId, reason: &str, could_run: bool) 
     Ok(steps_aside.unwrap_or(false))
 }
 
-/// Writes down where it is.
-pub async fn keep_parts(tx: &mut Tx, visit: &Visit, held: &[HeldSlot]) -> sqlx::Result<()> {
-    let nodes: Vec<Uuid> = held.iter().map(|it| it.node.uuid()).collect();
-    let gpus: Vec<String> = held.iter().map(|it| it.gpu_uuid.clone()).collect();
-    let slots: Vec<Uuid> = held.iter().map(|it| it.slot.uuid()).collect();
+/// Writes down where these are.
+pub async fn keep_parts(tx: &mut Tx, visits: &[Visit]) -> sqlx::Result<()> {
+    let held = || visits.iter().flat_map(|visit| visit.held.iter().map(move |it| (visit, it)));
     sqlx::query(
         "INSERT INTO allocation_parts (organization_id, allocation_id, node_id, host, gpus, slots)
-         SELECT $1, $2, node_id, n.name, array_agg(gpu ORDER BY place), array_agg(slot ORDER BY place)
-         FROM unnest($3::uuid[], $4::text[], $5::uuid[]) WITH ORDINALITY AS taken (node_id, gpu, slot, place)
-         JOIN nodes n ON n.id = node_id GROUP BY node_id, n.name",
+         SELECT organization_id, allocation_id, node_id, n.name, array_agg(gpu ORDER BY place), array_agg(slot ORDER BY place)
+         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) WITH ORDINALITY
+           AS taken (organization_id, allocation_id, node_id, gpu, slot, place)
+         JOIN nodes n ON n.id = node_id GROUP BY organization_id, allocation_id, node_id, n.name",
     )
-    .bind(visit.organization.uuid())
-    .bind(visit.id.uuid())
-    .bind(nodes)
-    .bind(gpus)
-    .bind(slots)
+    .bind(held().map(|(visit, _)| visit.organization.uuid()).collect::<Vec<_>>())
+    .bind(held().map(|(visit, _)| visit.id.uuid()).collect::<Vec<_>>())
+    .bind(held().map(|(_, it)| it.node.uuid()).collect::<Vec<_>>())
+    .bind(held().map(|(_, it)| it.gpu_uuid.as_str()).collect::<Vec<_>>())
+    .bind(held().map(|(_, it)| it.slot.uuid()).collect::<Vec<_>>())
     .execute(tx.conn())
     .await?;
     Ok(())
@@ -298,20 +334,21 @@ pub async fn attempt(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Resul
 }
 
 /// Starts their time: leases count from here. Answers how long those last that end.
-pub async fn activate(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Duration>> {
-    let left: Option<f64> = sqlx::query_scalar(
+pub async fn activate(tx: &mut Tx, ids: &[Uuid]) -> sqlx::Result<HashMap<Uuid, Duration>> {
+    let left: Vec<(Uuid, Option<f64>)> = sqlx::query_as(
         "UPDATE allocations SET active_at = coalesce(active_at, app_now()), reason = NULL, attempts = 0,
-           lease_ends_at = coalesce(lease_ends_at, app_now() + make_interval(mins => lease_minutes)) WHERE id = $1
-         RETURNING extract(epoch FROM lease_ends_at - app_now())::float8",
+           lease_ends_at = coalesce(lease_ends_at, app_now() + make_interval(mins => lease_minutes)) WHERE id = ANY($1)
+         RETURNING id, extract(epoch FROM lease_ends_at - app_now())::float8",
     )
-    .bind(id.uuid())
-    .fetch_one(tx.conn())
+    .bind(ids)
+    .fetch_all(tx.conn())
     .await?;
-    Ok(left.map(|it| Duration::from_secs_f64(it.max(0.0))))
+    let ends = |(id, left): (Uuid, Option<f64>)| left.map(|it| (id, Duration::from_secs_f64(it.max(0.0))));
+    Ok(left.into_iter().filter_map(ends).collect())
 }
 
 /// Notes that its project was told of the end of its lease.
-pub async fn lease_told(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
+pub async fn lease_warning_sent(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
     sqlx::query("UPDATE allocations SET lease_warning_sent_for = lease_ends_at WHERE id = $1")
         .bind(id.uuid())
         .execute(tx.conn())
@@ -372,24 +409,40 @@ pub async fn attended(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Keeps a host's proof or evidence, and the last stage that it finished.
-pub async fn note_done(tx: &mut Tx, id: AllocationId, done: &[(NodeId, Done)]) -> sqlx::Result<()> {
-    for (node, done) in done {
-        let (column, stages) = match done {
-            Done::Proof { stages, .. } => ("proof", stages),
-            Done::Evidence { stages, .. } => ("evidence", stages),
+/// Keeps hosts' proofs or evidence, and the last stage that each finished.
+pub async fn note_done<'a>(
+    tx: &mut Tx,
+    done: impl IntoIterator<Item = (AllocationId, &'a [(NodeId, Done)])>,
+) -> sqlx::Result<()> {
+    let (mut allocations, mut nodes, mut are_proofs) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut bodies, mut last_stages) = (Vec::new(), Vec::new());
+    for (id, (node, done)) in done.into_iter().flat_map(|(id, done)| done.iter().map(move |it| (id, it))) {
+        let (is_proof, stages) = match done {
+            Done::Proof { stages, .. } => (true, stages),
+            Done::Evidence { stages, .. } => (false, stages),
             Done::Keys { .. } | Done::Updated { .. } => continue,
         };
-        let statement = format!(
-            "UPDATE allocation_parts SET {column} = $3, stage = coalesce($4, stage) WHERE allocation_id = $1 AND node_id = $2"
-        );
-        sqlx::query(sqlx::AssertSqlSafe(statement))
-            .bind(id.uuid())
-            .bind(node.uuid())
-            .bind(Json(done))
-            .bind(stages.last().map(|it| it.name.as_str()))
-            .execute(tx.conn())
-            .await?;
+        allocations.push(id.uuid());
+        nodes.push(node.uuid());
+        are_proofs.push(is_proof);
+        bodies.push(Json(done));
+        last_stages.push(stages.last().map(|it| it.name.as_str()));
     }
+    if allocations.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "UPDATE allocation_parts p SET proof = CASE WHEN said.is_proof THEN said.done ELSE p.proof END,
+           evidence = CASE WHEN said.is_proof THEN p.evidence ELSE said.done END, stage = coalesce(said.stage, p.stage)
+         FROM unnest($1::uuid[], $2::uuid[], $3::boolean[], $4::jsonb[], $5::text[]) AS said (allocation_id, node_id, is_proof, done, stage)
+         WHERE p.allocation_id = said.allocation_id AND p.node_id = said.node_id",
+    )
+    .bind(allocations)
+    .bind(nodes)
+    .bind(are_proofs)
+    .bind(bodies)
+    .bind(last_stages)
+    .execute(tx.conn())
+    .await?;
     Ok(())
 }

@@ -4,8 +4,8 @@
 mod store;
 
 pub use store::{
-    abandon, abandon_on_lost_nodes, clean, held, idle_elsewhere, let_go_of_node, quarantine, quarantine_on_node,
-    reserve, vacated,
+    Reservation, abandon, abandon_on_lost_nodes, clean, held, held_by, idle_elsewhere, let_go_of_node, quarantine,
+    quarantine_on_node, reserve, vacated,
 };
 
 use contract::{

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 /// What is known of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct CertificateStatus {
     pub node: NodeId,
     pub is_revoked: bool,
 }
@@ -93,13 +93,13 @@ pub async fn count_certified_before(tx: &mut Tx, since: Timestamp) -> sqlx::Resu
     .await
 }
 
-pub async fn standing(tx: &mut Tx, serial: &str) -> sqlx::Result<Option<Standing>> {
+pub async fn certificate_status(tx: &mut Tx, serial: &str) -> sqlx::Result<Option<CertificateStatus>> {
     let row: Option<(Uuid, bool)> =
         sqlx::query_as("SELECT node_id, revoked_at IS NOT NULL FROM node_certificates WHERE serial = $1")
             .bind(serial)
             .fetch_optional(tx.conn())
             .await?;
-    Ok(row.map(|(node, is_revoked)| Standing { node: node.into(), is_revoked }))
+    Ok(row.map(|(node, is_revoked)| CertificateStatus { node: node.into(), is_revoked }))
 }
 
 /// Whether the node holds a certificate that works.

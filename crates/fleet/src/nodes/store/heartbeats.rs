@@ -57,7 +57,7 @@ pub async fn quiet(tx: &mut Tx, beats: &[Heartbeat], longer_than: Duration) -> s
 pub async fn revive(tx: &mut Tx, beats: &[Heartbeat]) -> sqlx::Result<Vec<Changed>> {
     let ids: Vec<Uuid> = beats.iter().map(|it| it.node.uuid()).collect();
     sqlx::query_as(
-        "UPDATE nodes SET health = CASE WHEN trouble IS NULL THEN 'ok' ELSE 'degraded' END, health_reason = trouble, health_since = app_now()
+        "UPDATE nodes SET health = CASE WHEN degraded_reason IS NULL THEN 'ok' ELSE 'degraded' END, health_reason = degraded_reason, health_since = app_now()
          FROM (SELECT id FROM nodes WHERE id = ANY($1) AND health = 'silent' FOR NO KEY UPDATE SKIP LOCKED) AS back
          WHERE nodes.id = back.id RETURNING nodes.id, health, health_reason",
     )

@@ -10,7 +10,7 @@ use contract::{
     nodes::{HostName, Node, NodeFilter, NodeHealth, NodeHost, NodeState},
     pools::Pool,
 };
-use kernel::{Tx, clock, machine::Versioned};
+use kernel::{Tx, clock, lifecycle::Versioned};
 use protocol::{DriverKind, Inventory};
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -64,7 +64,7 @@ pub struct NodeFacts {
     pub state: NodeState,
     pub version: i64,
     pub health: NodeHealth,
-    pub trouble: Option<String>,
+    pub degraded_reason: Option<String>,
     pub inventory_hash: Option<String>,
     pub drain_deadline_at: Option<Timestamp>,
     /// Whether the host can wipe itself when it is told to.
@@ -229,8 +229,12 @@ pub async fn set_health(tx: &mut Tx, id: NodeId, health: NodeHealth, reason: Opt
     Ok(done.rows_affected() == 1)
 }
 
-pub async fn set_trouble(tx: &mut Tx, id: NodeId, trouble: Option<&str>) -> sqlx::Result<()> {
-    sqlx::query("UPDATE nodes SET trouble = $2 WHERE id = $1").bind(id.uuid()).bind(trouble).execute(tx.conn()).await?;
+pub async fn set_degraded_reason(tx: &mut Tx, id: NodeId, degraded_reason: Option<&str>) -> sqlx::Result<()> {
+    sqlx::query("UPDATE nodes SET degraded_reason = $2 WHERE id = $1")
+        .bind(id.uuid())
+        .bind(degraded_reason)
+        .execute(tx.conn())
+        .await?;
     Ok(())
 }
 
@@ -264,7 +268,7 @@ impl NodeFacts {
 }
 
 fn known_row(row: KnownColumns) -> sqlx::Result<NodeFacts> {
-    let (id, region, state, version, health, trouble, inventory_hash, deadline, has_wipe_script, driver) = row;
+    let (id, region, state, version, health, degraded_reason, inventory_hash, deadline, has_wipe_script, driver) = row;
     let simulated = serde_json::to_value(DriverKind::Sim).ok();
     let is_simulated = driver.is_some_and(|it| simulated == Some(it.into()));
     Ok(NodeFacts {
@@ -273,7 +277,7 @@ fn known_row(row: KnownColumns) -> sqlx::Result<NodeFacts> {
         state: rows::known(&state)?,
         version,
         health: rows::known(&health)?,
-        trouble,
+        degraded_reason,
         inventory_hash,
         drain_deadline_at: deadline.map(|it| it.to_jiff()),
         wipes_itself: has_wipe_script || is_simulated,

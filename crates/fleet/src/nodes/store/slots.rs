@@ -166,7 +166,7 @@ pub const WIPED: &str = "sanitized since: ";
 /// node had before were wiped with it.
 pub async fn note_wiped(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
     sqlx::query(
-        "UPDATE slots SET condition_reason = left($2 || coalesce(condition_reason, 'it was given up'), 500)
+        "UPDATE slots SET condition_reason = left($2 || coalesce(condition_reason, 'it was abandoned'), 500)
          WHERE gpu_uuid IN (SELECT gpu_uuid FROM slots WHERE node_id = $1) AND held_by IS NULL AND condition = 'quarantined'
            AND NOT starts_with(coalesce(condition_reason, ''), $2)",
     )

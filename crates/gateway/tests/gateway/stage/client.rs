@@ -16,7 +16,7 @@ pub struct Client {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum ClientMessage {
     Frame(Frame),
     Text(String),
     Closed(u16),
@@ -55,15 +55,15 @@ impl Client {
         self.send(Frame::Input(Bytes::copy_from_slice(text.as_bytes()))).await;
     }
 
-    pub async fn hear(&mut self) -> Heard {
+    pub async fn hear(&mut self) -> ClientMessage {
         loop {
             let heard = tokio::time::timeout(Duration::from_secs(20), self.socket.next()).await;
             return match heard.expect("something is heard in time") {
-                Some(Ok(Message::Binary(bytes))) => Heard::Frame(Frame::parse(&bytes).unwrap()),
-                Some(Ok(Message::Text(text))) => Heard::Text(text.to_string()),
-                Some(Ok(Message::Close(frame))) => Heard::Closed(frame.map_or(1005, |it| it.code.into())),
+                Some(Ok(Message::Binary(bytes))) => ClientMessage::Frame(Frame::parse(&bytes).unwrap()),
+                Some(Ok(Message::Text(text))) => ClientMessage::Text(text.to_string()),
+                Some(Ok(Message::Close(frame))) => ClientMessage::Closed(frame.map_or(1005, |it| it.code.into())),
                 Some(Ok(_)) => continue,
-                Some(Err(_)) | None => Heard::Broken,
+                Some(Err(_)) | None => ClientMessage::Broken,
             };
         }
     }
@@ -71,7 +71,7 @@ impl Client {
     /// Waits for the shell, and says where its output begins.
     pub async fn opened(&mut self) -> u64 {
         match self.hear().await {
-            Heard::Frame(Frame::Opened(opened)) => opened.offset,
+            ClientMessage::Frame(Frame::Opened(opened)) => opened.offset,
             other => panic!("it did not open: {other:?}"),
         }
     }
@@ -81,7 +81,7 @@ impl Client {
         let mut all = Vec::new();
         while all.len() < length {
             match self.hear().await {
-                Heard::Frame(Frame::Output(_, bytes)) => all.extend_from_slice(&bytes),
+                ClientMessage::Frame(Frame::Output(_, bytes)) => all.extend_from_slice(&bytes),
                 other => panic!("it is not output: {other:?}"),
             }
         }
@@ -92,8 +92,8 @@ impl Client {
     pub async fn closed(&mut self) -> u16 {
         loop {
             match self.hear().await {
-                Heard::Closed(code) => return code,
-                Heard::Broken => panic!("it broke off without a word"),
+                ClientMessage::Closed(code) => return code,
+                ClientMessage::Broken => panic!("it broke off without a word"),
                 _ => (),
             }
         }

@@ -25,7 +25,7 @@ use tokio_rustls::TlsConnector;
 
 /// What a host saw.
 #[derive(Default)]
-pub struct Seen {
+pub struct HostObservations {
     /// Frames that clients sent, in their order.
     pub frames: Mutex<Vec<Frame>>,
     /// The furthest that output was sent, and acknowledged.
@@ -33,14 +33,14 @@ pub struct Seen {
     pub acknowledged: AtomicU64,
 }
 
-impl Seen {
+impl HostObservations {
     pub fn frames(&self) -> Vec<Frame> {
         self.frames.lock().unwrap().clone()
     }
 }
 
 pub struct Host {
-    pub seen: Arc<Seen>,
+    pub seen: Arc<HostObservations>,
     task: JoinHandle<()>,
     open: watch::Receiver<bool>,
 }
@@ -58,7 +58,7 @@ impl Host {
         stream.set_nodelay(true)?;
         let tls = TlsConnector::from(trusted.client_config(pair, ALPN));
         let stream = tls.connect(ServerName::try_from("localhost").unwrap(), stream).await?;
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(HostObservations::default());
         let (opened, open) = watch::channel(false);
         let shared = seen.clone();
         let task = tokio::spawn(async move {
@@ -92,7 +92,7 @@ impl Host {
     }
 }
 
-async fn serve(seen: Arc<Seen>, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
+async fn serve(seen: Arc<HostObservations>, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let header = request.headers().get(GRANT_HEADER).unwrap().to_str().unwrap();
     let grant = SignedGrant::from_header(header).unwrap().verify(&[key().public()]).unwrap();
     assert_eq!(request.uri().path(), PATH);
@@ -130,7 +130,13 @@ async fn serve(seen: Arc<Seen>, request: Request<RecvStream>, mut respond: SendR
     }
 }
 
-async fn terminal(seen: Arc<Seen>, command: &str, size: Size, mut body: RecvStream, mut send: SendStream<Bytes>) {
+async fn terminal(
+    seen: Arc<HostObservations>,
+    command: &str,
+    size: Size,
+    mut body: RecvStream,
+    mut send: SendStream<Bytes>,
+) {
     // `from 7 text` is somebody who comes back; `from 7-9 text` is shown from 9 on.
     let offsets = command.strip_prefix("from ").and_then(|it| it.split(' ').next()).unwrap_or("0");
     let (offset, shown_from) = offsets.split_once('-').map_or((offsets, None), |(from, shown)| (from, Some(shown)));

@@ -108,8 +108,8 @@ async fn run(settings: Settings, listeners: Listeners, stop: CancellationToken) 
 pub fn settings(folder: &Path) -> Settings {
     let mut settings = Settings::new(folder, "0.0.0-test");
     settings.origins = vec!["https://console.example".into()];
-    settings.app_domain = Some("apps.localhost".into());
-    settings.is_app_secure = false;
+    settings.web_domain = Some("web.localhost".into());
+    settings.is_web_secure = false;
     settings
 }
 

@@ -194,7 +194,7 @@ impl Plane {
             paths::BEAT => self.beat(read(&body)),
             paths::ADMIT => self.admit(read(&body)),
             paths::EXCHANGE => self.exchange(read(&body)),
-            paths::APP => self.app(read(&body)),
+            paths::WEB_VISIT => self.web_visit(read(&body)),
             paths::GRANT => self.grant(read(&body)),
             paths::SSH => self.ssh(read(&body)),
             paths::LEFT => {
@@ -258,7 +258,7 @@ impl Plane {
         json(&session(&ticket, request.seen))
     }
 
-    fn app(&self, request: AppRequest) -> Response<Full<Bytes>> {
+    fn web_visit(&self, request: WebVisitRequest) -> Response<Full<Bytes>> {
         let memory = self.memory();
         match memory.cookies.get(&request.cookie_sha256) {
             Some(ticket)

@@ -16,7 +16,7 @@ use url::{Url, form_urlencoded};
 use calls::{Calls, Form, encode};
 use oauth::ApiKey;
 use platform::ports::metal::{
-    Deployment, MachineRequirements, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider,
+    Install, MachineRequirements, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider,
     Power,
 };
 
@@ -90,17 +90,17 @@ impl MetalProvider for Maas {
         })
     }
 
-    fn deploy<'a>(
+    fn install<'a>(
         &'a self,
         system_id: &'a str,
-        plan: &'a Deployment,
+        install: &'a Install,
     ) -> BoxFuture<'a, Result<MetalMachine, MetalError>> {
         use base64::{Engine, engine::general_purpose::STANDARD};
         Box::pin(async move {
             let form = vec![
-                ("distro_series", (&plan.series).into()),
-                ("user_data", STANDARD.encode(plan.user_data.expose()).into()),
-                ("agent_name", (&plan.holder).into()),
+                ("distro_series", (&install.series).into()),
+                ("user_data", STANDARD.encode(install.user_data.expose()).into()),
+                ("agent_name", (&install.holder).into()),
             ];
             self.calls.post::<wire::Machine>(&machine(system_id)?, "deploy", form).await.map(MetalMachine::from)
         })

@@ -55,11 +55,11 @@ impl From<Machine> for MetalMachine {
 fn status(number: i64) -> MetalStatus {
     match number {
         4 => MetalStatus::Ready,
-        6 => MetalStatus::Deployed,
+        6 => MetalStatus::Installed,
         8 => MetalStatus::Broken,
-        9 => MetalStatus::Deploying,
+        9 => MetalStatus::Installing,
         10 => MetalStatus::Allocated,
-        11 => MetalStatus::FailedDeployment,
+        11 => MetalStatus::FailedInstall,
         12 => MetalStatus::Releasing,
         13 => MetalStatus::FailedReleasing,
         14 => MetalStatus::DiskErasing,

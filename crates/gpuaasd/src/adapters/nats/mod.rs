@@ -24,7 +24,7 @@ use kernel::{
 use tokio::{sync::Semaphore, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use platform::policies::{Policies, keys};
+use platform::policies::{Policies, settings};
 
 pub const STREAM: &str = "GPUAAS_EVENTS";
 pub const SUBJECTS: &str = "gpuaas.events.>";
@@ -133,7 +133,7 @@ impl Nats {
             discard: DiscardPolicy::Old,
             storage: StorageType::File,
             num_replicas: 1,
-            max_age: keys::days(self.policies.number(keys::EVENTS_DAYS)),
+            max_age: settings::days(self.policies.number(settings::EVENTS_DAYS)),
             duplicate_window: DUPLICATES,
             ..Config::default()
         }

@@ -31,7 +31,7 @@ enum Pass {
 }
 
 pub async fn run(nats: Nats, stop: CancellationToken) {
-    let mut ear = nats.db.bell.ear();
+    let mut ear = nats.db.bell.ear(&[kernel::bell::EVENTS]);
     let mut checked: Option<Checked> = None;
     let mut failures = 0;
     while !stop.is_cancelled() {

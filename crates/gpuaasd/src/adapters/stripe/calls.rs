@@ -56,7 +56,10 @@ impl Calls {
     /// Asks for something under a name: asking again gives what came of it the first time.
     pub async fn post<T: DeserializeOwned>(&self, path: &str, name: &str, form: Form<'_>) -> Result<T, PaymentError> {
         let body = self.send(Method::POST, path, &form, Some(name)).await?;
-        parse(&body.ok_or_else(|| PaymentError::Refused { detail: "it does not know what this is about".into() })?)
+        parse(
+            &body
+                .ok_or_else(|| PaymentError::Refused { detail: "the object does not exist at the provider".into() })?,
+        )
     }
 
     /// The body of a success; nothing when there is no such thing.

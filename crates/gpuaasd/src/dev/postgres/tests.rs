@@ -263,7 +263,7 @@ async fn victim() {
 }
 
 #[tokio::test]
-async fn nothing_stays_when_the_supervisor_is_killed() {
+async fn server_leaves_nothing_when_its_supervisor_is_killed() {
     let outside = tempfile::tempdir().unwrap();
     fs::set_permissions(outside.path(), fs::Permissions::from_mode(0o711)).unwrap();
     let dir = outside.path().join("disposable");

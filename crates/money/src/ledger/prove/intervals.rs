@@ -140,7 +140,9 @@ fn paired(marks: &mut Vec<MarkRow>, prices: &Prices) -> Result<Vec<Run>, Discrep
         }
         let is_open = before.as_ref().is_some_and(|it| it.kind == "start");
         match (mark.kind.as_str(), &before) {
-            ("start", _) if is_open => return Err(wrong(format!("mark {} starts what runs already", mark.number))),
+            ("start", _) if is_open => {
+                return Err(wrong(format!("mark {} starts an interval that is already open", mark.number)));
+            }
             ("start", _) => runs.push(mark.started(prices)?),
             ("end", Some(start)) if start.is_ended_by(&mark) => {
                 if let Some(Run { usage: Usage::Measured(interval), .. }) = runs.last_mut() {

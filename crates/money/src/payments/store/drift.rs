@@ -14,7 +14,7 @@ use platform::rows;
 
 /// What a payment's wallet got, or lost, because of one of the provider's objects.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct Ledgered {
+pub struct PostedAmount {
     /// The provider's name of the object that was asked for.
     pub object: String,
     pub payment_id: Uuid,
@@ -30,7 +30,11 @@ const POSTED: &str = "coalesce((SELECT sum(e.amount) FROM journals j
       AND (j.reference = $1::text || ':' || asked.object OR starts_with(j.reference, $1::text || ':' || asked.object || ':'))), 0)::bigint";
 
 /// Of intents, by their own names or by those of our payments.
-pub async fn of_intents(tx: &mut Tx, provider: &str, asked: &[(String, Option<Uuid>)]) -> sqlx::Result<Vec<Ledgered>> {
+pub async fn of_intents(
+    tx: &mut Tx,
+    provider: &str,
+    asked: &[(String, Option<Uuid>)],
+) -> sqlx::Result<Vec<PostedAmount>> {
     let statement = format!(
         "SELECT asked.object, p.id AS payment_id, p.currency, {POSTED} AS micros
          FROM unnest($2::text[], $3::uuid[]) AS asked (object, named)
@@ -45,7 +49,7 @@ pub async fn of_intents(tx: &mut Tx, provider: &str, asked: &[(String, Option<Uu
 }
 
 /// Of refunds and disputes, each with the intent that it is of.
-pub async fn of_parts(tx: &mut Tx, provider: &str, asked: &[(String, String)]) -> sqlx::Result<Vec<Ledgered>> {
+pub async fn of_parts(tx: &mut Tx, provider: &str, asked: &[(String, String)]) -> sqlx::Result<Vec<PostedAmount>> {
     let statement = format!(
         "SELECT asked.object, p.id AS payment_id, p.currency, {POSTED} AS micros
          FROM unnest($2::text[], $3::text[]) AS asked (object, intent)
@@ -61,7 +65,7 @@ pub async fn of_parts(tx: &mut Tx, provider: &str, asked: &[(String, String)]) -
 
 /// A payment that the ledger has.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct Since {
+pub struct PostedPayment {
     pub payment_id: Uuid,
     pub intent_id: String,
     pub currency: String,
@@ -69,7 +73,7 @@ pub struct Since {
 }
 
 /// Payments that arrived, made since a moment.
-pub async fn since(tx: &mut Tx, provider: &str, moment: Timestamp) -> sqlx::Result<Vec<Since>> {
+pub async fn since(tx: &mut Tx, provider: &str, moment: Timestamp) -> sqlx::Result<Vec<PostedPayment>> {
     sqlx::query_as(
         "SELECT id AS payment_id, intent_id, currency, received FROM payments
          WHERE provider = $1 AND created_at >= $2 AND received > 0 AND intent_id IS NOT NULL",

@@ -3,7 +3,9 @@
 mod drift;
 mod events;
 
-pub use drift::{Ledgered, Since, count as count_drift, list as list_drift, of_intents, of_parts, record, since};
+pub use drift::{
+    PostedAmount, PostedPayment, count as count_drift, list as list_drift, of_intents, of_parts, record, since,
+};
 pub use events::{NewEvent, StoredEvent, forget_old_events, keep, list_events, processed, unprocessed, waiting, whose};
 
 use contract::{
@@ -13,7 +15,7 @@ use contract::{
 };
 use kernel::{
     Tx,
-    machine::Versioned,
+    lifecycle::Versioned,
     money::{Currency, Money},
 };
 use uuid::Uuid;
@@ -34,7 +36,7 @@ struct Row {
     checkout_id: Option<String>,
     intent_id: Option<String>,
     checkout_url: Option<String>,
-    trouble: Option<String>,
+    last_error: Option<String>,
     created_by: String,
     state: String,
     version: i64,
@@ -42,7 +44,7 @@ struct Row {
 }
 
 const COLUMNS: &str = "p.id, p.organization_id, p.currency, p.amount, p.received, p.provider, p.checkout_id, p.intent_id,
-  p.checkout_url, p.trouble, p.created_by, p.state, p.version, p.created_at,
+  p.checkout_url, p.last_error, p.created_by, p.state, p.version, p.created_at,
   (SELECT coalesce(sum(r.amount), 0)::bigint FROM refunds r WHERE r.payment_id = p.id AND r.state = 'succeeded') AS refunded,
   (SELECT coalesce(sum(r.amount), 0)::bigint FROM refunds r
     WHERE r.payment_id = p.id AND r.state IN ('requested', 'pending')) AS refunding,
@@ -155,22 +157,26 @@ pub async fn opened(tx: &mut Tx, id: PaymentId, checkout: &str, url: Option<&str
 
 /// Writes what arrived, and under which name.
 pub async fn received(tx: &mut Tx, id: PaymentId, intent: &str, amount: Money) -> sqlx::Result<()> {
-    sqlx::query("UPDATE payments SET intent_id = $2, received = $3, checkout_url = NULL, trouble = NULL WHERE id = $1")
-        .bind(id.uuid())
-        .bind(intent)
-        .bind(amount.micros())
-        .execute(tx.conn())
-        .await?;
+    sqlx::query(
+        "UPDATE payments SET intent_id = $2, received = $3, checkout_url = NULL, last_error = NULL WHERE id = $1",
+    )
+    .bind(id.uuid())
+    .bind(intent)
+    .bind(amount.micros())
+    .execute(tx.conn())
+    .await?;
     Ok(())
 }
 
 /// Writes what stands in its way, or that nothing does any more.
-pub async fn trouble(tx: &mut Tx, id: PaymentId, why: Option<&str>) -> sqlx::Result<()> {
-    sqlx::query("UPDATE payments SET trouble = left($2, 500) WHERE id = $1 AND trouble IS DISTINCT FROM left($2, 500)")
-        .bind(id.uuid())
-        .bind(why)
-        .execute(tx.conn())
-        .await?;
+pub async fn set_last_error(tx: &mut Tx, id: PaymentId, why: Option<&str>) -> sqlx::Result<()> {
+    sqlx::query(
+        "UPDATE payments SET last_error = left($2, 500) WHERE id = $1 AND last_error IS DISTINCT FROM left($2, 500)",
+    )
+    .bind(id.uuid())
+    .bind(why)
+    .execute(tx.conn())
+    .await?;
     Ok(())
 }
 
@@ -251,7 +257,7 @@ fn held(row: Row) -> sqlx::Result<StoredPayment> {
         provider_id: row.intent_id.clone(),
         state: state.into(),
         checkout_url: row.checkout_url.filter(|_| state == PaymentState::Pending),
-        trouble: row.trouble,
+        last_error: row.last_error,
         version: row.version,
         created_by: row.created_by,
         created_at: row.created_at.to_jiff(),

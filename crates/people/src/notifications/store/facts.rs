@@ -261,13 +261,13 @@ fn issued(data: &Value) -> Facts {
 async fn payment(tx: &mut Tx, id: PaymentId, subject: &str) -> sqlx::Result<Option<Facts>> {
     type Columns = (String, i64, i64, Option<i64>, Option<String>);
     let row: Option<Columns> = sqlx::query_as(
-        "SELECT p.currency, p.amount, p.received, (SELECT sum(d.amount)::bigint FROM disputes d WHERE d.payment_id = p.id), p.trouble
+        "SELECT p.currency, p.amount, p.received, (SELECT sum(d.amount)::bigint FROM disputes d WHERE d.payment_id = p.id), p.last_error
          FROM payments p WHERE p.id = $1",
     )
     .bind(id.uuid())
     .fetch_optional(tx.conn())
     .await?;
-    let Some((currency, asked, received, disputed, trouble)) = row else { return Ok(None) };
+    let Some((currency, asked, received, disputed, last_error)) = row else { return Ok(None) };
     let (what, micros) = match subject.rsplit('.').next().unwrap_or_default() {
         "succeeded" => ("arrived", received),
         "dispute_opened" => ("disputed", disputed.unwrap_or(received)),
@@ -278,7 +278,7 @@ async fn payment(tx: &mut Tx, id: PaymentId, subject: &str) -> sqlx::Result<Opti
     Ok(Some(Facts {
         what: what.into(),
         amount: Some(Money::from_micros(micros, platform::rows::text(&currency)?).to_string()),
-        reason: trouble.map(sentence),
+        reason: last_error.map(sentence),
         ..Facts::default()
     }))
 }
@@ -290,11 +290,11 @@ async fn refund(tx: &mut Tx, id: RefundId) -> sqlx::Result<Option<Facts>> {
     .bind(id.uuid())
     .fetch_optional(tx.conn())
     .await?;
-    let Some((currency, amount, state, trouble)) = row else { return Ok(None) };
+    let Some((currency, amount, state, last_error)) = row else { return Ok(None) };
     Ok(Some(Facts {
         what: state,
         amount: Some(Money::from_micros(amount, platform::rows::text(&currency)?).to_string()),
-        reason: trouble.map(sentence),
+        reason: last_error.map(sentence),
         ..Facts::default()
     }))
 }

@@ -12,7 +12,7 @@ use super::{
     FetchError, Oidc, OidcError, fetch,
     keys::{KeySet, Keys},
 };
-use crate::{config::is_safe, policies::keys as policy};
+use crate::{config::is_safe, policies::settings as policy};
 
 /// The issuer's discovery document, as far as it matters here.
 #[derive(Debug, Clone, Deserialize)]

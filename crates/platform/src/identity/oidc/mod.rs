@@ -27,7 +27,7 @@ use token::{Expected, TokenRejection};
 
 use crate::{
     config,
-    policies::{Policies, keys as policy},
+    policies::{Policies, settings as policy},
 };
 
 /// The external issuer as this process knows it. Nothing here waits for the

@@ -15,9 +15,9 @@ use testkit::{
 };
 
 use crate::hosts::{
-    apps::{Browser, http_ticket},
     site::Site,
     ssh::{ok, run},
+    web::{Browser, http_ticket},
 };
 
 /// Two gateways that the host is connected to; the name leads to the first.
@@ -108,9 +108,9 @@ async fn tickets_and_cookies_work_at_every_gateway_and_host_keys_are_certified()
     assert!(won[0].runs("echo in-$((1))").await.contains("in-1"));
 
     let port = free_port();
-    let _serving = site.app(site.allocation(), port, "notebook").await;
+    let _serving = site.web_service(site.allocation(), port, "notebook").await;
     let ticket = http_ticket(&site.tenant, site.allocation(), port).await;
-    let url = ticket.app_url.clone().unwrap();
+    let url = ticket.web_url.clone().unwrap();
     let mut browser = Browser::at(&url, site.door.address());
     assert_eq!(browser.enter(ticket.ticket.expose()).await.status(), StatusCode::SEE_OTHER);
     name.leads_to(second.port);

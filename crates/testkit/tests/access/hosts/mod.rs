@@ -1,7 +1,6 @@
 //! Shells on a real host, through gateways that are processes of their own: what
 //! survives whose death, what a reader who stalls costs, and what a browser sees.
 
-mod apps;
 mod browser;
 mod deaths;
 mod gateways;
@@ -10,3 +9,4 @@ mod ssh;
 mod ssh_limits;
 mod ssh_requests;
 mod stalls;
+mod web;

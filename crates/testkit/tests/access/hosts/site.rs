@@ -14,7 +14,7 @@ use contract::{
     members::{MemberPath, RemoveMember},
     nodes::{ListNodes, NodeState},
     organizations::OrganizationPath,
-    pools::Provider,
+    pools::PoolProvider,
 };
 use testkit::{
     Door, Member, Plane, Plant, SharedName, Tenant,
@@ -51,7 +51,7 @@ impl Site {
         let plant = Plant::new(1, &all).await;
         let plane = plant.plane().await;
         let operator = plant.operator_at(&plane);
-        let pool = add_pool(&operator, "metal", Provider::Enrolled).await;
+        let pool = add_pool(&operator, "metal", PoolProvider::Enrolled).await;
         let door = Door::behind(shared, &operator, pool, "edge-a", &plane.url(), origins).await;
         if let Some(shared) = shared {
             shared.leads_to(door.port);

@@ -236,6 +236,19 @@ async fn keys(site: &Site, laptop: &Laptop, id: &str) {
     println!("a registered key gets in; unknown, foreign, revoked, and for another allocation: {}", words.trim());
 }
 
+/// How many bytes the commands `yes` of the allocation's user have written.
+fn written(site: &Site) -> u64 {
+    let listed = std::process::Command::new("pgrep").args(["-x", "yes", "-U", &site.uid().to_string()]).output();
+    let pids = text(&listed.unwrap().stdout);
+    assert_eq!(pids.lines().count(), 5, "every one of them runs");
+    let of = |pid: &str| -> u64 {
+        let counts = std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
+        let line = counts.lines().find_map(|it| it.strip_prefix("wchar: "));
+        line.unwrap().parse().unwrap()
+    };
+    pids.lines().map(of).sum()
+}
+
 async fn stalls(site: &Site, laptop: &Laptop, host: &str) {
     let before = memory_kib(site.door.process());
     let mut clients = Vec::new();
@@ -247,11 +260,20 @@ async fn stalls(site: &Site, laptop: &Laptop, host: &str) {
         }
         clients.push(client);
     }
-    // pause: what a gateway that buffers would take in
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let grown = memory_kib(site.door.process()).saturating_sub(before);
-    assert!(grown < 20 * 1024, "the gateway grew by {grown} KiB");
-    println!("5 stalled `ssh … yes` for 3 s: the gateway grew by {grown} KiB");
+    // Once everything between them and their readers is full, they can write no more.
+    let (mut grown, mut seen, mut quiet) = (0, 0, 0);
+    let stalling = async {
+        while quiet < 10 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            grown = memory_kib(site.door.process()).saturating_sub(before);
+            assert!(grown < 20 * 1024, "the gateway grew by {grown} KiB");
+            let now = written(site);
+            quiet = if now == seen { quiet + 1 } else { 0 };
+            seen = now;
+        }
+    };
+    tokio::time::timeout(PATIENCE, stalling).await.expect("nobody takes what they write");
+    println!("5 stalled `ssh … yes` wrote {} KiB: the gateway grew by {grown} KiB", seen / 1024);
     for mut client in clients {
         client.kill().await.unwrap();
     }

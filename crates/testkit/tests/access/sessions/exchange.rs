@@ -48,7 +48,7 @@ async fn a_gateway_that_lost_the_answer_to_its_token_asks_again_with_its_key() {
         agent_url: "https://127.0.0.1:1".parse().unwrap(),
         public_url: "ws://127.0.0.1:2".parse().unwrap(),
         ssh_address: None,
-        app_domain: "apps.localhost".parse().unwrap(),
+        web_domain: "web.localhost".parse().unwrap(),
     };
     let made = stand.operator().call::<CreateGateway>(Nothing {}, Nothing {}, spec).await.unwrap();
     let trust = Trust::in_fingerprint(&made.ca_fingerprint).unwrap();

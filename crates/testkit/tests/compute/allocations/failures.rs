@@ -145,14 +145,20 @@ async fn allocation_on_a_node_that_stays_silent_is_released() {
     cloud.fleet.advance(Duration::from_secs(900));
     cloud.fleet.is(node, NodeState::Failed, NodeHealth::Silent).await;
     assert_eq!(tenant.get(active.id).await.state, AllocationState::Releasing);
-    // As often as a host is asked to clean, each time for the life of a task; a
-    // busy machine may take longer than the pause to ask again.
+    // As often as a host is asked to clean, each time for the life of a task.
+    let asked = async || cloud.asked::<i64>("SELECT count(*) FROM tasks WHERE subject_id = $1", active.id).await;
+    let is_over = async || tenant.get(active.id).await.state == AllocationState::ReleaseFailed;
+    let mut before = asked().await;
     for _ in 0..20 {
-        if tenant.get(active.id).await.state == AllocationState::ReleaseFailed {
+        if is_over().await {
             break;
         }
         cloud.fleet.advance(Duration::from_secs(121));
-        tokio::time::sleep(Duration::from_millis(1500)).await;
+        eventually("the host to be asked again, or not any more", || async {
+            asked().await > before || is_over().await
+        })
+        .await;
+        before = asked().await;
     }
     let lost = tenant.reaches(active.id, AllocationState::ReleaseFailed).await;
     assert!(lost.needs_attention);

@@ -31,10 +31,10 @@ async fn shared_nodes(nodes: usize, gpus: u32) -> (Cloud, sim::Handle) {
 }
 
 /// From now on a request waits long enough at once.
-async fn reserve_soon(cloud: &Cloud) {
+async fn guard_soon(cloud: &Cloud) {
     set_policy(&cloud.fleet.operator, "placement.starvation_guard_seconds", "1").await;
-    let app = &cloud.world().server.app;
-    app.policies.refresh(&app.db).await.unwrap();
+    let control_plane = &cloud.world().server.control_plane;
+    control_plane.policies.refresh(&control_plane.db).await.unwrap();
 }
 
 /// Four that hold one GPU each, and one of somebody else that waits for all.
@@ -66,7 +66,7 @@ async fn request_that_waited_longest_is_reserved_room_and_small_ones_no_longer_o
     small.push(many.get_one(ask(1)).await.id);
     assert_eq!(big.get(large).await.state, AllocationState::Requested);
 
-    reserve_soon(&cloud).await;
+    guard_soon(&cloud).await;
     is_kept_room(&big, large).await;
     let why = big.why(large).await.rule;
     assert_eq!(
@@ -100,7 +100,7 @@ async fn a_gang_that_waited_longest_is_reserved_all_its_nodes_and_no_others() {
     }
     let gang = big.ask(AllocationSpec { nodes: contract::Within::new(2).unwrap(), ..ask(2) }).await;
     big.waits(gang).await;
-    reserve_soon(&cloud).await;
+    guard_soon(&cloud).await;
     is_told(&big, gang, "it has waited longest, so 2 nodes are reserved for it").await;
     let kept: Vec<uuid::Uuid> =
         cloud.asked("SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM nodes WHERE kept_for = $1", gang).await;
@@ -141,7 +141,7 @@ async fn room_reserved_for_a_canceled_request_goes_to_others_at_once() {
     let (cloud, _hosts) = shared().await;
     let (many, big) = (cloud.tenant().await, cloud.tenant().await);
     let (mut small, large) = crowded(&many, &big).await;
-    reserve_soon(&cloud).await;
+    guard_soon(&cloud).await;
     is_kept_room(&big, large).await;
     many.gives_back(small.remove(0)).await;
     let late = many.ask(ask(1)).await;
@@ -168,7 +168,7 @@ async fn request_too_large_for_an_empty_fleet_delays_no_other() {
     let one = tenant.ask(ask(1)).await;
     tenant.waits(one).await;
     assert_eq!((tenant.why(two).await.waits_behind, tenant.why(one).await.waits_behind), (Some(0), Some(1)));
-    reserve_soon(&cloud).await;
+    guard_soon(&cloud).await;
     is_kept_room(&tenant, two).await;
     let kept: i64 = cloud.asked("SELECT count(*) FROM nodes WHERE kept_for = $1", never).await;
     assert_eq!(kept, 0, "no room is kept for what could never use it");
@@ -178,7 +178,7 @@ async fn request_too_large_for_an_empty_fleet_delays_no_other() {
 
     // Hosts that are large enough come later: it is placed automatically.
     let url = format!("https://{}", cloud.world().server.node_address.unwrap());
-    let pool = testkit::fleet::add_pool(&cloud.fleet.operator, "large", contract::pools::Provider::Sim).await;
+    let pool = testkit::fleet::add_pool(&cloud.fleet.operator, "large", contract::pools::PoolProvider::Sim).await;
     let _large = hosts(&cloud.fleet, pool, url, 1, 4).await;
     tenant.reaches(never, AllocationState::Active).await;
 }

@@ -178,6 +178,10 @@ async fn a_lease_ends_also_what_is_stopped() {
     let short = tenant.get_one(AllocationSpec { lease_minutes: contract::Within::new(5), ..ask(1) }).await;
     tenant.stop(short.id).await.unwrap();
     tenant.reaches(short.id, AllocationState::Stopped).await;
+    // A visit during a jump of the clock would rest for as long as it saw before it.
+    let rests = "SELECT count(*) FROM work WHERE id = $1 AND lease IS NULL AND due_at > now() + interval '1 minute'";
+    let is_at_rest = || async { cloud.asked::<i64>(rests, short.id).await == 1 };
+    testkit::server::eventually("it to rest until its lease ends", is_at_rest).await;
     cloud.fleet.advance(Duration::from_secs(301));
     let ended = tenant.reaches(short.id, AllocationState::Released).await;
     assert_eq!(ended.reason.as_deref(), Some("its lease ended"));

@@ -3,7 +3,7 @@
 use contract::{
     allocations::{AllocationSpec, AllocationState},
     nodes::{CordonNode, NodePath},
-    pools::{CreatePool, Isolation, PoolSpec, Provider},
+    pools::{CreatePool, Isolation, PoolProvider, PoolSpec},
     regions::{CreateRegion, RegionSpec},
 };
 use gpuaasd::roles::Role;
@@ -122,7 +122,7 @@ pub async fn shared_pool(cloud: &Cloud) -> contract::id::PoolId {
     let spec = PoolSpec {
         name: "shared".parse().unwrap(),
         region_id: region.id,
-        provider: Provider::Sim,
+        provider: PoolProvider::Sim,
         isolation: Isolation::UserRevoke,
         isolates_vms: true,
     };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuaasd::areas::parent_ends;
-use kernel::machine::ParentEnd;
+use kernel::lifecycle::ParentEnd;
 use testkit::World;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,8 +24,8 @@ pub async fn cloud(nodes: usize, gpus: u32) -> Cloud {
 
 /// Platform policies that were set apply from here on.
 pub async fn refresh(cloud: &Cloud) {
-    let app = &cloud.world().server.app;
-    app.policies.refresh(&app.db).await.unwrap();
+    let control_plane = &cloud.world().server.control_plane;
+    control_plane.policies.refresh(&control_plane.db).await.unwrap();
 }
 
 /// A number that a statement answers.

@@ -5,7 +5,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use testkit::{cloud::ask, rounds};
+use testkit::{cloud::ask, rounds, server::eventually};
 use tokio::process::Child;
 
 use crate::faults::stand::{GPUS, Stand};
@@ -84,8 +84,10 @@ async fn an_agent_killed_before_it_reads_its_task_gets_it_again() {
         let mut agent = stand.start_agent(None);
         let mut id = None;
         for (what, state) in [("provision", AllocationState::Active), ("release", AllocationState::Released)] {
-            // Long enough for its poll to wait there.
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            // Polls follow each other without a pause: after one that was noted, the next one waits.
+            let now = stand.plant.count("SELECT epoch_us(app_now())").await;
+            let polled = "SELECT coalesce(max(epoch_us(last_seen_at)), 0) FROM node_heartbeats";
+            eventually("a poll", || async { stand.plant.count(polled).await > now }).await;
             let pid = Pid::from_raw(agent.id().unwrap().try_into().unwrap());
             kill(pid, Signal::SIGSTOP).unwrap();
             let known = match id {
@@ -95,7 +97,10 @@ async fn an_agent_killed_before_it_reads_its_task_gets_it_again() {
             // A poll may have been between two waits; then the task is still to be sent when it dies.
             let mut is_sent = false;
             for _ in 0..20 {
-                is_sent = is_sent || stand.plant.count(sent).await == 1;
+                is_sent = stand.plant.count(sent).await == 1;
+                if is_sent {
+                    break;
+                }
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
             agent.kill().await.unwrap();

@@ -199,8 +199,8 @@ impl Storm {
         for (key, value) in soon.into_iter().chain(more) {
             set_policy(&staff, key, value).await;
         }
-        let app = &world.server.app;
-        app.policies.refresh(&app.db).await.unwrap();
+        let control_plane = &world.server.control_plane;
+        control_plane.policies.refresh(&control_plane.db).await.unwrap();
         let receiver = Receiver::start().await;
         let events = EVENTS.map(|it| it.parse().unwrap()).to_vec();
         let spec = WebhookSpec { url: receiver.url.parse().unwrap(), events, description: None };

@@ -9,13 +9,13 @@ use std::{
 use contract::machines::MachineState;
 use fleet::{machines::MachineReconciler, nodes::NodeReconciler, providers::ProviderReconciler};
 use futures_util::future::BoxFuture;
-use gpuaasd::{adapters::maas::MaasConnector, app::App, roles};
+use gpuaasd::{adapters::maas::MaasConnector, control_plane::ControlPlane, roles};
 use kernel::{
     Tx,
     work::{Next, Reconciler, Workers},
 };
 use platform::ports::metal::{
-    Deployment, MachineRequirements, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider,
+    Install, MachineRequirements, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalMachine, MetalProvider,
     Power,
 };
 use tokio::sync::Notify;
@@ -100,8 +100,8 @@ impl MetalProvider for MortalMetal {
     fn allocate<'a>(&'a self, wish: &'a MachineRequirements) -> BoxFuture<'a, Result<MetalMachine, MetalError>> {
         Box::pin(self.around("allocate", self.metal.allocate(wish)))
     }
-    fn deploy<'a>(&'a self, id: &'a str, plan: &'a Deployment) -> BoxFuture<'a, Result<MetalMachine, MetalError>> {
-        Box::pin(self.around("deploy", self.metal.deploy(id, plan)))
+    fn install<'a>(&'a self, id: &'a str, install: &'a Install) -> BoxFuture<'a, Result<MetalMachine, MetalError>> {
+        Box::pin(self.around("install", self.metal.install(id, install)))
     }
     fn release<'a>(
         &'a self,
@@ -155,32 +155,37 @@ impl<R: Reconciler> Reconciler for Dying<R> {
     }
 }
 
-fn workers(app: &App, points: &Points) -> Workers {
+fn workers(control_plane: &ControlPlane, points: &Points) -> Workers {
     let connector: Arc<dyn MetalConnector> =
-        Arc::new(Mortal { connector: MaasConnector::new(app.db.clock.clone()), points: points.clone() });
+        Arc::new(Mortal { connector: MaasConnector::new(control_plane.db.clock.clone()), points: points.clone() });
     let machines = MachineReconciler {
         connector: connector.clone(),
-        keyring: app.keyring.clone(),
-        policies: app.policies.clone(),
-        ca: app.fleet.ca.clone(),
-        node_url: app.config.node.url.clone(),
+        keyring: control_plane.keyring.clone(),
+        policies: control_plane.policies.clone(),
+        ca: control_plane.fleet.ca.clone(),
+        node_url: control_plane.config.node.url.clone(),
     };
-    let providers = ProviderReconciler { connector, keyring: app.keyring.clone(), policies: app.policies.clone() };
+    let providers = ProviderReconciler {
+        connector,
+        keyring: control_plane.keyring.clone(),
+        policies: control_plane.policies.clone(),
+    };
     let mut workers = Workers::default();
     workers.add(Dying { inner: machines, points: points.clone() });
     workers.add(Dying { inner: providers, points: points.clone() });
-    workers.add(NodeReconciler { signer: app.fleet.signer.clone(), policies: app.policies.clone() });
+    workers
+        .add(NodeReconciler { signer: control_plane.fleet.signer.clone(), policies: control_plane.policies.clone() });
     workers
 }
 
 /// Works until nothing is due; a worker that dies is followed by another after its lease.
 async fn work(site: &Site, points: &Points) {
-    let app = site.fleet.world.server.app.clone();
-    let settings = roles::work_settings(&app);
+    let control_plane = site.fleet.world.server.control_plane.clone();
+    let settings = roles::work_settings(&control_plane);
     let worker = tokio::spawn({
         let points = points.clone();
-        let app = app.clone();
-        async move { workers(&app, &points).settle(&app.db, settings).await.unwrap() }
+        let control_plane = control_plane.clone();
+        async move { workers(&control_plane, &points).settle(&control_plane.db, settings).await.unwrap() }
     });
     let abort = worker.abort_handle();
     tokio::select! {

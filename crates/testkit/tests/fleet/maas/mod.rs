@@ -13,17 +13,17 @@ use contract::{
     },
     nodes::{NodeHealth, NodeState},
     organizations::Because,
-    pools::Provider,
+    pools::PoolProvider,
     providers::{
-        ChangeProvider, CreateProvider, Erase, GetProvider, MetalProvider as ProviderRow, ProviderChange, ProviderPath,
-        ProviderSpec, ProviderState, RemoveProvider,
+        ChangeProvider, CreateProvider, Erase, GetProvider, Provider as ProviderRow, ProviderChange, ProviderKind,
+        ProviderPath, ProviderSpec, ProviderState, RemoveProvider,
     },
 };
 use fleet::nodes;
 use gpuaasd::{adapters::maas::MaasConnector, roles::Role};
 use kernel::clock::Clock;
 use platform::ports::metal::{
-    Deployment, MachineRequirements, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalProvider, MetalStatus,
+    Install, MachineRequirements, MetalAccess, MetalConnector, MetalError, MetalFilter, MetalProvider, MetalStatus,
     Power,
 };
 use testkit::{
@@ -35,6 +35,7 @@ use testkit::{
 };
 
 mod crashes;
+mod leaving;
 mod power;
 
 fn because() -> Because {
@@ -67,7 +68,7 @@ impl Site {
             maas.ready(system_id, &["h200", "nvme"]);
         }
         maas.ready("unfit", &["cpu"]);
-        let pool = add_pool(&fleet.operator, "metal", Provider::Maas).await;
+        let pool = add_pool(&fleet.operator, "metal", PoolProvider::Maas).await;
         let provider = register(&fleet, &maas, pool, key, max_machines).await.id;
         Site { fleet, maas, pool, provider }
     }
@@ -135,6 +136,7 @@ impl Site {
 
 async fn register(fleet: &Fleet, maas: &Maas, pool: PoolId, key: &str, max_machines: u32) -> ProviderRow {
     let spec = ProviderSpec {
+        kind: ProviderKind::Maas,
         name: format!("maas-{}", uuid::Uuid::now_v7().simple()).parse().unwrap(),
         pool_id: pool,
         url: maas.url.parse().unwrap(),
@@ -182,11 +184,11 @@ async fn the_client_speaks_as_the_api_documents() {
     assert_eq!(metal.list(&mine).await.unwrap()[0].system_id, "a1");
 
     let script = "#!/bin/sh\nexport GPUAAS_NODE_URL='x'\n".to_owned();
-    let plan = Deployment { series: "noble".into(), user_data: script.clone().into(), holder: "us".into() };
-    assert_eq!(metal.deploy("a1", &plan).await.unwrap().status, MetalStatus::Deploying);
+    let install = Install { series: "noble".into(), user_data: script.clone().into(), holder: "us".into() };
+    assert_eq!(metal.install("a1", &install).await.unwrap().status, MetalStatus::Installing);
     assert_eq!(maas.user_data("a1"), Some(script));
     eventually("it is deployed", async || maas.status("a1") == Status::Deployed).await;
-    assert!(matches!(metal.deploy("a1", &plan).await, Err(MetalError::Conflict { .. })));
+    assert!(matches!(metal.install("a1", &install).await, Err(MetalError::Conflict { .. })));
 
     assert_eq!(metal.power("a1").await.unwrap(), Power::On);
     metal.power_off("a1").await.unwrap();
@@ -212,18 +214,18 @@ async fn every_refusal_is_a_situation_of_its_own_and_only_reads_are_repeated() {
     assert!(matches!(metal.release("foreign", Erase::Secure, "x").await, Err(MetalError::Forbidden { .. })));
     assert!(matches!(metal.release("nobody", Erase::Secure, "x").await, Err(MetalError::NotFound)));
     let busy = || InjectedFault::Refuse { status: 503, text: "busy", retry_after: Some(7) };
-    maas.trouble("get", busy());
+    maas.inject("get", busy());
     let before = maas.calls("get");
     assert!(metal.get("a1").await.unwrap().is_some());
     assert_eq!(maas.calls("get") - before, 2, "a read is repeated");
-    maas.trouble("allocate", busy());
+    maas.inject("allocate", busy());
     let wish = MachineRequirements { holder: "us".into(), ..MachineRequirements::default() };
     let refused = metal.allocate(&wish).await;
     assert!(matches!(refused, Err(MetalError::Busy { after: Some(after) }) if after == Duration::from_secs(7)));
     assert_eq!(maas.calls("allocate"), 1, "a change is not");
-    maas.trouble("get", InjectedFault::Refuse { status: 500, text: "<html>\noops", retry_after: None });
+    maas.inject("get", InjectedFault::Refuse { status: 500, text: "<html>\noops", retry_after: None });
     assert!(matches!(metal.get("a1").await, Err(MetalError::Unexpected { status: 500, .. })));
-    maas.trouble("get", InjectedFault::Slow(Duration::from_secs(30)));
+    maas.inject("get", InjectedFault::Slow(Duration::from_secs(30)));
     assert!(matches!(metal.get("a1").await, Err(MetalError::TimedOut)));
     let gone = MetalAccess { url: "http://127.0.0.1:1/MAAS".into(), api_key: KEY.to_owned().into() };
     let gone = MaasConnector::new(Clock::default()).connect(&gone).unwrap();
@@ -272,7 +274,7 @@ async fn a_wrong_key_takes_nothing_is_shown_and_can_be_replaced() {
     let site = Site::with("consumerkey:tokenkey:wrong", 1, &["a1"]).await;
     site.fleet.world.server.settle().await;
     let provider = site.provider().await;
-    assert!(provider.trouble.as_deref().unwrap_or_default().contains("refuses the API key"), "{provider:?}");
+    assert!(provider.last_error.as_deref().unwrap_or_default().contains("rejects the API key"), "{provider:?}");
     assert!(site.machines().await.is_empty() && site.maas.taken().is_empty());
 
     let path = ProviderPath { provider_id: site.provider };
@@ -284,7 +286,7 @@ async fn a_wrong_key_takes_nothing_is_shown_and_can_be_replaced() {
     let changed = site.fleet.operator.call::<ChangeProvider>(path, Default::default(), change).await.unwrap();
     assert!(!serde_json::to_string(&changed).unwrap().contains("tokensecret"));
     site.serves().await;
-    assert_eq!(site.provider().await.trouble, None);
+    assert_eq!(site.provider().await.last_error, None);
     let mut connection = site.fleet.world.server.database.superuser().await;
     let leaks: i64 = sqlx::query_scalar(
         "SELECT (SELECT count(*) FROM audit WHERE detail::text LIKE '%tokensecret%')
@@ -321,11 +323,11 @@ async fn a_slow_and_failing_maas_ends_with_one_machine_in_service() {
     let site = Site::with(KEY, 1, &["a1", "a2"]).await;
     for operation in ["list", "get", "allocate", "deploy"] {
         for _ in 0..4 {
-            site.maas.trouble(operation, InjectedFault::Refuse { status: 503, text: "busy", retry_after: Some(1) });
+            site.maas.inject(operation, InjectedFault::Refuse { status: 503, text: "busy", retry_after: Some(1) });
         }
-        site.maas.trouble(operation, InjectedFault::LoseAnswer);
-        site.maas.trouble(operation, InjectedFault::Slow(Duration::from_millis(100)));
-        site.maas.trouble(operation, InjectedFault::Refuse { status: 500, text: "oops", retry_after: None });
+        site.maas.inject(operation, InjectedFault::LoseAnswer);
+        site.maas.inject(operation, InjectedFault::Slow(Duration::from_millis(100)));
+        site.maas.inject(operation, InjectedFault::Refuse { status: 500, text: "oops", retry_after: None });
     }
     site.drive_until("a machine in service", async || {
         site.machines().await.iter().any(|it| it.state == MachineState::InService)
@@ -388,7 +390,7 @@ async fn machine_freed_without_erasing_is_acquired_again_and_erased() {
     let (_, node) = site.serves().await;
     site.sanitize(node).await;
     // The order to release is refused, and then somebody frees it by hand.
-    site.maas.trouble("release", InjectedFault::Refuse { status: 503, text: "busy", retry_after: None });
+    site.maas.inject("release", InjectedFault::Refuse { status: 503, text: "busy", retry_after: None });
     site.drive(MachineState::Releasing).await;
     site.fleet.world.server.settle().await;
     site.maas.set("a1", Status::Ready, None);
@@ -411,90 +413,4 @@ async fn a_machine_that_somebody_takes_away_fails_and_is_not_touched() {
     assert_eq!((site.maas.status("a1"), site.maas.calls("release")), (Status::Deployed, 0));
     let gone = site.fleet.operator.call::<AbandonMachine>(path, Default::default(), because()).await.unwrap();
     assert_eq!(gone.state, MachineState::Retired);
-}
-
-/// Whichever way a host is lost, nobody pays for it any longer.
-#[tokio::test(flavor = "multi_thread")]
-async fn machine_that_is_taken_away_ends_what_ran_on_it() {
-    let site = Site::new().await;
-    let (_, node) = site.serves().await;
-    add_sku(&site.fleet.operator).await;
-    let tenant = Tenant::new(&site.fleet.world).await;
-    let id = tenant.ask(ask(1)).await;
-    eventually("an active allocation", async || {
-        site.fleet.world.server.settle().await;
-        tenant.get(id).await.state == AllocationState::Active
-    })
-    .await;
-    site.maas.set("a1", Status::Deployed, Some("somebody"));
-    site.drive(MachineState::Failed).await;
-    assert_eq!(site.fleet.state(node).await.0, "failed");
-    let mut above = site.fleet.world.server.database.superuser().await;
-    let after: (bool, i64, i64, i64) = sqlx::query_as(
-        "SELECT alive_until IS NOT NULL,
-           (SELECT count(*) FROM usage WHERE kind = 'end' AND allocation_id = $1),
-           (SELECT count(*) FROM outbox WHERE subject = 'allocation.node_lost'),
-           (SELECT count(*) FROM slots WHERE held_by = $1 AND condition <> 'quarantined')
-         FROM allocations WHERE id = $1",
-    )
-    .bind(id.uuid())
-    .fetch_one(&mut above)
-    .await
-    .unwrap();
-    assert_eq!(after, (true, 1, 1, 0), "(loss noted, usage ended, event, slots on offer)");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_machine_that_is_held_without_our_knowing_is_given_back() {
-    let site = Site::with(KEY, 0, &["a1"]).await;
-    site.drive(MachineState::Discovered).await;
-    let wish =
-        MachineRequirements { system_id: Some("a1".into()), holder: site.holder(), ..MachineRequirements::default() };
-    open(&site.maas, KEY).allocate(&wish).await.unwrap();
-    site.drive(MachineState::Releasing).await;
-    site.drive_until("it is free again", async || {
-        let machine = site.machine().await;
-        site.maas.status("a1") == Status::Ready && machine.state != MachineState::Releasing
-    })
-    .await;
-    assert!(site.maas.history("a1").contains(&Status::DiskErasing));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_machine_and_a_provider_leave_when_nobody_is_on_them() {
-    let site = Site::with(KEY, 2, &["a1", "a2"]).await;
-    let all_serve = async || {
-        let machines = site.machines().await;
-        machines.len() == 2 && machines.iter().all(|it| it.state == MachineState::InService)
-    };
-    site.drive_until("two machines in service", all_serve).await;
-    let (first, second) = (site.machines().await[0].clone(), site.machines().await[1].clone());
-    let held = second.node_id.unwrap();
-    site.fleet.is(held, NodeState::Ready, NodeHealth::Ok).await;
-    let mut connection = site.fleet.world.server.database.superuser().await;
-    let hold = "UPDATE slots SET held_by = gen_random_uuid() WHERE node_id = $1";
-    sqlx::query(hold).bind(held.uuid()).execute(&mut connection).await.unwrap();
-
-    for machine in [&first, &second] {
-        let path = MachinePath { machine_id: machine.id };
-        site.fleet.operator.call::<RetireMachine>(path, Default::default(), because()).await.unwrap();
-    }
-    site.drive_until("the free one retires", async || site.get(first.id).await.state == MachineState::Retired).await;
-    assert_eq!(site.fleet.state(first.node_id.unwrap()).await.0, "retired");
-    assert_eq!(site.get(second.id).await.state, MachineState::InService);
-    assert_eq!(site.fleet.state(held).await.0, "cordoned");
-
-    let path = ProviderPath { provider_id: site.provider };
-    let removing =
-        site.fleet.operator.call::<RemoveProvider>(path, Default::default(), Default::default()).await.unwrap();
-    assert_eq!(removing.state, ProviderState::Removing);
-    let release = "UPDATE slots SET held_by = NULL WHERE node_id = $1";
-    sqlx::query(release).bind(held.uuid()).execute(&mut connection).await.unwrap();
-    site.drive_until("it is removed", async || site.provider().await.state == ProviderState::Removed).await;
-    assert_eq!((site.maas.status("a1"), site.maas.status("a2")), (Status::Ready, Status::Ready));
-    let keys: i64 = sqlx::query_scalar("SELECT count(*) FROM providers WHERE api_key IS NOT NULL")
-        .fetch_one(&mut connection)
-        .await
-        .unwrap();
-    assert_eq!(keys, 0);
 }

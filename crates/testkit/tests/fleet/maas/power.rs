@@ -54,7 +54,7 @@ async fn an_operator_switches_a_machine_and_asks_how_it_stands() {
     assert_eq!(site.get(machine.id).await.state, MachineState::InService);
 
     let on = switch(&site, machine.id, wish(MachinePowerAction::On, false)).await.unwrap();
-    assert_eq!((on.power, on.power_trouble), (Some(MachinePower::On.into()), None));
+    assert_eq!((on.power, on.power_error), (Some(MachinePower::On.into()), None));
     assert!(site.maas.is_on(&machine.system_id));
 }
 
@@ -64,15 +64,15 @@ async fn a_wish_waits_while_maas_is_away_and_is_dropped_when_somebody_came_meanw
     let (machine, node) = site.serves().await;
     site.fleet.operator.call::<CordonNode>(NodePath { node_id: node }, Nothing {}, because()).await.unwrap();
     let busy = || InjectedFault::Refuse { status: 503, text: "busy", retry_after: None };
-    (0..50).for_each(|_| site.maas.trouble("power_off", busy()));
+    (0..50).for_each(|_| site.maas.inject("power_off", busy()));
     let waits = switch(&site, machine.id, wish(MachinePowerAction::Off, false)).await.unwrap();
     assert_eq!(waits.power_wanted, Some(MachinePowerAction::Off.into()));
-    assert!(waits.power_trouble.is_some(), "{waits:?}");
+    assert!(waits.power_error.is_some(), "{waits:?}");
     hold(&site, node, true).await;
-    site.maas.no_more_trouble();
+    site.maas.clear_faults();
     site.drive_until("an answer", async || site.get(machine.id).await.power_wanted.is_none()).await;
     let dropped = site.get(machine.id).await;
-    assert!(dropped.power_trouble.is_some_and(|it| it.contains("drain the node first")));
+    assert!(dropped.power_error.is_some_and(|it| it.contains("drain the node first")));
     assert!(site.maas.is_on(&machine.system_id), "nothing was switched under somebody");
     let nobody = MachinePath { machine_id: MachineId::generate() };
     let refused =

@@ -63,7 +63,7 @@ async fn invoices_issued_at_once_take_turns() {
     let shop = Shop::open(1_234_577, json!(null)).await;
     let customers = customers(&shop).await;
     shop.to_month_end(-60);
-    let db = &shop.stand.world.server.app.db;
+    let db = &shop.stand.world.server.control_plane.db;
     let mut tasks = tokio::task::JoinSet::new();
     // Two for each organization, and every third gives up before it commits.
     for (index, organization) in customers.iter().chain(&customers).chain(&customers).copied().enumerate() {
@@ -109,7 +109,7 @@ async fn killed_workers_leave_no_gap_and_issue_nothing_twice() {
         workers.remove(kill % 2).kill().await;
         workers.insert(kill % 2, Daemon::serve(&url, free_port(), &[]).await);
     }
-    let now = shop.stand.world.server.app.db.clock.estimate();
+    let now = shop.stand.world.server.control_plane.db.clock.estimate();
     let months = months_between(now, now + jiff::SignedDuration::from_hours(366 * 24));
     let all = format!("SELECT count(*) >= {} FROM invoices", ORGANIZATIONS * months);
     eventually("every month to be invoiced", || async { shop.stand.one::<bool>(&all).await }).await;

@@ -55,12 +55,12 @@ impl Shop {
 
     /// The month in which it is now.
     pub fn period(&self) -> Period {
-        Period::around(self.stand.world.server.app.db.clock.estimate()).unwrap()
+        Period::around(self.stand.world.server.control_plane.db.clock.estimate()).unwrap()
     }
 
     /// Moves time to so many seconds before (or after, when negative) the end of this month.
     pub fn to_month_end(&self, seconds: i64) -> Period {
-        let clock = &self.stand.world.server.app.db.clock;
+        let clock = &self.stand.world.server.control_plane.db.clock;
         let period = self.period();
         let left = period.end.duration_since(clock.estimate()).as_secs() - seconds;
         clock.advance(Duration::from_secs(left.try_into().unwrap()));

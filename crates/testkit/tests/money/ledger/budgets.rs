@@ -36,7 +36,7 @@ async fn purse() -> Purse {
         set_policy(&operator, &format!("rate_limit.{lane}_per_minute"), "1000000").await;
     }
     set_policy(&operator, "allocations.max_gpus", "1000").await;
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     Purse { stand, owner }
 }
 
@@ -96,10 +96,17 @@ impl Purse {
 
     /// What those who pay read, each of them once.
     async fn read(&self) -> Vec<String> {
-        let app = &self.stand.world.server.app;
+        let control_plane = &self.stand.world.server.control_plane;
         let stop = tokio_util::sync::CancellationToken::new();
-        for consumer in gpuaasd::roles::consumers(app) {
-            kernel::bus::embedded::pass(&app.db, &*consumer, &gpuaasd::roles::bus_settings(app), &stop).await.unwrap();
+        for consumer in gpuaasd::roles::consumers(control_plane) {
+            kernel::bus::embedded::pass(
+                &control_plane.db,
+                &*consumer,
+                &gpuaasd::roles::bus_settings(control_plane),
+                &stop,
+            )
+            .await
+            .unwrap();
         }
         self.stand
             .one("SELECT coalesce(array_agg(DISTINCT title || ': ' || body), '{}') FROM notifications WHERE kind = 'budget_threshold'")
@@ -223,20 +230,22 @@ async fn each_threshold_is_notified_once_at_the_moment_that_was_predicted() {
     let read = purse.read().await;
     println!("told to those who pay: {read:?}");
     assert_eq!(read.len(), 1);
-    assert!(read[0].contains("used 50 % of its budget: 5.0") && read[0].contains("of 10.00 USD are used"), "{read:?}");
+    for part in ["has used 50 % of its budget: ", "has used 5.0", "of 10.00 USD."] {
+        assert!(read[0].contains(part), "{part}: {read:?}");
+    }
     for _ in 0..3 {
         purse.after(600).await;
     }
     assert_eq!(purse.told().await, [50], "once, however often it is looked at");
     purse.after(3 * HOUR).await;
     assert_eq!(purse.told().await, [50, 80]);
-    assert_eq!(purse.get(&budget).await.told_percent, Some(80));
+    assert_eq!(purse.get(&budget).await.notified_percent, Some(80));
 
     // Raised to 40, a fifth is used: what is no longer reached is told of again.
     let change =
         BudgetChange { amount_micros: Some(40 * DOLLAR), thresholds: Some(vec![50, 20]), ..Default::default() };
     let changed = purse.change(&budget, change).await.unwrap();
-    assert_eq!((changed.thresholds, changed.told_percent), (vec![20, 50], None));
+    assert_eq!((changed.thresholds, changed.notified_percent), (vec![20, 50], None));
     purse.after(0).await;
     assert_eq!(purse.told().await, [50, 80, 20]);
     purse.after(12 * HOUR).await;
@@ -263,7 +272,7 @@ async fn a_month_ends_at_midnight_utc_and_usage_across_it_counts_in_both() {
     let all = purse.set(purse.spec(100 * DOLLAR, BudgetPeriod::Total, BudgetMode::Notify)).await.unwrap();
     let border = month.until.unwrap();
     assert!(border.to_string().ends_with("-01T00:00:00Z"), "{border}");
-    let now = purse.stand.world.server.app.db.clock.estimate();
+    let now = purse.stand.world.server.control_plane.db.clock.estimate();
     purse.after(u64::try_from(border.duration_since(now).as_secs()).unwrap() - HOUR / 2).await;
     purse.sign_in().await;
     let id = purse.stand.started(1).await;
@@ -274,7 +283,7 @@ async fn a_month_ends_at_midnight_utc_and_usage_across_it_counts_in_both() {
     purse.after(20 * 60).await;
     assert_eq!(purse.told().await, [40], "the new month began with nothing");
     let begun = purse.get(&month).await;
-    assert_eq!((begun.since, begun.told_percent), (Some(border), None));
+    assert_eq!((begun.since, begun.notified_percent), (Some(border), None));
     purse.after(15 * 60).await;
     assert_eq!(purse.told().await, [40, 40], "and in the new one");
     purse.stand.go(id, "releasing").await;
@@ -293,7 +302,8 @@ async fn a_month_ends_at_midnight_utc_and_usage_across_it_counts_in_both() {
     println!("{} of usage: {in_old} before {border}, {in_new} after it, in millionths", posted);
 
     // A hard one is only held to what may be used before its month ends.
-    let left = |until: Timestamp| until.duration_since(purse.stand.world.server.app.db.clock.estimate()).as_secs();
+    let left =
+        |until: Timestamp| until.duration_since(purse.stand.world.server.control_plane.db.clock.estimate()).as_secs();
     let next = purse.get(&month).await.until.unwrap();
     purse.stand.advance(u64::try_from(left(next)).unwrap() - HOUR / 2 + 10);
     purse.sign_in().await;

@@ -32,8 +32,8 @@ async fn staff() -> Staff {
     let one = stand.world.as_(&proposer);
     let other = stand.world.as_(&stand.world.operator().await);
     set_policy(&one, "billing.four_eyes", "true").await;
-    let app = &stand.world.server.app;
-    app.policies.refresh(&app.db).await.unwrap();
+    let control_plane = &stand.world.server.control_plane;
+    control_plane.policies.refresh(&control_plane.db).await.unwrap();
     Staff { stand, proposer, one, other }
 }
 
@@ -186,11 +186,11 @@ async fn price_is_in_force_once_a_second_person_agreed() {
     assert!(done.result.unwrap().starts_with("price-"));
     assert!(approve(&staff.other, &waits).await.unwrap_err().is(Code::Conflict), "once");
     // What would have begun while it waited begins when it is approved.
-    let soon = staff.stand.world.server.app.db.clock.estimate() + std::time::Duration::from_secs(3600);
+    let soon = staff.stand.world.server.control_plane.db.clock.estimate() + std::time::Duration::from_secs(3600);
     assert!(staff.set_price(3_000_000, Some(soon)).await.unwrap_err().is(Code::ApprovalRequired));
     let late = staff.waits().await;
     staff.stand.advance(7200);
-    let approved_at = staff.stand.world.server.app.db.clock.estimate();
+    let approved_at = staff.stand.world.server.control_plane.db.clock.estimate();
     approve(&staff.other, &late).await.unwrap();
     let begins: i64 = staff.stand.one("SELECT epoch_us(max(effective_at)) FROM prices").await;
     assert!(begins >= approved_at.as_microsecond() - 1_000_000, "not before its approval");

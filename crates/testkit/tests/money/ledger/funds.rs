@@ -33,7 +33,7 @@ async fn funds() -> Funds {
     }
     set_policy(&operator, "billing.required", "true").await;
     set_policy(&operator, "allocations.max_gpus", "1000").await;
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     Funds { stand, owner, operator }
 }
 

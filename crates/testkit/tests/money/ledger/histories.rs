@@ -137,7 +137,7 @@ struct Lane {
 }
 
 /// An organization whose history is told.
-struct Told {
+struct LedgerHistory {
     organization: OrganizationId,
     owner: Owner,
     /// Its allocations, and the states they are in.
@@ -191,7 +191,7 @@ impl Lane {
     }
 
     /// A new price of allocations, or of any other unit and kind.
-    async fn price(&mut self, told: &Owner, is_any: bool) {
+    async fn price(&mut self, owner: &Owner, is_any: bool) {
         let micros = 1 + self.below(9_000_000) as i64;
         let (mut unit, mut kind, mut per_units) = (PriceUnit::GpuHour, PriceKind::OnDemand, 1);
         if is_any {
@@ -200,14 +200,14 @@ impl Lane {
         if !unit.is_rate() {
             per_units = self.one_of(&[1, 7, 1000, 1_000_000]);
         }
-        self.run(&told.priced(unit, kind, micros, per_units)).await;
+        self.run(&owner.priced(unit, kind, micros, per_units)).await;
     }
 
     fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         all[usize::try_from(self.below(all.len() as u64)).unwrap()]
     }
 
-    async fn begin(&mut self) -> Told {
+    async fn begin(&mut self) -> LedgerHistory {
         let (organization, project) = (Uuid::now_v7(), Uuid::now_v7());
         self.run(&format!(
             // tidy: planted because an organization that only has books needs no request
@@ -218,7 +218,7 @@ impl Lane {
         let organization = OrganizationId::from(organization);
         let owner = Owner { organization, project, sku: self.sku };
         let counted = [(); COUNTS.len()].map(|()| Uuid::now_v7());
-        let mut told = Told { organization, owner, live: Vec::new(), open: Vec::new(), counted };
+        let mut history = LedgerHistory { organization, owner, live: Vec::new(), open: Vec::new(), counted };
         if self.is_new {
             self.is_new = false;
             self.price(&owner, false).await;
@@ -226,18 +226,18 @@ impl Lane {
         // The first mark opens accounts and wakes the books, and those of the same
         // moment wait for it; later ones do not wait for each other.
         let mut tx = self.tx().await;
-        self.started(&mut tx, &mut told).await;
+        self.started(&mut tx, &mut history).await;
         tx.commit().await.unwrap();
-        told
+        history
     }
 
-    async fn started(&mut self, tx: &mut Tx, told: &mut Told) {
+    async fn started(&mut self, tx: &mut Tx, history: &mut LedgerHistory) {
         let (id, gpus) = (Uuid::now_v7(), 1 << self.below(4));
-        told.live.push((id, "active"));
+        history.live.push((id, "active"));
         run(tx, &format!(
             "INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
              VALUES ('{id}', '{}', '{}', '{}', {gpus}, 1, false, 'g', 'test', 'requested')",
-            told.organization.uuid(), told.owner.project, self.sku
+            history.organization.uuid(), history.owner.project, self.sku
         ))
         .await;
         for state in ["provisioning", "active"] {
@@ -246,55 +246,55 @@ impl Lane {
     }
 
     /// Stops what runs, starts what is stopped, or gives it back.
-    async fn moved(&mut self, tx: &mut Tx, told: &mut Told) {
-        let at = usize::try_from(self.below(told.live.len().max(1) as u64)).unwrap();
-        let Some(&(id, state)) = told.live.get(at) else { return };
+    async fn moved(&mut self, tx: &mut Tx, history: &mut LedgerHistory) {
+        let at = usize::try_from(self.below(history.live.len().max(1) as u64)).unwrap();
+        let Some(&(id, state)) = history.live.get(at) else { return };
         if self.below(3) == 0 {
-            told.live.swap_remove(at);
+            history.live.swap_remove(at);
             return move_one(tx, id, "releasing").await;
         }
         let path = if state == "active" { ["stopping", "stopped"] } else { ["starting", "active"] };
-        told.live[at].1 = path[1];
+        history.live[at].1 = path[1];
         for state in path {
             move_one(tx, id, state).await;
         }
     }
 
     /// Starts, changes or stops something that is measured over time by another unit or kind.
-    async fn measured(&mut self, tx: &mut Tx, told: &mut Told) {
+    async fn measured(&mut self, tx: &mut Tx, history: &mut LedgerHistory) {
         let quantity = 1 + self.below(500) as i64;
         let kind = self.one_of(PriceKind::ALL);
-        if told.open.is_empty() || self.below(3) == 0 {
+        if history.open.is_empty() || self.below(3) == 0 {
             let (id, meter) = (Uuid::now_v7(), self.one_of(&RATES));
-            told.open.push((id, meter));
-            return metering::start(tx, &[told.owner.used(meter, id, quantity, kind)]).await.unwrap();
+            history.open.push((id, meter));
+            return metering::start(tx, &[history.owner.used(meter, id, quantity, kind)]).await.unwrap();
         }
-        let at = usize::try_from(self.below(told.open.len() as u64)).unwrap();
-        let (id, meter) = told.open[at];
+        let at = usize::try_from(self.below(history.open.len() as u64)).unwrap();
+        let (id, meter) = history.open[at];
         if self.below(2) == 0 {
-            return metering::change(tx, &[told.owner.used(meter, id, quantity, kind)]).await.unwrap();
+            return metering::change(tx, &[history.owner.used(meter, id, quantity, kind)]).await.unwrap();
         }
-        told.open.swap_remove(at);
-        told.owner.stop(tx, meter, id).await;
+        history.open.swap_remove(at);
+        history.owner.stop(tx, meter, id).await;
     }
 
     /// Counts something, of several subjects and meters at once.
-    async fn counts(&mut self, tx: &mut Tx, told: &Told) {
+    async fn counts(&mut self, tx: &mut Tx, history: &LedgerHistory) {
         let kind = if self.below(4) == 0 { PriceKind::Spot } else { PriceKind::OnDemand };
         let mut used = Vec::new();
-        for (meter, id) in COUNTS.into_iter().zip(told.counted) {
+        for (meter, id) in COUNTS.into_iter().zip(history.counted) {
             if self.below(3) > 0 {
-                used.push(told.owner.used(meter, id, self.below(5_000_000) as i64, kind));
+                used.push(history.owner.used(meter, id, self.below(5_000_000) as i64, kind));
             }
         }
         metering::count(tx, &used).await.unwrap();
     }
 
-    async fn credit(&mut self, told: &Told) {
+    async fn credit(&mut self, history: &LedgerHistory) {
         let gift = self.below(3);
         let amount = Money::from_micros(1 + gift as i64 * 333_333, Currency::USD);
         let reference = format!("gift-{gift}");
-        let journal = Journal::between(told.organization, "credit", AccountKind::Promotional, "", amount).unwrap();
+        let journal = Journal::between(history.organization, "credit", AccountKind::Promotional, "", amount).unwrap();
         let mut tx = self.tx().await;
         // The same reference may come again: that is a repeated delivery.
         post(&mut tx, journal.by("test", "a gift").once(reference)).await.unwrap();
@@ -302,20 +302,20 @@ impl Lane {
     }
 
     /// Closes a window; a crash is a transaction that never commits.
-    async fn close(&mut self, db: Db, told: &Told) {
+    async fn close(&mut self, db: Db, history: &LedgerHistory) {
         let mut tx = Tx::system(&db, "test", Access::Write).await.unwrap();
-        books::close(&mut tx, told.organization).await.unwrap();
+        books::close(&mut tx, history.organization).await.unwrap();
         if self.below(4) == 0 { drop(tx) } else { tx.commit().await.unwrap() }
     }
 
     /// Two marks whose transactions commit in the other order, and a posting that
     /// was asked for in between.
-    async fn reordered(&mut self, told: &mut Told) {
+    async fn reordered(&mut self, history: &mut LedgerHistory) {
         let (mut early, mut late) = (self.tx().await, self.tx().await);
-        self.started(&mut early, told).await;
-        self.started(&mut late, told).await;
+        self.started(&mut early, history).await;
+        self.started(&mut late, history).await;
         let posting = tokio::spawn({
-            let (db, organization) = (self.ahead.clone(), told.organization);
+            let (db, organization) = (self.ahead.clone(), history.organization);
             async move {
                 let mut tx = Tx::system(&db, "test", Access::Write).await.unwrap();
                 books::close(&mut tx, organization).await.unwrap();
@@ -329,37 +329,37 @@ impl Lane {
         posting.await.unwrap();
     }
 
-    async fn step(&mut self, told: &mut Told) {
+    async fn step(&mut self, history: &mut LedgerHistory) {
         match self.below(13) {
             step @ (0..=3 | 9..=12) => {
                 let mut tx = self.tx().await;
                 match step {
-                    0 | 1 => self.started(&mut tx, told).await,
-                    2 | 3 => self.moved(&mut tx, told).await,
-                    9 | 10 => self.measured(&mut tx, told).await,
-                    _ => self.counts(&mut tx, told).await,
+                    0 | 1 => self.started(&mut tx, history).await,
+                    2 | 3 => self.moved(&mut tx, history).await,
+                    9 | 10 => self.measured(&mut tx, history).await,
+                    _ => self.counts(&mut tx, history).await,
                 }
                 tx.commit().await.unwrap();
             }
             4 => {
                 let is_any = self.below(4) > 0;
-                self.price(&told.owner, is_any).await;
+                self.price(&history.owner, is_any).await;
             }
             5 => {
                 let seconds = self.below(7200);
                 self.ahead.clock.advance(Duration::from_secs(seconds));
             }
-            6 => self.credit(told).await,
-            7 => self.reordered(told).await,
+            6 => self.credit(history).await,
+            7 => self.reordered(history).await,
             _ => {
                 let db = if self.below(3) == 0 { self.behind.clone() } else { self.ahead.clone() };
-                self.close(db, told).await;
+                self.close(db, history).await;
             }
         }
     }
 
     /// What a proof says, after a fault that is then taken back; nothing when it changed no row.
-    async fn proven(&self, told: &Told, fault: Option<&str>) -> Option<Option<Difference>> {
+    async fn proven(&self, history: &LedgerHistory, fault: Option<&str>) -> Option<Option<Difference>> {
         let mut tx = Tx::system(&self.behind, "test", Access::Write).await.unwrap();
         if let Some(fault) = fault {
             run(&mut tx, "RESET ROLE; SET LOCAL session_replication_role = replica").await;
@@ -369,43 +369,43 @@ impl Lane {
                 return None;
             }
         }
-        let range = Range { organization: Some(told.organization), month: None, after: None };
+        let range = Range { organization: Some(history.organization), month: None, after: None };
         let proof = prove(&mut tx, &range).await.unwrap();
         tx.rollback().await.unwrap();
         Some(proof.difference)
     }
 
     /// Journals that do not balance, and by how much the wallet is not the sum of its entries.
-    async fn wrong(&self, told: &Told) -> (i64, i64) {
+    async fn wrong(&self, history: &LedgerHistory) -> (i64, i64) {
         let mut tx = self.tx().await;
         let torn = "SELECT count(*) FROM (SELECT FROM entries WHERE organization_id = $1 GROUP BY number, currency HAVING sum(amount) <> 0) s";
-        let torn: i64 = sqlx::query_scalar(torn).bind(told.organization.uuid()).fetch_one(tx.conn()).await.unwrap();
+        let torn: i64 = sqlx::query_scalar(torn).bind(history.organization.uuid()).fetch_one(tx.conn()).await.unwrap();
         let sum = "SELECT coalesce(sum(amount), 0)::bigint FROM entries JOIN accounts a ON a.id = account_id
                    WHERE a.organization_id = $1 AND a.kind = 'wallet'";
-        let sum: i64 = sqlx::query_scalar(sum).bind(told.organization.uuid()).fetch_one(tx.conn()).await.unwrap();
-        let posted = balance(&mut tx, told.organization, Currency::USD).await.unwrap().posted.micros();
+        let sum: i64 = sqlx::query_scalar(sum).bind(history.organization.uuid()).fetch_one(tx.conn()).await.unwrap();
+        let posted = balance(&mut tx, history.organization, Currency::USD).await.unwrap().posted.micros();
         (torn, posted - sum)
     }
 
     /// Tells a history to its end, proves it, and plants one fault in it.
     async fn tell(&mut self) -> bool {
-        let mut told = self.begin().await;
+        let mut history = self.begin().await;
         for _ in 0..STEPS {
-            self.step(&mut told).await;
+            self.step(&mut history).await;
         }
         self.ahead.clock.advance(Duration::from_secs(1));
         let mut tx = self.tx().await;
-        books::close(&mut tx, told.organization).await.unwrap();
+        books::close(&mut tx, history.organization).await.unwrap();
         tx.commit().await.unwrap();
-        assert_eq!(self.proven(&told, None).await, Some(None), "{}", told.organization);
-        assert_eq!(self.wrong(&told).await, (0, 0), "{}", told.organization);
+        assert_eq!(self.proven(&history, None).await, Some(None), "{}", history.organization);
+        assert_eq!(self.wrong(&history).await, (0, 0), "{}", history.organization);
         let (name, fault) = FAULTS[usize::try_from(self.below(FAULTS.len() as u64)).unwrap()];
         let pick = format!("md5(ctid::text || '{}')", self.below(1 << 20));
-        let fault = fault.replace("$org", &told.organization.uuid().to_string()).replace("$pick", &pick);
-        match self.proven(&told, Some(&fault)).await {
+        let fault = fault.replace("$org", &history.organization.uuid().to_string()).replace("$pick", &pick);
+        match self.proven(&history, Some(&fault)).await {
             None => false,
             Some(Some(_)) => true,
-            Some(None) => panic!("nobody saw: {name} in the books of {}", told.organization),
+            Some(None) => panic!("nobody saw: {name} in the books of {}", history.organization),
         }
     }
 }

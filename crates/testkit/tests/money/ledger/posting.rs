@@ -197,7 +197,7 @@ async fn the_reconciler_posts_while_something_runs_and_then_rests() {
     // Work that got lost is found again.
     stand.run("DELETE FROM work WHERE kind = 'books'").await;
     let mut tx = stand.tx().await;
-    let reconciler = money::books::BooksReconciler { policies: stand.world.server.app.policies.clone() };
+    let reconciler = money::books::BooksReconciler { policies: stand.world.server.control_plane.policies.clone() };
     let overdue = kernel::work::Reconciler::overdue(&reconciler, &mut tx, 10).await.unwrap();
     assert_eq!(overdue, [stand.organization.uuid()]);
 }

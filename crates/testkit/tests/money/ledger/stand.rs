@@ -64,7 +64,7 @@ impl Stand {
     }
 
     pub async fn tx(&self) -> Tx {
-        Tx::system(&self.world.server.app.db, "test", Access::Write).await.unwrap()
+        Tx::system(&self.world.server.control_plane.db, "test", Access::Write).await.unwrap()
     }
 
     /// Does something to the database as the system.
@@ -114,7 +114,7 @@ impl Stand {
 
     /// Lets all that wait for hosts run.
     pub async fn run_all(&self) {
-        let db = &self.world.server.app.db;
+        let db = &self.world.server.control_plane.db;
         move_all(db, "state = 'requested'", "provisioning").await;
         move_all(db, "state = 'provisioning'", "active").await;
     }
@@ -127,7 +127,7 @@ impl Stand {
     }
 
     pub fn advance(&self, seconds: u64) {
-        self.world.server.app.db.clock.advance(Duration::from_secs(seconds));
+        self.world.server.control_plane.db.clock.advance(Duration::from_secs(seconds));
     }
 
     pub async fn balance(&self) -> Balance {

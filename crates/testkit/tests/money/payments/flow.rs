@@ -100,29 +100,29 @@ async fn stripe_may_be_away_slow_or_busy_and_opens_one_page() {
     let stand = Stand::new().await;
     let busy =
         InjectedFault::Refuse { status: 429, kind: "rate_limit_error", message: "slow down", retry_after: Some(2) };
-    stand.stripe.trouble("POST sessions", busy);
-    stand.stripe.trouble("POST sessions", InjectedFault::LoseAnswer);
+    stand.stripe.inject("POST sessions", busy);
+    stand.stripe.inject("POST sessions", InjectedFault::LoseAnswer);
     let payment = stand.ask("USD", 50 * DOLLAR).await.unwrap().id;
     stand.settle().await;
     let waits = stand.get(payment).await;
     assert_eq!(waits.state, PaymentState::Created);
-    assert_eq!(waits.trouble.as_deref(), Some("the provider is busy"));
+    assert_eq!(waits.last_error.as_deref(), Some("the provider is busy"));
     stand.later(31).await;
     stand.later(31).await;
     let open = stand.get(payment).await;
-    assert_eq!((open.state, open.trouble), (PaymentState::Pending.into(), None));
+    assert_eq!((open.state, open.last_error), (PaymentState::Pending.into(), None));
     assert_eq!((stand.stripe.calls("POST sessions"), stand.stripe.sessions().len()), (3, 1));
     // What Stripe refuses for good is over, and says why.
     let small = stand.ask("USD", DOLLAR).await.unwrap().id;
     let message = "The Checkout Session's total amount must convert to at least 50 cents.";
-    stand.stripe.trouble(
+    stand.stripe.inject(
         "POST sessions",
         InjectedFault::Refuse { status: 400, kind: "invalid_request_error", message, retry_after: None },
     );
     stand.settle().await;
     let failed = stand.get(small).await;
     assert_eq!(failed.state, PaymentState::Failed);
-    assert!(failed.trouble.unwrap().contains("at least 50 cents"));
+    assert!(failed.last_error.unwrap().contains("at least 50 cents"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -47,21 +47,21 @@ async fn a_kill_between_answer_and_commit_neither_charges_nor_credits_twice() {
     set_policy(operator, "payments.retry_seconds", "1").await;
     let mut running = worker(&stand).await;
 
-    stand.stripe.trouble("POST sessions", InjectedFault::Hold);
+    stand.stripe.inject("POST sessions", InjectedFault::Hold);
     let payment = stand.ask("USD", 50 * DOLLAR).await.unwrap();
     running = killed_at(&stand, running, "POST sessions", 0).await;
     becomes(&stand, &payment, PaymentState::Pending).await;
     assert_eq!(stand.stripe.sessions().len(), 1, "one page, asked for twice");
 
     let intent = stand.stripe.pay(&payment.id.to_string());
-    stand.stripe.trouble("GET payment_intents", InjectedFault::Hold);
+    stand.stripe.inject("GET payment_intents", InjectedFault::Hold);
     let before = stand.stripe.calls("GET payment_intents");
     assert_eq!(stand.stripe.event("payment_intent.succeeded", &intent).send(&running.base).await, 200);
     running = killed_at(&stand, running, "GET payment_intents", before).await;
     becomes(&stand, &payment, PaymentState::Succeeded).await;
     assert_eq!(stand.wallet().await, 50 * DOLLAR);
 
-    stand.stripe.trouble("POST refunds", InjectedFault::Hold);
+    stand.stripe.inject("POST refunds", InjectedFault::Hold);
     let spec = RefundSpec { amount_micros: Some(20 * DOLLAR), reason: "killed".parse().unwrap() };
     let path = AnyPaymentPath { payment_id: payment.id };
     operator.call::<CreateRefund>(path, Nothing {}, spec).await.unwrap();

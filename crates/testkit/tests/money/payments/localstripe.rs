@@ -65,7 +65,7 @@ async fn localstripe_takes_our_requests_and_we_take_its_events() {
     let form = format!("amount=5000&currency=usd&confirm=true&payment_method={}", method["id"].as_str().unwrap());
     let intent = post(format!("{there}/v1/payment_intents"), &form).await["id"].as_str().unwrap().to_owned();
 
-    let provider = stand.world.server.app.money.payments.clone().unwrap();
+    let provider = stand.world.server.control_plane.money.payments.clone().unwrap();
     let found = provider.intent(&intent).await.unwrap().unwrap();
     assert_eq!(found.status, platform::ports::payments::IntentStatus::Succeeded);
     assert_eq!(provider.intent("pi_nowhere").await.unwrap(), None);

@@ -156,7 +156,7 @@ async fn only_operators_refund_and_only_what_arrived() {
 async fn a_refund_whose_answer_was_lost_is_made_once() {
     let stand = Stand::new().await;
     let (payment, _) = stand.paid(50).await;
-    stand.stripe.trouble("POST refunds", InjectedFault::LoseAnswer);
+    stand.stripe.inject("POST refunds", InjectedFault::LoseAnswer);
     stand.refund(payment.id, Some(20 * DOLLAR)).await.unwrap();
     stand.settle().await;
     assert_eq!(stand.refunds(payment.id).await[0].state, RefundState::Requested);

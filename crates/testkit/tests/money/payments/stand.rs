@@ -82,7 +82,7 @@ impl Stand {
 
     /// Sends an event at the server's own time, which tests move.
     pub async fn send(&self, event: &Event) -> u16 {
-        let now = self.world.server.app.db.clock.estimate().as_second();
+        let now = self.world.server.control_plane.db.clock.estimate().as_second();
         event.send_with(&self.world.server.base, &event.signed_with(WEBHOOK_SECRET, now)).await
     }
 
@@ -92,13 +92,13 @@ impl Stand {
 
     /// Lets what waits to be tried again be due.
     pub async fn later(&self, seconds: u64) {
-        self.world.server.app.db.clock.advance(Duration::from_secs(seconds));
+        self.world.server.control_plane.db.clock.advance(Duration::from_secs(seconds));
         self.settle().await;
     }
 
     /// Compares with Stripe now.
     pub async fn compare(&self) -> Vec<PaymentDrift> {
-        let mut tx = Tx::system(&self.world.server.app.db, "test", Access::Write).await.unwrap();
+        let mut tx = Tx::system(&self.world.server.control_plane.db, "test", Access::Write).await.unwrap();
         kernel::work::wake(&mut tx, "payment_comparison", uuid::Uuid::nil());
         tx.commit().await.unwrap();
         self.settle().await;

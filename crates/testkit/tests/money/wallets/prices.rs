@@ -87,7 +87,7 @@ async fn sku_without_a_price_in_force_is_not_sold() {
         let spec = PriceSpec { effective_at, ..price_of(micros) };
         stand.operator.call::<SetPrice>(SkuPath { sku_id }, Nothing {}, spec)
     };
-    let tomorrow = stand.world.server.app.db.clock.estimate() + Duration::from_secs(86_400);
+    let tomorrow = stand.world.server.control_plane.db.clock.estimate() + Duration::from_secs(86_400);
     set(DOLLAR, Some(tomorrow)).await.unwrap();
     assert!(stand.try_ask(gratis()).await.unwrap_err().is(Code::NotPriced));
     set(0, None).await.unwrap();

@@ -74,13 +74,13 @@ impl Stand {
 
     pub async fn policy(&self, key: &str, value: &str) {
         set_policy(&self.operator, key, value).await;
-        let app = &self.world.server.app;
-        app.policies.refresh(&app.db).await.unwrap();
+        let control_plane = &self.world.server.control_plane;
+        control_plane.policies.refresh(&control_plane.db).await.unwrap();
     }
 
     /// Does something to the database as the system.
     pub async fn run(&self, statement: &str) {
-        let mut tx = Tx::system(&self.world.server.app.db, "test", Access::Write).await.unwrap();
+        let mut tx = Tx::system(&self.world.server.control_plane.db, "test", Access::Write).await.unwrap();
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned())).execute(tx.conn()).await.unwrap();
         tx.commit().await.unwrap();
     }
@@ -141,7 +141,7 @@ impl Stand {
     /// Lets so many run that nobody asked for, each a bit newer than the one before.
     pub async fn run_many(&self, count: i64) {
         self.make(count, "provisioning").await;
-        move_all(&self.world.server.app.db, "state = 'provisioning'", "active").await;
+        move_all(&self.world.server.control_plane.db, "state = 'provisioning'", "active").await;
     }
 
     /// Allocations that stand at a state on their way to run.
@@ -154,12 +154,12 @@ impl Stand {
                  app_now() + n * interval '1 millisecond', 'requested' FROM generate_series(1, {count}) n"
         ))
         .await;
-        move_all(&self.world.server.app.db, "state = 'requested'", state).await;
+        move_all(&self.world.server.control_plane.db, "state = 'requested'", state).await;
     }
 
     /// Moves an allocation, as its hosts would.
     pub async fn go(&self, id: AllocationId, state: &str) {
-        move_all(&self.world.server.app.db, &format!("id = '{}'", id.uuid()), state).await;
+        move_all(&self.world.server.control_plane.db, &format!("id = '{}'", id.uuid()), state).await;
     }
 
     pub fn at(&self, id: AllocationId) -> AllocationPath {
@@ -186,14 +186,14 @@ impl Stand {
     /// Lets so many minutes pass, and does what is due every five.
     pub async fn pass(&self, minutes: u64) {
         for _ in 0..minutes.div_ceil(5) {
-            self.world.server.app.db.clock.advance(Duration::from_secs(300));
+            self.world.server.control_plane.db.clock.advance(Duration::from_secs(300));
             self.world.server.settle().await;
         }
     }
 
     /// Lets so many minutes pass at once.
     pub async fn later(&self, minutes: u64) {
-        self.world.server.app.db.clock.advance(Duration::from_secs(minutes * 60));
+        self.world.server.control_plane.db.clock.advance(Duration::from_secs(minutes * 60));
         self.settle().await;
     }
 

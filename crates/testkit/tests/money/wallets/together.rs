@@ -31,7 +31,7 @@ async fn activations(stand: &Stand) -> f64 {
     let began = Instant::now();
     let mut movers = tokio::task::JoinSet::new();
     for _ in 0..AT_ONCE {
-        let (left, db) = (left.clone(), stand.world.server.app.db.clone());
+        let (left, db) = (left.clone(), stand.world.server.control_plane.db.clone());
         movers.spawn(async move {
             loop {
                 let Some(id) = left.lock().await.pop() else { return };
@@ -76,7 +76,7 @@ async fn an_organization_starts_as_many_with_money_as_without() {
 
 /// Starts one of those that are prepared; whoever is to be woken by that is woken, and all but the commit is done.
 async fn start_one(stand: &Stand) -> Tx {
-    let mut tx = Tx::system(&stand.world.server.app.db, "test", Access::Write).await.unwrap();
+    let mut tx = Tx::system(&stand.world.server.control_plane.db, "test", Access::Write).await.unwrap();
     let one = "id = (SELECT id FROM allocations WHERE state = 'provisioning' LIMIT 1 FOR UPDATE SKIP LOCKED)";
     assert_eq!(move_where(&mut tx, one, "active").await, 1);
     tx.flush().await.unwrap();
@@ -126,7 +126,7 @@ async fn start_during_a_visit_of_the_wallet_is_seen_by_the_next_visit() {
     stand.settle().await;
     stand.make(3, "provisioning").await;
     start_one(&stand).await.commit().await.unwrap();
-    let db = &stand.world.server.app.db;
+    let db = &stand.world.server.control_plane.db;
     let claims = kernel::work::claim(db, &["wallet"], Duration::from_secs(60), 1).await.unwrap();
     let claim = claims.first().expect("it is due");
     // The first adds a wake to what was claimed; the second finds that one there.

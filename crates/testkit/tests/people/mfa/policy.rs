@@ -33,7 +33,7 @@ async fn read(client: &Client, organization: OrganizationId) -> Result<Organizat
 
 async fn joined(world: &World, organization: OrganizationId, role: Role) -> Member {
     let person = world.person_with_password().await;
-    let mut tx = Tx::system(&world.server.app.db, "testkit", Access::Write).await.unwrap();
+    let mut tx = Tx::system(&world.server.control_plane.db, "testkit", Access::Write).await.unwrap();
     members::join(&mut tx, organization, person.id, role).await.unwrap();
     tx.commit().await.unwrap();
     person
@@ -45,7 +45,7 @@ async fn member_without_a_factor_can_only_enroll_where_policy_requires_one() {
     let (organization, owner) = world.organization().await;
     let (elsewhere, _) = world.organization().await;
     let person = joined(&world, organization, Role::Member).await;
-    let mut tx = Tx::system(&world.server.app.db, "testkit", Access::Write).await.unwrap();
+    let mut tx = Tx::system(&world.server.control_plane.db, "testkit", Access::Write).await.unwrap();
     members::join(&mut tx, elsewhere, person.id, Role::Member).await.unwrap();
     tx.commit().await.unwrap();
     let client = session(&world, &person).await;
@@ -108,7 +108,7 @@ async fn staff_of_the_platform_need_a_factor_where_policy_says_so() {
     let list = async || client.call::<ListUsers>(Default::default(), Default::default(), Default::default()).await;
     list().await.unwrap();
     set_policy(&world.as_(&operator), KEY, "staff").await;
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     refused(list().await, Code::MfaEnrollmentRequired);
     refused(read(&session(&world, &admin).await, organization).await, Code::MfaEnrollmentRequired);
     read(&session(&world, &member).await, organization).await.expect("members are not staff");

@@ -16,7 +16,7 @@ async fn reset_removes_factors_ends_sessions_and_is_audited_and_reported() {
     let client = session(&world, &person).await;
     enroll(&world, &client).await;
     let reason = "lost their phone; called back at the number on file".parse().unwrap();
-    let gone = gpuaasd::upkeep::reset_mfa(&world.server.app.db, &person.email, &reason).await.unwrap();
+    let gone = gpuaasd::upkeep::reset_mfa(&world.server.control_plane.db, &person.email, &reason).await.unwrap();
     assert_eq!(gone, 1);
     eventually("the session to end", || async {
         client.call::<WhoAmI>(Default::default(), Default::default(), Default::default()).await.is_err()
@@ -40,5 +40,5 @@ async fn reset_removes_factors_ends_sessions_and_is_audited_and_reported() {
     let expected = ["A second factor was added to your account", "The second factors of your account were reset"];
     eventually("both notifications", || async { titles().await == expected }).await;
     let unknown = "nobody@example.test".parse().unwrap();
-    assert!(gpuaasd::upkeep::reset_mfa(&world.server.app.db, &unknown, &reason).await.is_err());
+    assert!(gpuaasd::upkeep::reset_mfa(&world.server.control_plane.db, &unknown, &reason).await.is_err());
 }

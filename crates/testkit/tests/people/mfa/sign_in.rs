@@ -82,7 +82,7 @@ async fn challenge_works_once_for_its_purpose_and_not_for_long() {
     refused(finish(&world, by_code(&step_up, &app.next(&world))).await, Code::Unauthenticated);
 
     let late = challenged(password(&world, &person).await);
-    world.server.app.db.clock.advance(Duration::from_secs(301));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(301));
     refused(finish(&world, by_code(&late, &app.next(&world))).await, Code::Unauthenticated);
 }
 
@@ -148,7 +148,7 @@ async fn wrong_codes_are_throttled_across_challenges() {
         refused(finish(&world, by_code(&challenge, &app.wrong(&world))).await, Code::Unauthenticated);
     }
     let challenge = challenged(password(&world, &person).await);
-    world.server.app.db.clock.advance(Duration::from_secs(31));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(31));
     finish(&world, by_code(&challenge, &app.next(&world))).await.unwrap();
 }
 

@@ -15,6 +15,7 @@ use contract::{
 };
 use kernel::{Access, Tx};
 use people::users;
+use platform::forget::Forget;
 use testkit::{
     Member, World,
     world::{PASSWORD, set_policy},
@@ -54,7 +55,7 @@ impl App {
 
     /// A code that was not used before: the next one that the device shows.
     pub fn next(&self, world: &World) -> String {
-        world.server.app.db.clock.advance(Duration::from_secs(30));
+        world.server.control_plane.db.clock.advance(Duration::from_secs(30));
         self.code_at(now(world))
     }
 
@@ -73,12 +74,12 @@ pub async fn world() -> World {
 pub async fn raised(world: World) -> World {
     let operator = world.operator().await;
     set_policy(&world.as_(&operator), "rate_limit.login_per_minute", "100000").await;
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     world
 }
 
 pub fn now(world: &World) -> i64 {
-    world.server.app.db.clock.estimate().as_second()
+    world.server.control_plane.db.clock.estimate().as_second()
 }
 
 pub async fn password(world: &World, person: &Member) -> Result<TokenSet, ClientError> {
@@ -97,10 +98,10 @@ pub async fn session(world: &World, person: &Member) -> Client {
 
 pub async fn operator_with_password(world: &World) -> Member {
     let person = world.person_with_password().await;
-    let mut tx = Tx::system(&world.server.app.db, "testkit", Access::Write).await.unwrap();
+    let mut tx = Tx::system(&world.server.control_plane.db, "testkit", Access::Write).await.unwrap();
     users::set_platform_role(&mut tx, person.id, Some(PlatformRole::Operator)).await.unwrap();
     tx.commit().await.unwrap();
-    world.server.app.recognizer.forget();
+    world.server.control_plane.recognizer.forget();
     person
 }
 

@@ -38,7 +38,7 @@ async fn with_short_memory() -> World {
     let world = world().await;
     let operator = world.operator().await;
     set_policy(&world.as_(&operator), "identity.mfa_step_up_seconds", &RECENT_S.to_string()).await;
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     world
 }
 
@@ -51,7 +51,7 @@ async fn step_up_is_asked_for_when_the_second_factor_is_not_recent() {
     let (app, added) = enroll(&world, &client).await;
     set(&client).await.expect("whoever enrolls has just used it");
 
-    world.server.app.db.clock.advance(Duration::from_secs(RECENT_S + 1));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(RECENT_S + 1));
     // A caller is cached for a moment: until then the server knows them without a factor.
     testkit::server::eventually("the factor to be asked for", || async {
         set(&client).await.is_err_and(|error| error.is(Code::StepUpRequired))
@@ -99,7 +99,7 @@ async fn session_that_is_not_recent_lets_nobody_else_in() {
     let (organization, owner) = world.organization().await;
     let client = world.signed_in(owner.id).await;
     enroll(&world, &client).await;
-    world.server.app.db.clock.advance(Duration::from_secs(RECENT_S + 1));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(RECENT_S + 1));
     let path = OrganizationPath { organization_id: organization };
     let spec = InvitationSpec { email: "thief@example.test".parse().unwrap(), role: contract::Role::Owner };
     refused(client.call::<CreateInvitation>(path, Default::default(), spec).await, Code::StepUpRequired);
@@ -123,7 +123,7 @@ async fn step_up_holds_in_its_own_session_alone() {
     let (app, _) = enroll(&world, &own).await;
     let challenge = challenged(password(&world, &operator).await);
     let stolen = with(&world, &finish(&world, by_code(&challenge, &app.next(&world))).await.unwrap());
-    world.server.app.db.clock.advance(Duration::from_secs(RECENT_S + 1));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(RECENT_S + 1));
     refused(set(&stolen).await, Code::StepUpRequired);
     let challenge = ask_step_up(&own).await.unwrap();
     refused(verify(&stolen, by_code(&challenge, &app.next(&world))).await, Code::InvalidValue);
@@ -153,7 +153,7 @@ async fn key_made_without_a_second_factor_moves_nothing_once_there_is_one() {
     let late = make_key(&client).await.unwrap();
     let late = world.server.client(Some(late.secret.expose()));
     set(&late).await.expect("a key that was made with the second factor");
-    world.server.app.db.clock.advance(Duration::from_secs(RECENT_S + 1));
+    world.server.control_plane.db.clock.advance(Duration::from_secs(RECENT_S + 1));
     set(&late).await.expect("programs cannot step up, so their keys keep working");
     assert!(mfa(&late).await.unwrap().verified_at.is_some());
 }

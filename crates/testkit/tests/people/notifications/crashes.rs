@@ -46,7 +46,7 @@ async fn a_killed_server_notifies_everybody_once() {
         let settings = [("GPUAAS_MAIL_URL", server.url.as_str()), ("GPUAAS_MAIL_FROM", FROM)];
         let daemon = Daemon::serve(&database.url(), port, &settings).await;
         for _ in 0..10 {
-            let mut tx = Tx::system(&world.server.app.db, "test", Access::Write).await.unwrap();
+            let mut tx = Tx::system(&world.server.control_plane.db, "test", Access::Write).await.unwrap();
             let event = NewEvent {
                 subject: "wallet.depleted".into(),
                 organization: Some(organization.uuid()),

@@ -23,10 +23,10 @@ async fn the_owner_of_a_lease_is_notified_once_before_it_ends() {
     };
     assert_eq!(told().await, [], "there is time");
     // Of a lease this short a quarter is left when it is told.
-    cloud.world().server.app.db.clock.advance(Duration::from_secs(230));
+    cloud.world().server.control_plane.db.clock.advance(Duration::from_secs(230));
     eventually("the end of the lease to be told", || async { !told().await.is_empty() }).await;
     assert_eq!(told().await[0].resource, Some(short.id.to_string()));
-    cloud.world().server.app.db.clock.advance(Duration::from_secs(71));
+    cloud.world().server.control_plane.db.clock.advance(Duration::from_secs(71));
     tenant.reaches(short.id, AllocationState::Released).await;
     assert_eq!(told().await.len(), 1);
     let path = OrganizationPath { organization_id: tenant.organization };

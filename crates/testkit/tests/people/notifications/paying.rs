@@ -17,8 +17,8 @@ async fn paid(stand: &Stand) -> (PaymentId, RefundId) {
     let (organization, id) = (stand.organization.uuid(), payment.uuid());
     let statements = format!(
         "SET session_replication_role = replica;
-         INSERT INTO payments (id, organization_id, currency, amount, received, provider, created_by, state, trouble)
-           VALUES ('{id}', '{organization}', 'USD', 50000000, 50000000, 'stripe', 'test', 'succeeded', 'the payer''s bank refused it');
+         INSERT INTO payments (id, organization_id, currency, amount, received, provider, created_by, state, last_error)
+           VALUES ('{id}', '{organization}', 'USD', 50000000, 50000000, 'stripe', 'test', 'succeeded', 'declined by the payer''s bank');
          INSERT INTO refunds (id, organization_id, payment_id, amount, provider, reason, created_by, state)
            VALUES ('{}', '{organization}', '{id}', 20000000, 'stripe', 'asked for', 'test', 'succeeded');
          INSERT INTO disputes (provider, provider_id, organization_id, payment_id, amount, standing)

@@ -16,7 +16,7 @@ use contract::{
     sessions::{CreateSession, Credentials, RefreshSession, RefreshToken, TokenSet},
     users::{NewUser, SignUp, WhoAmI},
 };
-use platform::policies::keys;
+use platform::policies::settings;
 use serde_json::json;
 use testkit::{MailServer, Member, server::eventually, world::PASSWORD};
 
@@ -150,7 +150,7 @@ async fn invited_person_signs_up_with_the_mailed_token_and_with_no_other() {
 async fn account_exists_once_its_address_is_proven() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
-    stand.policy(keys::SELF_SERVICE.0.name, "true").await;
+    stand.policy(settings::SELF_SERVICE.0.name, "true").await;
     stand.sign_up("new@example.test").await.unwrap();
     assert_eq!(stand.count("users WHERE email = 'new@example.test'").await, 0, "nothing is owned yet");
     refused(stand.sign_in("new@example.test", PASSWORD).await, Code::Unauthenticated);
@@ -172,7 +172,7 @@ async fn account_exists_once_its_address_is_proven() {
 async fn request_for_an_account_chooses_nothing_of_it() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
-    stand.policy(keys::SELF_SERVICE.0.name, "true").await;
+    stand.policy(settings::SELF_SERVICE.0.name, "true").await;
     // Mallory asks with a password of her own, as she once could, and then as often as she may.
     let (alice, url) = ("alice@corp.example", format!("{}/v1/users", stand.world.server.base));
     let with_password = json!({ "email": alice, "name": "Mallory", "password": NEW_PASSWORD });
@@ -223,7 +223,7 @@ async fn password_reset_ends_every_session_and_its_token_works_once() {
 async fn tokens_of_mails_are_forgotten_once_sent_and_move_to_a_new_key_before() {
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
-    stand.policy(keys::SELF_SERVICE.0.name, "true").await;
+    stand.policy(settings::SELF_SERVICE.0.name, "true").await;
     let person = stand.world.person_with_password().await;
     let path = OrganizationPath { organization_id: stand.organization };
     let spec = InvitationSpec { email: "guest@example.test".parse().unwrap(), role: Role::Member };
@@ -236,7 +236,7 @@ async fn tokens_of_mails_are_forgotten_once_sent_and_move_to_a_new_key_before() 
     let new = kernel::secrets::Keyring::generate_entry();
     let both = format!("{},{}", new.expose_text().unwrap(), testkit::process::secrets_keys());
     let keyring = kernel::secrets::Keyring::parse(&both).unwrap();
-    let moved = gpuaasd::upkeep::rotate_secrets(&stand.world.server.app.db, &keyring).await.unwrap();
+    let moved = gpuaasd::upkeep::rotate_secrets(&stand.world.server.control_plane.db, &keyring).await.unwrap();
     let sealed = stand.sealed().await;
     println!("{moved} moved: {sealed:?}");
     for column in ["invitations.mail_token", "account_tokens.sealed", "refresh_tokens.successor"] {
@@ -249,7 +249,7 @@ async fn tokens_of_mails_are_forgotten_once_sent_and_move_to_a_new_key_before() 
 
     let server = MailServer::start().await;
     let stand = Stand::mailing(&server).await;
-    stand.policy(keys::SELF_SERVICE.0.name, "true").await;
+    stand.policy(settings::SELF_SERVICE.0.name, "true").await;
     let path = OrganizationPath { organization_id: stand.organization };
     let spec = InvitationSpec { email: "guest@example.test".parse().unwrap(), role: Role::Member };
     stand.world.as_(&stand.owner).call::<CreateInvitation>(path, Nothing {}, spec).await.unwrap();
@@ -297,9 +297,9 @@ async fn old_session_of_an_account_without_a_password_does_not_change_its_addres
         client.call::<RequestAddressChange>(Nothing {}, Nothing {}, body).await
     };
     let stolen = stand.world.signed_in(person.id).await;
-    let seconds = stand.world.server.app.policies.number(keys::MFA_STEP_UP_SECONDS);
+    let seconds = stand.world.server.control_plane.policies.number(settings::MFA_STEP_UP_SECONDS);
     // Sessions outlive their access tokens, which are renewed.
-    stand.world.server.app.db.clock.advance(Duration::from_secs(seconds / 2));
+    stand.world.server.control_plane.db.clock.advance(Duration::from_secs(seconds / 2));
     ask(&stolen).await.expect("they signed in just now");
     let mut connection = stand.world.server.database.superuser().await;
     sqlx::query("UPDATE sessions SET created_at = created_at - make_interval(secs => $1)")
@@ -341,9 +341,9 @@ async fn mailed_token_expires_and_an_address_gets_few_of_them() {
     stand.mails_are(5).await;
     assert_eq!(server.received().len(), 5, "identity.account_mails_per_hour");
     let mailed = token(&server.received().remove(0).text, "gpm_");
-    stand.world.server.app.db.clock.advance(Duration::from_secs(3601));
+    stand.world.server.control_plane.db.clock.advance(Duration::from_secs(3601));
     refused(stand.set_password(&mailed, NEW_PASSWORD).await, Code::NotFound);
-    let forgotten = people::account_tokens::forget_old(&stand.world.server.app.db, 100).await.unwrap();
+    let forgotten = people::account_tokens::forget_old(&stand.world.server.control_plane.db, 100).await.unwrap();
     assert_eq!((forgotten, stand.count("account_tokens").await), (5, 0));
 }
 

@@ -58,13 +58,13 @@ impl Stand {
 
     pub async fn policy(&self, key: &str, value: &str) {
         set_policy(&self.operator, key, value).await;
-        let app = &self.world.server.app;
-        app.policies.refresh(&app.db).await.unwrap();
+        let control_plane = &self.world.server.control_plane;
+        control_plane.policies.refresh(&control_plane.db).await.unwrap();
     }
 
     /// An event of the organization, as whoever owns the subject would emit it; its id is the cause.
     pub async fn happens(&self, subject: &str, data: Value) -> Uuid {
-        let mut tx = Tx::system(&self.world.server.app.db, "test", Access::Write).await.unwrap();
+        let mut tx = Tx::system(&self.world.server.control_plane.db, "test", Access::Write).await.unwrap();
         let event = NewEvent {
             subject: subject.to_owned(),
             organization: Some(self.organization.uuid()),
@@ -148,7 +148,7 @@ impl Stand {
 
     /// Sends what is due, after so many seconds.
     pub async fn later(&self, seconds: u64) {
-        self.world.server.app.db.clock.advance(Duration::from_secs(seconds));
+        self.world.server.control_plane.db.clock.advance(Duration::from_secs(seconds));
         self.world.server.settle().await;
     }
 }

@@ -189,7 +189,7 @@ async fn old_event_notifies_nobody() {
 async fn notifications_are_retained_as_long_as_policy_says() {
     let stand = Stand::new().await;
     stand.is_told("wallet.depleted", about("wallet-1")).await;
-    let (db, day) = (&stand.world.server.app.db, std::time::Duration::from_secs(86_400));
+    let (db, day) = (&stand.world.server.control_plane.db, std::time::Duration::from_secs(86_400));
     assert_eq!(people::notifications::forget_old(db, day, 100).await.unwrap(), 0);
     db.clock.advance(day);
     assert_eq!(people::notifications::forget_old(db, day, 100).await.unwrap(), 1);

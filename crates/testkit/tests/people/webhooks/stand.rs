@@ -48,8 +48,8 @@ impl Stand {
 
     pub async fn policy(&self, key: &str, value: &str) {
         set_policy(&self.operator, key, value).await;
-        let app = &self.world.server.app;
-        app.policies.refresh(&app.db).await.unwrap();
+        let control_plane = &self.world.server.control_plane;
+        control_plane.policies.refresh(&control_plane.db).await.unwrap();
     }
 
     pub fn at(&self) -> OrganizationPath {
@@ -134,7 +134,7 @@ impl Stand {
     }
 
     pub fn advance(&self, seconds: u64) {
-        self.world.server.app.db.clock.advance(Duration::from_secs(seconds));
+        self.world.server.control_plane.db.clock.advance(Duration::from_secs(seconds));
     }
 }
 

@@ -62,7 +62,7 @@ async fn pending_deliveries_of_a_deleted_webhook_are_exhausted() {
     }
 
     // The keeper sweeps both when their time is up, not before.
-    let db = &stand.world.server.app.db;
+    let db = &stand.world.server.control_plane.db;
     let sweep = async || {
         let keep = Duration::from_secs(30 * 86_400);
         let deliveries = people::webhook_deliveries::forget_old(db, keep, 100).await.unwrap();
@@ -96,7 +96,7 @@ async fn the_key_that_seals_secrets_can_be_replaced() {
     stand.hook("*").await;
     let new = Keyring::generate_entry().expose_text().unwrap().to_owned();
     let both = Keyring::parse(&format!("{new}\ntest:{}=", "A".repeat(43))).unwrap();
-    let db = &stand.world.server.app.db;
+    let db = &stand.world.server.control_plane.db;
     let mut tx = kernel::Tx::system(db, "test", kernel::Access::Write).await.unwrap();
     for (column, held) in people::webhooks::SECRETS.iter().zip([1, 0]) {
         assert_eq!(column.rewrap(&mut tx, &both).await.unwrap(), held);

@@ -102,7 +102,7 @@ async fn password_reset_does_not_wait_behind_mail_that_hangs() {
     for (key, value) in [("rate_limit.default_per_minute", "100000"), ("mail.timeout_seconds", "30")] {
         set_policy(&operator, key, value).await;
     }
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     let (organization_id, owner) = world.organization().await;
     let owner = world.as_(&owner);
     for nth in 0..60 {

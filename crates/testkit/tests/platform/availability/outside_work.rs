@@ -53,7 +53,7 @@ impl Stand {
         ] {
             set_policy(&operator, key, value).await;
         }
-        world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+        world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
         Stand { world, operator, stripe, mails, _recordings: recordings }
     }
 
@@ -150,7 +150,7 @@ async fn hanging_webhooks_of_one_organization_hold_up_no_other_work() {
     eventually("the payment to be open", || async { now().await == PaymentState::Pending }).await;
     let intent = stand.stripe.pay(&payment.id.to_string());
     let event = stand.stripe.event("payment_intent.succeeded", &intent);
-    let at = stand.world.server.app.db.clock.estimate().as_second();
+    let at = stand.world.server.control_plane.db.clock.estimate().as_second();
     assert_eq!(event.send_with(&stand.world.server.base, &event.signed_with(WEBHOOK_SECRET, at)).await, 200);
     eventually("the payment to arrive", || async { now().await == PaymentState::Succeeded }).await;
     times.push(("payment", started.elapsed()));

@@ -26,7 +26,7 @@ async fn known_hosts_need_one_connection() {
 #[tokio::test(flavor = "multi_thread")]
 async fn second_connection_of_one_request_is_refused() {
     let world = world().await;
-    let db = &world.server.app.db;
+    let db = &world.server.control_plane.db;
     one_connection(async {
         let held = Tx::system(db, "test", Access::Read).await.unwrap();
         let second = Tx::system(db, "test", Access::Read).await;

@@ -15,7 +15,7 @@ const LINE_BYTES: usize = 4096;
 /// A sealed recording of 96 MiB of output, in pieces of one each.
 async fn recording(world: &World, organization: OrganizationId) -> RecordingId {
     let (id, other) = (RecordingId::generate(), Uuid::now_v7());
-    let store = world.server.app.access.recordings.clone().unwrap();
+    let store = world.server.control_plane.access.recordings.clone().unwrap();
     let mut above = world.server.database.superuser().await;
     sqlx::raw_sql("SET session_replication_role = replica").execute(&mut above).await.unwrap();
     sqlx::query(
@@ -111,7 +111,7 @@ async fn recording_is_downloaded_in_constant_memory_and_without_a_connection() {
     for answer in &mut downloads {
         total += answer.chunk().await.unwrap().unwrap().len();
     }
-    eventually("no connection to be in use", || async { world.server.app.db.pool_use().0 == 0 }).await;
+    eventually("no connection to be in use", || async { world.server.control_plane.db.pool_use().0 == 0 }).await;
     for answer in &mut downloads {
         let mut parts = 0;
         while let Some(bytes) = answer.chunk().await.unwrap() {

@@ -52,7 +52,7 @@ async fn refusals_of_one_address_leave_a_bounded_number_of_audit_entries() {
     let more = count(&world, recorded).await;
     assert_eq!(more, entries + 1);
     // What was left out is counted when the window is over.
-    world.server.app.db.clock.advance(std::time::Duration::from_secs(3600));
+    world.server.control_plane.db.clock.advance(std::time::Duration::from_secs(3600));
     eventually("the summary of what was left out", || async {
         let summed =
             "SELECT coalesce(sum((detail->>'count')::bigint), 0)::bigint FROM audit WHERE action = 'denied.summary'";
@@ -68,7 +68,7 @@ async fn refused_sign_ins_of_one_address_leave_a_bounded_number_of_audit_entries
     set_policy(&operator, "rate_limit.login_per_minute", "100000").await;
     set_policy(&operator, "audit.refusals_per_minute", "3").await;
     let started = Instant::now();
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     for nth in 0..30 {
         let body = serde_json::json!({ "email": format!("nobody{nth}@example.test"), "password": "wrong password" }); // secret-scan: allow
         let request = reqwest::Client::new().post(format!("{}/v1/sessions", world.server.base));
@@ -85,7 +85,7 @@ async fn addresses_of_one_ipv6_network_share_a_limit() {
     let world = world().await;
     let operator = world.as_(&world.operator().await);
     set_policy(&operator, "rate_limit.address_per_minute", "60").await;
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     // So many at once that the limit, which refills by one a second, does not keep up.
     let lines: Vec<String> = (0..MANY).map(|nth| format!("2001:db8:0:1::{nth:x}")).collect();
     let answers = join_all(lines.iter().map(|it| async { refused(&world, &[it]).await })).await;
@@ -98,7 +98,7 @@ async fn last_forwarded_line_names_the_address() {
     let world = world().await;
     let operator = world.as_(&world.operator().await);
     set_policy(&operator, "rate_limit.address_per_minute", "60").await;
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     // The client's own line first, the one of the proxy after it.
     let lines: Vec<String> = (0..MANY).map(|nth| format!("203.0.113.{nth}")).collect();
     let answers = join_all(lines.iter().map(|it| async { refused(&world, &[it, "192.0.2.1"]).await })).await;

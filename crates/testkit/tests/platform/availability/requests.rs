@@ -65,7 +65,7 @@ async fn stalled_body_is_answered_with_a_timeout_of_the_client() {
     let stand = Stand::new().await;
     let operator = stand.world.as_(&stand.world.operator().await);
     set_policy(&operator, "http.request_seconds", "2").await;
-    stand.world.server.app.policies.refresh(&stand.world.server.app.db).await.unwrap();
+    stand.world.server.control_plane.policies.refresh(&stand.world.server.control_plane.db).await.unwrap();
     let mut stream = stand.connect().await;
     stream.write_all(stand.request("", 100).as_bytes()).await.unwrap();
     stream.write_all(b"{\"na").await.unwrap();
@@ -79,7 +79,7 @@ async fn providers_event_that_stalls_or_is_too_large_is_answered() {
     let stand = Stand::new().await;
     let operator = stand.world.as_(&stand.world.operator().await);
     set_policy(&operator, "http.request_seconds", "2").await;
-    stand.world.server.app.policies.refresh(&stand.world.server.app.db).await.unwrap();
+    stand.world.server.control_plane.policies.refresh(&stand.world.server.control_plane.db).await.unwrap();
     let head = |length: usize| {
         format!("POST /v1/payments/stripe/events HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n")
     };

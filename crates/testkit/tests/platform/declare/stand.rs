@@ -156,8 +156,8 @@ fn all<T>(page: Page<T>) -> Vec<T> {
 }
 
 async fn session(world: &World, member: &Member) -> String {
-    let mut tx = kernel::Tx::system(&world.server.app.db, "testkit", kernel::Access::Write).await.unwrap();
-    let tokens = people::sessions::open(&world.server.app.people, &mut tx, member.id).await.unwrap();
+    let mut tx = kernel::Tx::system(&world.server.control_plane.db, "testkit", kernel::Access::Write).await.unwrap();
+    let tokens = people::sessions::open(&world.server.control_plane.people, &mut tx, member.id).await.unwrap();
     tx.commit().await.unwrap();
     tokens.access_token.expose().to_owned()
 }

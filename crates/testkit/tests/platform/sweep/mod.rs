@@ -25,7 +25,7 @@ async fn quiet_world() -> World {
     for lane in lanes.filter(|it| *it != "node") {
         testkit::world::set_policy(&operator, &format!("rate_limit.{lane}_per_minute"), "1000000").await;
     }
-    world.server.app.policies.refresh(&world.server.app.db).await.unwrap();
+    world.server.control_plane.policies.refresh(&world.server.control_plane.db).await.unwrap();
     world
 }
 

@@ -230,11 +230,11 @@ const FLEET: &str = "
     INSERT INTO enrollment_tokens (id, hash, pool_id, expires_at) VALUES ($enrollment_token_id, 'h', $pool_id, app_now() + interval '1 day');
     INSERT INTO maintenance_windows (id, node_id, starts_at, ends_at, reason, state)
       VALUES ($maintenance_window_id, $node_id, app_now() + interval '1 hour', app_now() + interval '2 hours', 'test', 'planned');
-    INSERT INTO providers (id, name, pool_id, url, series, erase, max_machines, state)
-      VALUES ($provider_id, 'swept', $pool_id, 'http://maas.example.test/MAAS', 'noble', 'secure', 1, 'active');
+    INSERT INTO providers (id, name, kind, pool_id, url, series, erase, max_machines, state)
+      VALUES ($provider_id, 'swept', 'maas', $pool_id, 'http://maas.example.test/MAAS', 'noble', 'secure', 1, 'active');
     INSERT INTO machines (id, provider_id, pool_id, system_id, hostname, state)
       VALUES ($machine_id, $provider_id, $pool_id, 'a1', 'a1', 'discovered');
-    INSERT INTO gateways (id, region_id, name, agent_url, public_url, app_domain, token_hash, token_expires_at)
+    INSERT INTO gateways (id, region_id, name, agent_url, public_url, web_domain, token_hash, token_expires_at)
       VALUES ($gateway_id, $region_id, 'swept', 'https://gateway.example.test:1', 'wss://gateway.example.test', 'web.example.test', 'h', app_now());
     INSERT INTO billing_profiles (organization_id, legal_name, address) VALUES (NULL, 'Seller', '{}')";
 

@@ -35,6 +35,7 @@ __all__ = [
     "AllocationId",
     "AllocationPage",
     "AllocationPart",
+    "AllocationReason",
     "AllocationSpec",
     "AllocationSshKeys",
     "AllocationState",
@@ -171,8 +172,6 @@ __all__ = [
     "Member",
     "MemberPage",
     "MemberSpec",
-    "MetalProvider",
-    "MetalProviderPage",
     "Mfa",
     "MfaAnswer",
     "MfaChallenge",
@@ -264,6 +263,8 @@ __all__ = [
     "PoolChange",
     "PoolId",
     "PoolPage",
+    "PoolProvider",
+    "PoolProviderChoice",
     "PoolSpec",
     "PoolUpdate",
     "Price",
@@ -288,8 +289,10 @@ __all__ = [
     "ProofPlace",
     "Provider",
     "ProviderChange",
-    "ProviderChoice",
     "ProviderId",
+    "ProviderKind",
+    "ProviderKindChoice",
+    "ProviderPage",
     "ProviderSpec",
     "ProviderState",
     "ProviderStateChoice",
@@ -417,6 +420,8 @@ AgentUrl: TypeAlias = str
 AgentVersion: TypeAlias = str
 # Identifies one Allocation; opaque.
 AllocationId: TypeAlias = str
+# One of suspended, not_its_turn, older_requests, no_room, never_fits, task_failed, start_failed, keys_not_written, sanitized_again, lease_ended, stopped_too_long, stopped_by_project, released_by_project, project_deleted, out_of_funds, force_released, node_drained, node_lost, unknown; accept words that are not listed.
+AllocationReason: TypeAlias = Literal["suspended", "not_its_turn", "older_requests", "no_room", "never_fits", "task_failed", "start_failed", "keys_not_written", "sanitized_again", "lease_ended", "stopped_too_long", "stopped_by_project", "released_by_project", "project_deleted", "out_of_funds", "force_released", "node_drained", "node_lost", "unknown"] | str
 # One of requested, provisioning, active, stopping, stopped, starting, releasing, released, failed, release_failed; accept words that are not listed.
 AllocationState: TypeAlias = Literal["requested", "provisioning", "active", "stopping", "stopped", "starting", "releasing", "released", "failed", "release_failed"] | str
 AllocationStateChoice: TypeAlias = Literal["requested", "provisioning", "active", "stopping", "stopped", "starting", "releasing", "released", "failed", "release_failed"]
@@ -568,6 +573,9 @@ PlatformRoleChoice: TypeAlias = Literal["operator", "support", "auditor"]
 PolicyLevel: TypeAlias = Literal["default", "platform", "organization", "project"] | str
 # Identifies one Pool; opaque.
 PoolId: TypeAlias = str
+# One of enrolled, maas, sim; accept words that are not listed.
+PoolProvider: TypeAlias = Literal["enrolled", "maas", "sim"] | str
+PoolProviderChoice: TypeAlias = Literal["enrolled", "maas", "sim"]
 # Identifies one Price; opaque.
 PriceId: TypeAlias = str
 # One of on_demand, stopped, reserved, spot; accept words that are not listed.
@@ -583,11 +591,11 @@ ProjectId: TypeAlias = str
 ProjectState: TypeAlias = Literal["active", "deleting", "deleted"] | str
 ProjectStateChoice: TypeAlias = Literal["active", "deleting", "deleted"]
 ProofPlace: TypeAlias = str
-# One of enrolled, maas, sim; accept words that are not listed.
-Provider: TypeAlias = Literal["enrolled", "maas", "sim"] | str
-ProviderChoice: TypeAlias = Literal["enrolled", "maas", "sim"]
 # Identifies one Provider; opaque.
 ProviderId: TypeAlias = str
+# One of maas; accept words that are not listed.
+ProviderKind: TypeAlias = Literal["maas"] | str
+ProviderKindChoice: TypeAlias = Literal["maas"]
 # One of active, removing, removed; accept words that are not listed.
 ProviderState: TypeAlias = Literal["active", "removing", "removed"] | str
 ProviderStateChoice: TypeAlias = Literal["active", "removing", "removed"]
@@ -816,8 +824,10 @@ class Allocation(Model):
     ended_at: datetime | None = None
     lease_ends_at: datetime | None = None
     name: Name | None = None
-    # What it waits for, or why it failed, ended or stopped.
+    # What it waits for, or why it failed, ended or stopped. A sentence for people, whose wording may change.
     reason: str | None = None
+    # The same for programs.
+    reason_code: AllocationReason | None = None
     region: Label | None = None
 
 
@@ -879,8 +889,6 @@ class AllocationSpec(Model):
     gpus: int
     # The SKU's name.
     sku: Label
-    # Anti-affinity: never shares a node with other allocations of this project that have the same word.
-    apart: Label | None = None
     # Released automatically after this many minutes.
     lease_minutes: int | None = None
     name: Name | None = None
@@ -890,6 +898,8 @@ class AllocationSpec(Model):
     region: Label | None = None
     # Only nodes that share one fast network.
     same_fabric: bool | None = None
+    # Anti-affinity: never shares a node with other allocations of this project that have the same word.
+    spread_group: Label | None = None
     # The caller's public keys to accept. Default: all of the caller's keys.
     ssh_keys: list[SshKeyId] | None = None
     # By name; a name is a label.
@@ -1061,10 +1071,10 @@ class Budget(Model):
     # Percentages of the amount, ascending.
     thresholds: list[int]
     version: int
+    # The highest threshold notified in the period.
+    notified_percent: int | None = None
     # When the current period started; absent for a single period.
     since: datetime | None = None
-    # The highest threshold notified in the period.
-    told_percent: int | None = None
     # When the next period starts.
     until: datetime | None = None
 
@@ -1394,7 +1404,6 @@ class Gateway(Model):
     """See the API's `Gateway`."""
 
     agent_url: str
-    app_domain: str
     created_at: datetime
     id: GatewayId
     name: Label
@@ -1405,6 +1414,7 @@ class Gateway(Model):
     # How many sessions it carries.
     sessions: int
     status: GatewayStatus
+    web_domain: str
     last_seen_at: datetime | None = None
     ssh_address: str | None = None
     # Its version.
@@ -1426,12 +1436,12 @@ class GatewaySpec(Model):
 
     # The address for hosts.
     agent_url: GatewayAgentUrl
-    # The domain of apps, each with its own host name; must not serve any other site.
-    app_domain: Domain
     name: Label
     # The public URL; several gateways can share one.
     public_url: GatewayPublicUrl
     region_id: RegionId
+    # The domain of web services, each with its own host name; must not serve any other site.
+    web_domain: Domain
     # The address for SSH clients, if it serves them.
     ssh_address: HostAndPort | None = None
 
@@ -1696,7 +1706,7 @@ class KeySpec(Model):
 class Machine(Model):
     """See the API's `Machine`."""
 
-    # How many deployments were started since it last served.
+    # How many installs were started since it last served.
     attempts: int
     created_at: datetime
     # Its requested use.
@@ -1719,10 +1729,10 @@ class Machine(Model):
     power: MachinePower | None = None
     power_at: datetime | None = None
     # The last power error.
-    power_trouble: str | None = None
+    power_error: str | None = None
     # The power change that an operator requested and that MAAS has not received yet.
     power_wanted: MachinePowerAction | None = None
-    # Why the last deployment was aborted.
+    # Why the last install was aborted.
     reason: str | None = None
 
 
@@ -1863,38 +1873,6 @@ class MemberSpec(Model):
 
 
 @dataclass(kw_only=True)
-class MetalProvider(Model):
-    """See the API's `MetalProvider`."""
-
-    created_at: datetime
-    erase: Erase
-    id: ProviderId
-    max_machines: int
-    name: Label
-    pool_id: PoolId
-    series: MaasName
-    state: ProviderState
-    tags: list[MaasName]
-    url: MaasUrl
-    version: int
-    agent: AgentSource | None = None
-    # When MAAS last listed its machines.
-    heard_at: datetime | None = None
-    maas_pool: MaasName | None = None
-    # The last error from MAAS.
-    trouble: str | None = None
-
-
-@dataclass(kw_only=True)
-class MetalProviderPage(Model):
-    """One page of a list, newest first unless the endpoint says otherwise."""
-
-    items: list[MetalProvider]
-    # Send it as `cursor` for the next page; absent on the last one.
-    next_cursor: str | None = None
-
-
-@dataclass(kw_only=True)
 class Mfa(Model):
     """See the API's `Mfa`."""
 
@@ -1951,8 +1929,8 @@ class NewAccessTicket(Model):
     ticket: ShownSecret
     # The gateway's base URL for `/v1/terminal` and `/v1/forward`.
     url: str
-    # For apps: the app's URL. Post the ticket to `/.gpuaas/enter` there.
-    app_url: str | None = None
+    # For web services: the web service's URL. Post the ticket to `/.gpuaas/enter` there.
+    web_url: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -2042,7 +2020,7 @@ class Node(Model):
     id: NodeId
     name: str
     pool_id: PoolId
-    provider: Provider
+    provider: PoolProvider
     region_id: RegionId
     state: NodeState
     version: int
@@ -2423,10 +2401,10 @@ class Payment(Model):
     version: int
     # Where to pay; only while it is `pending`.
     checkout_url: str | None = None
+    # The last error, if any.
+    last_error: str | None = None
     # The provider's id of the payment, as in `pi_…`; absent until it has one.
     provider_id: str | None = None
-    # The last error, if any.
-    trouble: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -2573,7 +2551,7 @@ class Pool(Model):
     isolates_vms: bool
     isolation: Isolation
     name: Label
-    provider: Provider
+    provider: PoolProvider
     region_id: RegionId
 
 
@@ -2599,7 +2577,7 @@ class PoolSpec(Model):
 
     isolation: IsolationChoice
     name: Label
-    provider: ProviderChoice
+    provider: PoolProviderChoice
     region_id: RegionId
     # Whether workloads run in virtual machines here, so that one node can serve several organizations at
     # the same time.
@@ -2743,6 +2721,30 @@ class Proof(Model):
 
 
 @dataclass(kw_only=True)
+class Provider(Model):
+    """See the API's `Provider`."""
+
+    created_at: datetime
+    erase: Erase
+    id: ProviderId
+    kind: ProviderKind
+    max_machines: int
+    name: Label
+    pool_id: PoolId
+    series: MaasName
+    state: ProviderState
+    tags: list[MaasName]
+    url: MaasUrl
+    version: int
+    agent: AgentSource | None = None
+    # When MAAS last listed its machines.
+    heard_at: datetime | None = None
+    # The last error from MAAS.
+    last_error: str | None = None
+    maas_pool: MaasName | None = None
+
+
+@dataclass(kw_only=True)
 class ProviderChange(Model):
     """See the API's `ProviderChange`."""
 
@@ -2754,6 +2756,15 @@ class ProviderChange(Model):
     max_machines: int | None = None
     series: MaasName | None = None
     url: MaasUrl | None = None
+
+
+@dataclass(kw_only=True)
+class ProviderPage(Model):
+    """One page of a list, newest first unless the endpoint says otherwise."""
+
+    items: list[Provider]
+    # Send it as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -2773,6 +2784,7 @@ class ProviderSpec(Model):
     # The URL of the agent. Without it, the image must contain the agent.
     agent: AgentSourceSpec | None = None
     erase: EraseChoice | None = None
+    kind: ProviderKindChoice | None = None
     # Only machines of this resource pool of MAAS.
     maas_pool: MaasName | None = None
     # Only machines that have all of these tags in MAAS.
@@ -2950,10 +2962,10 @@ class Refund(Model):
     reason: str
     state: RefundState
     version: int
+    # The last error, if any.
+    last_error: str | None = None
     # The provider's id of it, as in `re_…`; absent until it has one.
     provider_id: str | None = None
-    # The last error, if any.
-    trouble: str | None = None
 
 
 @dataclass(kw_only=True)

@@ -129,7 +129,7 @@ class AccessTickets(Resource):
         return self._client.send(call, m.NewAccessTicket)
 
     def create(self, allocation_id: m.AllocationId, *, kind: m.TicketKindChoice, project: str | None = None, command: m.Command | None = None, node_id: m.NodeId | None = None, plain: bool | None = None, port: int | None = None, resume: m.AccessSessionId | None = None, share: bool | None = None, watch: bool | None = None, idempotency_key: str | None = None) -> m.NewAccessTicket:
-        """Get a ticket for a terminal, a port or an app of an allocation.
+        """Get a ticket for a terminal, a port or a web service of an allocation.
 
         The ticket is shown once, in this response, and works once. Send it to the gateway in `Sec-WebSocket-Protocol`, never in a URL.
 
@@ -348,7 +348,7 @@ class Allocations(Resource):
         )
         return Pages(self._client, call, Allocation)
 
-    def create(self, *, gpus: int, sku: m.Label, project: str | None = None, apart: m.Label | None = None, lease_minutes: int | None = None, name: m.Name | None = None, nodes: int | None = None, region: m.Label | None = None, same_fabric: bool | None = None, ssh_keys: Sequence[m.SshKeyId] | None = None, tags: Mapping[str, m.TagValue] | None = None, idempotency_key: str | None = None) -> Allocation:
+    def create(self, *, gpus: int, sku: m.Label, project: str | None = None, lease_minutes: int | None = None, name: m.Name | None = None, nodes: int | None = None, region: m.Label | None = None, same_fabric: bool | None = None, spread_group: m.Label | None = None, ssh_keys: Sequence[m.SshKeyId] | None = None, tags: Mapping[str, m.TagValue] | None = None, idempotency_key: str | None = None) -> Allocation:
         """Request GPUs.
 
         The response is immediate. The allocation is `active` once its hosts have proved the GPUs. A request that does not fit waits in a fair queue.
@@ -356,20 +356,20 @@ class Allocations(Resource):
         Who may call: members of the project's organization with the permission `allocations:write`.
 
         - `project`: By id or name; the client's own when not said.
-        - `apart`: Anti-affinity: never shares a node with other allocations of this project that have the same word.
         - `gpus`: GPUs per node; one of the counts that the SKU allows.
         - `lease_minutes`: Released automatically after this many minutes.
         - `nodes`: The number of nodes. All of them are placed together, or none.
         - `region`: The region's name. Default: any region.
         - `same_fabric`: Only nodes that share one fast network.
         - `sku`: The SKU's name.
+        - `spread_group`: Anti-affinity: never shares a node with other allocations of this project that have the same word.
         - `ssh_keys`: The caller's public keys to accept. Default: all of the caller's keys.
         - `tags`: By name; a name is a label.
         """
         call = Call(
             "CreateAllocation", "POST", "/v1/projects/{project_id}/allocations",
             path={"project_id": InProject(project)},
-            body={"gpus": gpus, "sku": sku, **given({"apart": apart, "lease_minutes": lease_minutes, "name": name, "nodes": nodes, "region": region, "same_fabric": same_fabric, "ssh_keys": ssh_keys, "tags": tags})},
+            body={"gpus": gpus, "sku": sku, **given({"lease_minutes": lease_minutes, "name": name, "nodes": nodes, "region": region, "same_fabric": same_fabric, "spread_group": spread_group, "ssh_keys": ssh_keys, "tags": tags})},
             key=key_or_new(idempotency_key),
         )
         return self._client.send(call, Allocation).bound(self._client)
@@ -1010,7 +1010,7 @@ class Gateways(Resource):
         )
         return Pages(self._client, call, m.Gateway)
 
-    def create(self, *, agent_url: m.GatewayAgentUrl, app_domain: m.Domain, name: m.Label, public_url: m.GatewayPublicUrl, region_id: m.RegionId, ssh_address: m.HostAndPort | None = None, idempotency_key: str | None = None) -> m.NewGateway:
+    def create(self, *, agent_url: m.GatewayAgentUrl, name: m.Label, public_url: m.GatewayPublicUrl, region_id: m.RegionId, web_domain: m.Domain, ssh_address: m.HostAndPort | None = None, idempotency_key: str | None = None) -> m.NewGateway:
         """Add a gateway to a region.
 
         The secret lets one process become this gateway. It is shown once, in this response.
@@ -1018,13 +1018,13 @@ class Gateways(Resource):
         Who may call: platform staff with the permission `platform.fleet:write`.
 
         - `agent_url`: The address for hosts.
-        - `app_domain`: The domain of apps, each with its own host name; must not serve any other site.
         - `public_url`: The public URL; several gateways can share one.
         - `ssh_address`: The address for SSH clients, if it serves them.
+        - `web_domain`: The domain of web services, each with its own host name; must not serve any other site.
         """
         call = Call(
             "CreateGateway", "POST", "/v1/platform/gateways",
-            body={"agent_url": agent_url, "app_domain": app_domain, "name": name, "public_url": public_url, "region_id": region_id, **given({"ssh_address": ssh_address})},
+            body={"agent_url": agent_url, "name": name, "public_url": public_url, "region_id": region_id, "web_domain": web_domain, **given({"ssh_address": ssh_address})},
             key=key_or_new(idempotency_key),
         )
         return self._client.send(call, m.NewGateway)
@@ -2389,7 +2389,7 @@ class Pools(Resource):
         )
         return Pages(self._client, call, m.Pool)
 
-    def create(self, *, isolation: m.IsolationChoice, name: m.Label, provider: m.ProviderChoice, region_id: m.RegionId, isolates_vms: bool | None = None, idempotency_key: str | None = None) -> m.Pool:
+    def create(self, *, isolation: m.IsolationChoice, name: m.Label, provider: m.PoolProviderChoice, region_id: m.RegionId, isolates_vms: bool | None = None, idempotency_key: str | None = None) -> m.Pool:
         """Add a pool of nodes to a region.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
@@ -2562,8 +2562,8 @@ class Projects(Resource):
 class Providers(Resource):
     """The endpoints of `providers`."""
 
-    def list(self, *, page_size: int | None = None, name: m.Label | None = None, state: m.ProviderStateChoice | None = None) -> Pages[m.MetalProvider]:
-        """List the MAAS servers.
+    def list(self, *, page_size: int | None = None, name: m.Label | None = None, state: m.ProviderStateChoice | None = None) -> Pages[m.Provider]:
+        """List the providers of machines.
 
         Who may call: platform staff with the permission `platform.fleet:read`.
 
@@ -2575,10 +2575,10 @@ class Providers(Resource):
             "ListProviders", "GET", "/v1/platform/providers",
             query=given({"limit": page_size, "name": name, "state": state}),
         )
-        return Pages(self._client, call, m.MetalProvider)
+        return Pages(self._client, call, m.Provider)
 
-    def create(self, *, api_key: Secret | str, max_machines: int, name: m.Label, pool_id: m.PoolId, series: m.MaasName, url: m.MaasUrl, agent: m.AgentSourceSpec | None = None, erase: m.EraseChoice | None = None, maas_pool: m.MaasName | None = None, tags: Sequence[m.MaasName] | None = None, idempotency_key: str | None = None) -> m.MetalProvider:
-        """Register a MAAS server that supplies the machines of a pool.
+    def create(self, *, api_key: Secret | str, max_machines: int, name: m.Label, pool_id: m.PoolId, series: m.MaasName, url: m.MaasUrl, agent: m.AgentSourceSpec | None = None, erase: m.EraseChoice | None = None, kind: m.ProviderKindChoice | None = None, maas_pool: m.MaasName | None = None, tags: Sequence[m.MaasName] | None = None, idempotency_key: str | None = None) -> m.Provider:
+        """Register a provider that supplies the machines of a pool, such as a MAAS server.
 
         Its API key is sealed and never shown again.
 
@@ -2594,13 +2594,13 @@ class Providers(Resource):
         """
         call = Call(
             "CreateProvider", "POST", "/v1/platform/providers",
-            body={"api_key": api_key, "max_machines": max_machines, "name": name, "pool_id": pool_id, "series": series, "url": url, **given({"agent": agent, "erase": erase, "maas_pool": maas_pool, "tags": tags})},
+            body={"api_key": api_key, "max_machines": max_machines, "name": name, "pool_id": pool_id, "series": series, "url": url, **given({"agent": agent, "erase": erase, "kind": kind, "maas_pool": maas_pool, "tags": tags})},
             key=key_or_new(idempotency_key),
         )
-        return self._client.send(call, m.MetalProvider)
+        return self._client.send(call, m.Provider)
 
-    def remove(self, provider_id: m.ProviderId) -> m.MetalProvider:
-        """Remove a MAAS server: its machines are erased and returned first.
+    def remove(self, provider_id: m.ProviderId) -> m.Provider:
+        """Remove a provider: its machines are erased and returned first.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
         """
@@ -2608,10 +2608,10 @@ class Providers(Resource):
             "RemoveProvider", "DELETE", "/v1/platform/providers/{provider_id}",
             path={"provider_id": provider_id},
         )
-        return self._client.send(call, m.MetalProvider)
+        return self._client.send(call, m.Provider)
 
-    def get(self, provider_id: m.ProviderId) -> m.MetalProvider:
-        """Read one MAAS server and its status.
+    def get(self, provider_id: m.ProviderId) -> m.Provider:
+        """Read one provider and its status.
 
         Who may call: platform staff with the permission `platform.fleet:read`.
         """
@@ -2619,12 +2619,12 @@ class Providers(Resource):
             "GetProvider", "GET", "/v1/platform/providers/{provider_id}",
             path={"provider_id": provider_id},
         )
-        return self._client.send(call, m.MetalProvider)
+        return self._client.send(call, m.Provider)
 
-    def change(self, provider_id: m.ProviderId, *, agent: m.AgentSourceSpec | None = None, api_key: Secret | str | None = None, erase: m.EraseChoice | None = None, max_machines: int | None = None, series: m.MaasName | None = None, url: m.MaasUrl | None = None, idempotency_key: str | None = None) -> m.MetalProvider:
-        """Change a MAAS server. Omitted fields stay unchanged.
+    def change(self, provider_id: m.ProviderId, *, agent: m.AgentSourceSpec | None = None, api_key: Secret | str | None = None, erase: m.EraseChoice | None = None, max_machines: int | None = None, series: m.MaasName | None = None, url: m.MaasUrl | None = None, idempotency_key: str | None = None) -> m.Provider:
+        """Change a provider. Omitted fields stay unchanged.
 
-        A new series or agent is used from the next deployment on. A new address requires the API key again, so that the stored key cannot be sent elsewhere.
+        A new series or agent is used from the next install on. A new address requires the API key again, so that the stored key cannot be sent elsewhere.
 
         Who may call: platform staff with the permission `platform.fleet:write`.
 
@@ -2637,7 +2637,7 @@ class Providers(Resource):
             body={**given({"agent": agent, "api_key": api_key, "erase": erase, "max_machines": max_machines, "series": series, "url": url})},
             key=key_or_new(idempotency_key),
         )
-        return self._client.send(call, m.MetalProvider)
+        return self._client.send(call, m.Provider)
 
 
 class Quotas(Resource):

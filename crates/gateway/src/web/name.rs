@@ -1,9 +1,9 @@
-//! The host name of an app: `<port>--<allocation>.<domain>`.
+//! The host name of a web service: `<port>--<allocation>.<domain>`.
 
 const MAX_ID: usize = 64; // bound: a label of a host name has no more than 63
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AppName {
+pub struct WebOrigin {
     pub port: u16,
     /// The allocation's id as a host name has it, in lower case.
     pub allocation: String,
@@ -14,10 +14,10 @@ pub struct AppName {
 /// What a host name means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named {
-    App(AppName),
-    /// Below the domain of apps, and no app's name.
+    Web(WebOrigin),
+    /// Below the domain of web services, and no web service's name.
     Nobody,
-    /// Not below the domain of apps: the gateway itself.
+    /// Not below the domain of web services: the gateway itself.
     Gateway,
 }
 
@@ -29,7 +29,7 @@ pub fn read(host: &str, domain: &str) -> Named {
     let Some(label) = bare.strip_suffix(domain).and_then(|it| it.strip_suffix('.')) else { return Named::Gateway };
     match label.split_once("--") {
         Some((port, allocation)) if is_port(port) && is_id(allocation) => match port.parse() {
-            Ok(port) => Named::App(AppName { port, allocation: allocation.to_owned(), host: host.clone() }),
+            Ok(port) => Named::Web(WebOrigin { port, allocation: allocation.to_owned(), host: host.clone() }),
             Err(_) => Named::Nobody,
         },
         _ => Named::Nobody,
@@ -51,31 +51,30 @@ mod tests {
 
     #[test]
     fn a_name_has_one_meaning() {
-        let app = |host: &str| match read(host, "apps.localhost") {
-            Named::App(app) => Some((app.port, app.allocation)),
+        let web = |host: &str| match read(host, "web.localhost") {
+            Named::Web(web) => Some((web.port, web.allocation)),
             _ => None,
         };
         let expected = Some((8888, "alloc_1".to_owned()));
-        for host in
-            ["8888--alloc_1.apps.localhost", "8888--Alloc_1.Apps.Localhost:8444", "8888--alloc_1.apps.localhost."]
+        for host in ["8888--alloc_1.web.localhost", "8888--Alloc_1.Web.Localhost:8444", "8888--alloc_1.web.localhost."]
         {
-            assert_eq!(app(host), expected, "{host}");
+            assert_eq!(web(host), expected, "{host}");
         }
         for host in [
-            "0--a.apps.localhost",
-            "08--a.apps.localhost",
-            "70000--a.apps.localhost",
-            "8888--.apps.localhost",
-            "8888-a.apps.localhost",
-            "+80--a.apps.localhost",
-            "80--a.b.apps.localhost",
-            "80--a/../b.apps.localhost",
-            "80--%2e%2e.apps.localhost",
+            "0--a.web.localhost",
+            "08--a.web.localhost",
+            "70000--a.web.localhost",
+            "8888--.web.localhost",
+            "8888-a.web.localhost",
+            "+80--a.web.localhost",
+            "80--a.b.web.localhost",
+            "80--a/../b.web.localhost",
+            "80--%2e%2e.web.localhost",
         ] {
-            assert_eq!(read(host, "apps.localhost"), Named::Nobody, "{host}");
+            assert_eq!(read(host, "web.localhost"), Named::Nobody, "{host}");
         }
-        for host in ["gateway.example", "evilapps.localhost", "localhost:8444", "apps.localhost.evil.example", ""] {
-            assert_eq!(read(host, "apps.localhost"), Named::Gateway, "{host}");
+        for host in ["gateway.example", "evilweb.localhost", "localhost:8444", "web.localhost.evil.example", ""] {
+            assert_eq!(read(host, "web.localhost"), Named::Gateway, "{host}");
         }
     }
 }

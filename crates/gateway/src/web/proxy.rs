@@ -1,8 +1,8 @@
-//! Passes a request on to the app and its answer back, piece by piece, upgrades
+//! Passes a request on to the web service and its answer back, piece by piece, upgrades
 //! included. Nothing is kept whole.
 
 use super::visits::Visit;
-use super::{AppName, cookies, pages};
+use super::{WebOrigin, cookies, pages};
 use crate::Gateway;
 use crate::public::{Body, Visitor};
 use crate::sessions::Session;
@@ -43,24 +43,24 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 pub async fn pass(
     gateway: &Gateway,
     visitor: &Visitor,
-    app: &AppName,
+    web: &WebOrigin,
     visit: &Arc<Visit>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let Ok(place) = visit.places.clone().try_acquire_owned() else { return pages::too_many() };
     let wanted = upgrade_of(request.headers());
     let browser = wanted.is_some().then(|| hyper::upgrade::on(&mut request));
-    let Ok(outgoing) = outgoing(gateway, visitor, app, visit, request, wanted.as_ref()) else {
+    let Ok(outgoing) = outgoing(gateway, visitor, web, visit, request, wanted.as_ref()) else {
         return pages::bad_request();
     };
-    let (answer, line) = match tokio::time::timeout(ANSWER, send(visit, app.port, outgoing)).await {
+    let (answer, line) = match tokio::time::timeout(ANSWER, send(visit, web.port, outgoing)).await {
         Ok(Ok(answered)) => answered,
-        Ok(Err(Unreachable)) => return pages::unreachable(app.port),
+        Ok(Err(Unreachable)) => return pages::unreachable(web.port),
         Err(_) => return pages::slow(),
     };
     let mut answer = answer;
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
-        let (Some(browser), Some(wanted)) = (browser, wanted) else { return pages::unreachable(app.port) };
+        let (Some(browser), Some(wanted)) = (browser, wanted) else { return pages::unreachable(web.port) };
         let host = hyper::upgrade::on(&mut answer);
         let (session, connection) = (visit.session.clone(), visitor.place.clone());
         tokio::spawn(async move {
@@ -95,13 +95,13 @@ async fn send(
         None => request,
         Some(mut line) => match line.try_send_request(request).await {
             Ok(answer) => return Ok((answer, line)),
-            // The app closed it meanwhile and saw nothing of the request.
+            // The web service closed it meanwhile and saw nothing of the request.
             Err(mut error) => error.take_message().ok_or(Unreachable)?,
         },
     };
     let mut line = connect(visit, port).await?;
     let answer = line.send_request(request).await.map_err(|error| {
-        tracing::debug!(%error, "an app broke off");
+        tracing::debug!(%error, "a web service closed the connection unexpectedly");
         Unreachable
     })?;
     Ok((answer, line))
@@ -110,7 +110,7 @@ async fn send(
 async fn connect(visit: &Visit, port: u16) -> Result<SendRequest<UpBody>, Unreachable> {
     let opened = visit.session.open(Kind::Tcp { port }).await;
     let (stream, _) = opened.map_err(|error| {
-        tracing::info!(session = %visit.session.id, %error, "an app cannot be reached");
+        tracing::info!(session = %visit.session.id, %error, "a web service cannot be reached");
         Unreachable
     })?;
     let shaken = http1::Builder::new().max_buf_size(BUFFER_BYTES).handshake(TokioIo::new(stream.raw())).await;
@@ -125,11 +125,11 @@ async fn connect(visit: &Visit, port: u16) -> Result<SendRequest<UpBody>, Unreac
     Ok(line)
 }
 
-/// The request as the app sees it.
+/// The request as the web service sees it.
 fn outgoing(
     gateway: &Gateway,
     visitor: &Visitor,
-    app: &AppName,
+    web: &WebOrigin,
     visit: &Arc<Visit>,
     request: Request<Incoming>,
     wanted: Option<&HeaderValue>,
@@ -145,10 +145,10 @@ fn outgoing(
     for name in ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"] {
         head.headers.remove(name);
     }
-    let scheme = if gateway.settings.is_app_secure { "https" } else { "http" };
-    head.headers.insert(header::HOST, HeaderValue::from_str(&app.host)?);
+    let scheme = if gateway.settings.is_web_secure { "https" } else { "http" };
+    head.headers.insert(header::HOST, HeaderValue::from_str(&web.host)?);
     head.headers.insert("x-forwarded-for", HeaderValue::from_str(&visitor.address.to_string())?);
-    head.headers.insert("x-forwarded-host", HeaderValue::from_str(&app.host)?);
+    head.headers.insert("x-forwarded-host", HeaderValue::from_str(&web.host)?);
     head.headers.insert("x-forwarded-proto", HeaderValue::from_static(scheme));
     if let Some(wanted) = wanted {
         head.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_for_one_connection_is_not_passed_on() {
+    fn hop_by_hop_headers_are_not_passed_on() {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close, X-Secret"));
         headers.insert("x-secret", HeaderValue::from_static("1"));

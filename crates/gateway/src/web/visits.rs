@@ -1,7 +1,7 @@
-//! Who a cookie belongs to, remembered for seconds, and the connections to the app
+//! Who a cookie belongs to, remembered for seconds, and the connections to the web service
 //! that are kept for the next request.
 
-use super::AppName;
+use super::WebOrigin;
 use crate::control::ControlError;
 use crate::public::Visitor;
 use crate::sessions::{Session, Surface};
@@ -9,7 +9,7 @@ use crate::{Gateway, locked};
 use http::StatusCode;
 use hyper::client::conn::http1::SendRequest;
 use protocol::PROTOCOL;
-use protocol::gateway::AppRequest;
+use protocol::gateway::WebVisitRequest;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ use super::proxy::UpBody;
 
 const TRUSTED: Duration = Duration::from_secs(15); // bound: how late a revoked cookie stops working
 const KEPT: Duration = Duration::from_secs(300); // bound: then the browser has left
-const MOST: usize = 10_000; // bound: browsers at apps of this gateway
+const MOST: usize = 10_000; // bound: browsers at web services of this gateway
 const MOST_IDLE: usize = 6; // bound: what a browser opens at once
 const IDLE_TIME: Duration = Duration::from_secs(20); // bound: below what servers usually keep
-const MOST_REQUESTS: usize = 64; // bound: at once, by one browser at one app
+const MOST_REQUESTS: usize = 64; // bound: at once, by one browser at one web service
 const MOST_VOUCHED: usize = 64; // bound: as many connections as requests; more count against their address
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Refused {
     TooMany,
 }
 
-/// A browser at an app.
+/// A browser at a web service.
 pub struct Visit {
     pub session: Arc<Session>,
     pub places: Arc<Semaphore>,
@@ -42,7 +42,7 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// A connection to the app that is free.
+    /// A connection to the web service that is free.
     pub fn take(&self) -> Option<SendRequest<UpBody>> {
         let mut idle = locked(&self.idle);
         idle.retain(|(line, since)| since.elapsed() < IDLE_TIME && line.is_ready());
@@ -57,7 +57,7 @@ impl Visit {
     }
 }
 
-/// By app and hash of the cookie.
+/// By web service and hash of the cookie.
 #[derive(Default)]
 pub struct Visits(Mutex<HashMap<(String, u16, String), CachedVisit>>);
 
@@ -85,28 +85,33 @@ impl Visits {
 }
 
 /// Who the cookie belongs to. The control plane is asked when it was not of late.
-pub async fn find(gateway: &Arc<Gateway>, visitor: &Visitor, app: &AppName, hash: &str) -> Result<Arc<Visit>, Refused> {
-    let key = (app.allocation.clone(), app.port, hash.to_owned());
+pub async fn find(
+    gateway: &Arc<Gateway>,
+    visitor: &Visitor,
+    web: &WebOrigin,
+    hash: &str,
+) -> Result<Arc<Visit>, Refused> {
+    let key = (web.allocation.clone(), web.port, hash.to_owned());
     if let Some(known) = locked(&gateway.visits.0).get_mut(&key)
         && known.asked.elapsed() < TRUSTED
     {
         known.used = Instant::now();
         return Ok(known.visit.clone());
     }
-    let request = AppRequest {
+    let request = WebVisitRequest {
         protocol: PROTOCOL,
         cookie_sha256: hash.to_owned(),
-        allocation: app.allocation.clone(),
-        port: app.port,
+        allocation: web.allocation.clone(),
+        port: web.port,
         address: visitor.address.to_string(),
     };
-    let answer = match gateway.control.app(&request).await {
+    let answer = match gateway.control.web_visit(&request).await {
         Ok(answer) => answer,
         Err(error) => {
             if error.is_refusal() {
                 locked(&gateway.visits.0).remove(&key);
             }
-            tracing::info!(address = %visitor.address, %error, "a browser is not let into an app");
+            tracing::info!(address = %visitor.address, %error, "a browser was denied access to a web service");
             return Err(match error {
                 ControlError::Refused { status: StatusCode::TOO_MANY_REQUESTS, .. } => Refused::TooMany,
                 ControlError::Refused { status, .. } if status.is_client_error() => Refused::Unknown,
@@ -125,7 +130,7 @@ pub async fn find(gateway: &Arc<Gateway>, visitor: &Visitor, app: &AppName, hash
     if known.len() >= MOST {
         return Err(Refused::TooMany);
     }
-    let session = Session::begin(gateway, Surface::App, &answer);
+    let session = Session::begin(gateway, Surface::Web, &answer);
     let places = Arc::new(Semaphore::new(MOST_REQUESTS));
     let vouched = Arc::new(Semaphore::new(MOST_VOUCHED));
     let visit = Arc::new(Visit { session, places, vouched, idle: Mutex::default() });

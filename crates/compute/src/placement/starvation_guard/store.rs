@@ -1,4 +1,4 @@
-//! The column `reserved_for` of `nodes`, and `reserved_at` of the request that it names.
+//! The column `kept_for` of `nodes`, and `kept_at` of the request that it names.
 
 use contract::id::AllocationId;
 use kernel::Tx;
@@ -9,7 +9,7 @@ use super::Leases;
 
 /// The nodes that are kept for a request.
 pub async fn kept(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<Vec<NodeKey>> {
-    let nodes: Vec<Uuid> = sqlx::query_scalar("SELECT id FROM nodes WHERE reserved_for = $1 ORDER BY id")
+    let nodes: Vec<Uuid> = sqlx::query_scalar("SELECT id FROM nodes WHERE kept_for = $1 ORDER BY id")
         .bind(allocation.uuid())
         .fetch_all(tx.conn())
         .await?;
@@ -48,7 +48,7 @@ pub async fn keep(tx: &mut Tx, allocation: AllocationId, nodes: &[NodeKey]) -> s
     all.extend(nodes);
     lock(tx, &all).await?;
     let waits = sqlx::query(
-        "UPDATE allocations SET reserved_at = coalesce(reserved_at, app_now()) WHERE id = $1 AND state = 'requested'",
+        "UPDATE allocations SET kept_at = coalesce(kept_at, app_now()) WHERE id = $1 AND state = 'requested'",
     )
     .bind(allocation.uuid())
     .execute(tx.conn())
@@ -59,8 +59,8 @@ pub async fn keep(tx: &mut Tx, allocation: AllocationId, nodes: &[NodeKey]) -> s
         _ => nodes.iter().map(|it| Uuid::from_u128(it.0)).collect(),
     };
     sqlx::query(
-        "UPDATE nodes SET reserved_for = CASE WHEN id = ANY($2) THEN $1::uuid END
-         WHERE (id = ANY($2) AND reserved_for IS NULL) OR (reserved_for = $1 AND NOT id = ANY($2))",
+        "UPDATE nodes SET kept_for = CASE WHEN id = ANY($2) THEN $1::uuid END
+         WHERE (id = ANY($2) AND kept_for IS NULL) OR (kept_for = $1 AND NOT id = ANY($2))",
     )
     .bind(allocation.uuid())
     .bind(&nodes)
@@ -73,11 +73,11 @@ pub async fn keep(tx: &mut Tx, allocation: AllocationId, nodes: &[NodeKey]) -> s
 pub async fn end(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<()> {
     let nodes = kept(tx, allocation).await?;
     lock(tx, &nodes).await?;
-    sqlx::query("UPDATE nodes SET reserved_for = NULL WHERE reserved_for = $1")
+    sqlx::query("UPDATE nodes SET kept_for = NULL WHERE kept_for = $1")
         .bind(allocation.uuid())
         .execute(tx.conn())
         .await?;
-    sqlx::query("UPDATE allocations SET reserved_at = NULL WHERE id = $1")
+    sqlx::query("UPDATE allocations SET kept_at = NULL WHERE id = $1")
         .bind(allocation.uuid())
         .execute(tx.conn())
         .await?;

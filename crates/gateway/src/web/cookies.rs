@@ -1,4 +1,4 @@
-//! The gateway's cookie: it is for the gateway alone, and the app behind it never
+//! The gateway's cookie: it is for the gateway alone, and the web service behind it never
 //! sees it, nor can it set one of that name, nor any for more than its own host.
 
 use http::header::{COOKIE, SET_COOKIE};
@@ -43,7 +43,7 @@ pub fn strip(headers: &mut HeaderMap) {
 }
 
 /// Takes attempts to set the gateway's cookies out of an answer, and the `Domain` out
-/// of all others: an app's cookies are for its own host, not for its neighbors' or for
+/// of all others: a web service's cookies are for its own host, not for its neighbors' or for
 /// sites above it.
 pub fn strip_set(headers: &mut HeaderMap) {
     let all: Vec<HeaderValue> = headers.get_all(SET_COOKIE).iter().cloned().collect();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_app_cannot_set_ours() {
+    fn web_service_cannot_set_the_gateways_cookie() {
         let mut headers = HeaderMap::new();
         for value in ["theirs=1; Path=/", "gpuaas-app=forged", " __Host-gpuaas-app=forged; Path=/", "x"] {
             headers.append(SET_COOKIE, value.parse().unwrap());
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn app_cookies_are_for_their_own_host() {
+    fn web_service_cookies_are_for_their_own_host() {
         let mut headers = HeaderMap::new();
         for value in ["a=1; Domain=example.com; Path=/", "domain=2; DOMAIN = .example.com;Secure", "c=3; domain"] {
             headers.append(SET_COOKIE, value.parse().unwrap());

@@ -1,12 +1,13 @@
-//! The gateway's own pages at an app's address. They load nothing and run nothing.
+//! The gateway's own pages at a web service's address. They load nothing and run nothing.
 
-use super::AppName;
+use super::WebOrigin;
 use crate::public::{Body, full};
 use http::{HeaderValue, Response, StatusCode, header};
 
-pub fn sign_in(app: &AppName) -> Response<Body> {
-    let command = format!("gpuaas open {} {}", app.allocation, app.port);
-    let text = format!("You are not signed in here. Run <code>{command}</code>, or open the app from the console.");
+pub fn sign_in(web: &WebOrigin) -> Response<Body> {
+    let command = format!("gpuaas open {} {}", web.allocation, web.port);
+    let text =
+        format!("You are not signed in to this web service. Run <code>{command}</code>, or open it from the console.");
     page(StatusCode::UNAUTHORIZED, "Sign in", &text)
 }
 
@@ -16,33 +17,41 @@ pub fn not_found() -> Response<Body> {
 
 /// A page of another origin asked.
 pub fn foreign() -> Response<Body> {
-    page(StatusCode::FORBIDDEN, "Not from there", "Another site asked for this. Open the app itself.")
+    page(StatusCode::FORBIDDEN, "Request blocked", "The request came from another site. Open the web service directly.")
 }
 
 pub fn bad_request() -> Response<Body> {
-    page(StatusCode::BAD_REQUEST, "Not understood", "The request could not be read. Open the app again.")
+    page(StatusCode::BAD_REQUEST, "Bad request", "The request is malformed. Open the web service again.")
 }
 
 pub fn too_many() -> Response<Body> {
     page(
         StatusCode::TOO_MANY_REQUESTS,
-        "Too many",
-        "Too many at once, or too many wrong tickets. Try again in a minute.",
+        "Too many requests",
+        "Too many concurrent requests, or too many invalid tickets. Try again in a minute.",
     )
 }
 
 pub fn away() -> Response<Body> {
-    page(StatusCode::SERVICE_UNAVAILABLE, "Away", "The control plane does not answer. Try again in a moment.")
+    page(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "Service unavailable",
+        "The control plane does not respond. Try again in a moment.",
+    )
 }
 
-/// The host or the app does not answer.
+/// The host or the web service does not answer.
 pub fn unreachable(port: u16) -> Response<Body> {
-    let text = format!("Nothing answers on port {port}. Start the app, and let it listen on that port.");
-    page(StatusCode::BAD_GATEWAY, "No app", &text)
+    let text = format!("No service is listening on port {port}. Start the web service on that port and try again.");
+    page(StatusCode::BAD_GATEWAY, "Web service unavailable", &text)
 }
 
 pub fn slow() -> Response<Body> {
-    page(StatusCode::GATEWAY_TIMEOUT, "Too slow", "The app did not answer in time. Look at its log, and try again.")
+    page(
+        StatusCode::GATEWAY_TIMEOUT,
+        "Gateway timeout",
+        "The web service did not respond in time. Check its log and try again.",
+    )
 }
 
 pub fn moved(to: &'static str) -> Response<Body> {

@@ -20,7 +20,7 @@ use super::store;
 use people::credentials::{self, Credential};
 use platform::{
     identity,
-    policies::{PolicyScope, Ports, ProjectPolicies, RecordingMode, keys},
+    policies::{PolicyScope, Ports, ProjectPolicies, RecordingMode, settings},
 };
 
 /// Who wants to be where.
@@ -82,7 +82,7 @@ impl Denied {
 }
 
 /// Reads everything anew; nobody moves the allocation until the commit.
-pub async fn judge(
+pub async fn authorize(
     tx: &mut Tx,
     wish: EntryRequest<'_>,
     can_record: bool,
@@ -107,7 +107,7 @@ pub async fn judge(
     let now = clock::now(tx).await?;
     let place = PolicyScope { organization: wish.organization.uuid(), project: wish.project.uuid() };
     let mut here = ProjectPolicies { tx, place };
-    let mut recording = RecordingMode::parse(here.choice(keys::ACCESS_RECORDING).await?);
+    let mut recording = RecordingMode::parse(here.choice(settings::ACCESS_RECORDING).await?);
     // Who comes in for a reason is recorded wherever that is possible.
     if wish.is_break_glass && recording == RecordingMode::Off {
         recording = RecordingMode::On;
@@ -119,11 +119,11 @@ pub async fn judge(
     if !can_record {
         recording = RecordingMode::Off;
     }
-    let most_sessions = here.number(keys::ACCESS_SESSIONS).await?;
-    let grace = keys::seconds(here.number(keys::ACCESS_GRACE_SECONDS).await?);
-    let idle = keys::minutes(here.number(keys::ACCESS_IDLE_MINUTES).await?);
+    let most_sessions = here.number(settings::ACCESS_SESSIONS).await?;
+    let grace = settings::seconds(here.number(settings::ACCESS_GRACE_SECONDS).await?);
+    let idle = settings::minutes(here.number(settings::ACCESS_IDLE_MINUTES).await?);
     let limits = Limits {
-        until: now + keys::hours(here.number(keys::ACCESS_SESSION_HOURS).await?),
+        until: now + settings::hours(here.number(settings::ACCESS_SESSION_HOURS).await?),
         grace_seconds: u32::try_from(grace.as_secs()).unwrap_or(u32::MAX),
         idle_seconds: u32::try_from(idle.as_secs()).unwrap_or(u32::MAX),
         sessions: u16::try_from(most_sessions).unwrap_or(u16::MAX),
@@ -135,9 +135,9 @@ pub async fn judge(
         limits,
         grace,
         most_sessions,
-        ports: here.ports(keys::ACCESS_TCP_PORTS).await?,
+        ports: here.ports(settings::ACCESS_TCP_PORTS).await?,
         recording,
-        records_input: here.flag(keys::ACCESS_RECORD_INPUT).await?,
+        records_input: here.flag(settings::ACCESS_RECORD_INPUT).await?,
     }))
 }
 

@@ -1,4 +1,4 @@
-//! HTTP apps at names of their own.
+//! Web services at names of their own.
 
 use crate::stage::{NODE, Stage, bind, eventually};
 use bytes::Bytes;
@@ -23,16 +23,16 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-type AppBody = UnsyncBoxBody<Bytes, Infallible>;
+type ServiceBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// An app: `/headers` tells what it saw, `/stream` says one word, and four more when told to,
+/// A web service: `/headers` tells what it saw, `/stream` says one word, and four more when told to,
 /// `/length` counts a body, `/ws` echoes.
-async fn app() -> u16 {
-    app_and_go_on().await.0
+async fn web_service() -> u16 {
+    web_service_and_go_on().await.0
 }
 
-/// The app, and what makes its streams go on after their first word.
-async fn app_and_go_on() -> (u16, Arc<Notify>) {
+/// The web service, and what makes its streams go on after their first word.
+async fn web_service_and_go_on() -> (u16, Arc<Notify>) {
     let listener = bind().await;
     let port = listener.local_addr().unwrap().port();
     let go_on = Arc::new(Notify::new());
@@ -50,11 +50,11 @@ async fn app_and_go_on() -> (u16, Arc<Notify>) {
     (port, go_on)
 }
 
-fn text(text: impl Into<Bytes>) -> AppBody {
+fn text(text: impl Into<Bytes>) -> ServiceBody {
     Full::new(text.into()).boxed_unsync()
 }
 
-async fn serve(mut request: Request<Incoming>, go_on: Arc<Notify>) -> Result<Response<AppBody>, Infallible> {
+async fn serve(mut request: Request<Incoming>, go_on: Arc<Notify>) -> Result<Response<ServiceBody>, Infallible> {
     Ok(match request.uri().path() {
         "/headers" => {
             let lines: Vec<String> =
@@ -101,7 +101,7 @@ async fn serve(mut request: Request<Incoming>, go_on: Arc<Notify>) -> Result<Res
     })
 }
 
-/// A browser that knows one app.
+/// A browser that knows one web service.
 struct Browser<'a> {
     stage: &'a Stage,
     host: String,
@@ -110,7 +110,7 @@ struct Browser<'a> {
 
 impl<'a> Browser<'a> {
     fn new(stage: &'a Stage, port: u16, allocation: &str) -> Self {
-        Self { stage, host: format!("{port}--{allocation}.apps.localhost:{}", stage.public.port()), cookie: None }
+        Self { stage, host: format!("{port}--{allocation}.web.localhost:{}", stage.public.port()), cookie: None }
     }
 
     fn request(&self, method: &str, path: &str) -> http::request::Builder {
@@ -148,9 +148,9 @@ impl<'a> Browser<'a> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_signs_in_with_a_ticket_and_uses_the_app() {
+async fn browser_signs_in_with_a_ticket_and_uses_the_web_service() {
     let (stage, _host) = Stage::with_host().await;
-    let port = app().await;
+    let port = web_service().await;
     let session = stage.plane.ticket("t", Kind::Tcp { port }, None);
     let mut browser = Browser::new(&stage, port, "alloc_1");
     let (status, page) = browser.get("/").await;
@@ -162,7 +162,7 @@ async fn a_browser_signs_in_with_a_ticket_and_uses_the_app() {
     for _ in 0..5 {
         browser.get("/").await;
     }
-    assert_eq!(stage.plane.grants.load(SeqCst), 1, "connections to the app are kept");
+    assert_eq!(stage.plane.grants.load(SeqCst), 1, "connections to the web service are kept");
 
     let (_, seen) = browser.get("/headers?a=1").await;
     assert!(seen.starts_with("/headers?a=1\n"), "{seen}");
@@ -172,7 +172,7 @@ async fn a_browser_signs_in_with_a_ticket_and_uses_the_app() {
     let forged = forged.header("x-drop", "1").body(Full::default()).unwrap();
     let response = browser.send(forged).await;
     let cookies: Vec<_> = response.headers().get_all(header::SET_COOKIE).iter().collect();
-    assert_eq!(cookies, ["theirs=1"], "an app cannot set the gateway's cookie");
+    assert_eq!(cookies, ["theirs=1"], "a web service cannot set the gateway's cookie");
     let seen = response.into_body().collect().await.unwrap().to_bytes();
     let seen = String::from_utf8_lossy(&seen);
     assert!(!seen.contains("6.6.6.6") && !seen.contains("x-drop"), "{seen}");
@@ -194,7 +194,7 @@ async fn a_browser_signs_in_with_a_ticket_and_uses_the_app() {
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_stream_and_websockets_pass() {
     let (stage, _host) = Stage::with_host().await;
-    let (port, go_on) = app_and_go_on().await;
+    let (port, go_on) = web_service_and_go_on().await;
     stage.plane.ticket("t", Kind::Tcp { port }, None);
     let mut browser = Browser::new(&stage, port, "alloc_1");
     browser.enter("t").await;
@@ -219,15 +219,15 @@ async fn answers_stream_and_websockets_pass() {
     let (mut socket, _) = open(Some(format!("http://{}", browser.host))).await.unwrap();
     socket.send(Message::text("hello")).await.unwrap();
     assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("hello"));
-    let neighbor = open(Some("http://1--other.apps.localhost".into())).await;
-    assert!(neighbor.is_err(), "another app's page cannot connect");
+    let neighbor = open(Some("http://1--other.web.localhost".into())).await;
+    assert!(neighbor.is_err(), "another web service's page cannot connect");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answer_on_its_way_is_not_cut_off_for_idle_connections_of_its_address() {
     let stage = Stage::with(|it| it.connections_per_address = 2).await;
     let _host = stage.host(NODE).await;
-    let (port, go_on) = app_and_go_on().await;
+    let (port, go_on) = web_service_and_go_on().await;
     stage.plane.ticket("t", Kind::Tcp { port }, None);
     let mut browser = Browser::new(&stage, port, "alloc_1");
     browser.enter("t").await;
@@ -246,7 +246,7 @@ async fn answer_on_its_way_is_not_cut_off_for_idle_connections_of_its_address() 
 async fn upgraded_connection_stays_among_those_of_the_listener() {
     let stage = Stage::with(|it| it.max_connections = 1).await;
     let _host = stage.host(NODE).await;
-    let port = app().await;
+    let port = web_service().await;
     stage.plane.ticket("t", Kind::Tcp { port }, None);
     let mut browser = Browser::new(&stage, port, "alloc_1");
     browser.enter("t").await;
@@ -272,9 +272,9 @@ async fn upgraded_connection_stays_among_those_of_the_listener() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cookie_is_good_for_its_own_app_only() {
+async fn cookie_is_good_for_its_own_web_service_only() {
     let (stage, _host) = Stage::with_host().await;
-    let port = app().await;
+    let port = web_service().await;
     stage.plane.ticket("t1", Kind::Tcp { port }, None);
     stage.plane.ticket("t2", Kind::Tcp { port }, None);
     let mut browser = Browser::new(&stage, port, "alloc_1");
@@ -291,20 +291,20 @@ async fn a_cookie_is_good_for_its_own_app_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_are_no_apps_and_ways_around_the_name_lead_nowhere() {
+async fn names_that_are_no_web_services_and_ways_around_the_name_lead_nowhere() {
     let (stage, _host) = Stage::with_host().await;
-    let port = app().await;
+    let port = web_service().await;
     stage.plane.ticket("t", Kind::Tcp { port }, None);
     let mut browser = Browser::new(&stage, port, "alloc_1");
     browser.enter("t").await;
-    for host in ["80--a.b.apps.localhost", "0--alloc_1.apps.localhost", "80--%2e%2e.apps.localhost"] {
+    for host in ["80--a.b.web.localhost", "0--alloc_1.web.localhost", "80--%2e%2e.web.localhost"] {
         let lost = Browser { stage: &stage, host: host.into(), cookie: browser.cookie.clone() };
         assert_eq!(lost.get("/").await.0, StatusCode::NOT_FOUND, "{host}");
     }
     for path in ["/.gpuaas/enter", "/.gpuaas/", "/.gpuaas", "/.gpuaas/x"] {
         assert_eq!(browser.get(path).await.0, StatusCode::NOT_FOUND, "{path}");
     }
-    assert_eq!(browser.get("/v1/terminal").await, (StatusCode::OK, "root".into()), "paths belong to the app");
+    assert_eq!(browser.get("/v1/terminal").await, (StatusCode::OK, "root".into()), "paths belong to the web service");
     let (status, _) = browser.get("http://elsewhere.example/").await;
     assert_eq!(status, StatusCode::NOT_FOUND, "two names are no name");
     let nobody = bind().await.local_addr().unwrap().port();
@@ -313,5 +313,5 @@ async fn names_that_are_no_apps_and_ways_around_the_name_lead_nowhere() {
     closed.enter("closed").await;
     let (status, page) = closed.get("/").await;
     assert_eq!(status, StatusCode::BAD_GATEWAY);
-    assert!(page.contains("Nothing answers on port"), "{page}");
+    assert!(page.contains("No service is listening on port"), "{page}");
 }

@@ -1,5 +1,6 @@
-//! Nodes that are kept free for a request that waited too long. Only it is placed
-//! there; a choice of another request is refused where its slots are held.
+//! The starvation guard: nodes that are kept free for a request that waited too
+//! long. Only it is placed there; a choice of another request is refused where its
+//! slots are held.
 
 mod store;
 

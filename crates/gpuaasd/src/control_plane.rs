@@ -13,7 +13,7 @@ use fleet::{
     agents::Agents,
     ca::{Ca, CaError},
     gateways::{Doors, Live},
-    node_api::{Samples, Standings},
+    node_api::{CertificateChecks, Samples},
     tasks::{SignerError, TaskSigner},
 };
 use kernel::{Db, bus::BoxFuture};
@@ -26,7 +26,7 @@ use platform::{
     events::Feed,
     http::{Readiness, Refusals, Turns, limiter::Limiter},
     identity::{Oidc, Recognizer, passwords::Passwords, signing::Signing},
-    policies::{Policies, keys},
+    policies::{Policies, settings},
     ports::limits::SharedLimits,
     registry::Bound,
 };
@@ -42,7 +42,7 @@ use crate::{
     areas, connect,
 };
 
-pub struct App {
+pub struct ControlPlane {
     pub platform: Arc<Platform>,
     pub people: Arc<PeopleArea>,
     pub fleet: Arc<FleetArea>,
@@ -54,7 +54,7 @@ pub struct App {
     pub areas: Vec<Bound>,
 }
 
-impl Deref for App {
+impl Deref for ControlPlane {
     type Target = Platform;
 
     fn deref(&self) -> &Platform {
@@ -68,7 +68,7 @@ pub enum StartError {
     Schema(#[from] crate::migrations::SchemaError),
     #[error("the database cannot be used: check `database.url`")]
     Database(#[from] sqlx::Error),
-    #[error("the vault cannot be opened")]
+    #[error("the vault cannot be decrypted")]
     Vault(#[from] kernel::vault::VaultError),
     #[error("the platform's SSH keys cannot be used")]
     Ssh(#[from] ssh_certificates::AuthorityError),
@@ -76,7 +76,7 @@ pub enum StartError {
     Ca(#[from] CaError),
     #[error("the keys that sign tasks cannot be used")]
     Signer(#[from] SignerError),
-    #[error("redis cannot be used: check `redis.url`")]
+    #[error("Redis cannot be used: check `redis.url`")]
     Redis(#[from] RedisError),
     #[error("NATS cannot be used: check `nats.url`")]
     Nats(#[from] nats::NatsError),
@@ -86,9 +86,9 @@ pub enum StartError {
     Secrets(#[from] kernel::secrets::SecretsError),
 }
 
-impl App {
+impl ControlPlane {
     /// Connects to everything that the configuration names.
-    pub async fn start(config: Config, stopping: CancellationToken) -> Result<Arc<App>, StartError> {
+    pub async fn start(config: Config, stopping: CancellationToken) -> Result<Arc<ControlPlane>, StartError> {
         platform::telemetry::start_counting();
         let keyring = Arc::new(config.keyring()?);
         crate::migrations::check(&config.database.url).await?;
@@ -96,14 +96,14 @@ impl App {
         let policies = Policies::default();
         policies.refresh(&db).await?;
         let signing = Signing::new(db.clone(), &config.identity.issuer, keyring.clone());
-        signing.refresh(keys::days(policies.number(keys::SIGNING_KEY_DAYS))).await?;
+        signing.refresh(settings::days(policies.number(settings::SIGNING_KEY_DAYS))).await?;
         let outside = Outside::open(&config, &db, &policies).await?;
         let recordings = match configured::recordings(&config.recordings, &db.clock)? {
             Some(store) => Some(recordings::sealed(&db, &keyring, store).await?),
             None => None,
         };
         let (sending, payments) = (configured::sending(&config)?, configured::payments(&config)?);
-        let intermediate_for = keys::days(policies.number(keys::NODE_INTERMEDIATE_DAYS));
+        let intermediate_for = settings::days(policies.number(settings::NODE_INTERMEDIATE_DAYS));
         let ca = Ca::load(db.clone(), keyring.clone(), intermediate_for).await?;
         ssh_certificates::prepare(&db, &keyring).await?;
         let platform = Arc::new(Platform {
@@ -127,7 +127,7 @@ impl App {
             signer: TaskSigner::load(&platform.db, &platform.keyring).await?,
             ca,
             agents: Arc::new(Agents::new(platform.config.node.agents_dir.clone())),
-            standings: Standings::default(),
+            certificate_checks: CertificateChecks::default(),
             gateways: Live::default(),
             doors: Doors::default(),
             samples: Samples::default(),
@@ -138,7 +138,7 @@ impl App {
             PeopleArea { platform: platform.clone(), passwords: Passwords::default(), sending, oidc: outside.oidc };
         let compute = ComputeArea { platform: platform.clone(), fleet: fleet.clone(), placement: Placement::default() };
         let downloads = Downloads::default();
-        let mut app = App {
+        let mut control_plane = ControlPlane {
             people: Arc::new(people),
             money: Arc::new(MoneyArea { platform: platform.clone(), payments }),
             compute: Arc::new(compute),
@@ -148,8 +148,8 @@ impl App {
             nats: outside.nats,
             areas: Vec::new(),
         };
-        app.areas = areas::bound(&app);
-        Ok(Arc::new(app))
+        control_plane.areas = areas::bound(&control_plane);
+        Ok(Arc::new(control_plane))
     }
 }
 
@@ -210,8 +210,8 @@ impl Probe for DatabaseProbe {
         Box::pin(async move {
             match tokio::time::timeout(patience, self.0.ping()).await {
                 Ok(Ok(())) => Ok(()),
-                Ok(Err(_)) => Err("does not answer".to_owned()),
-                Err(_) => Err("does not answer in time".to_owned()),
+                Ok(Err(_)) => Err("does not respond".to_owned()),
+                Err(_) => Err("does not respond in time".to_owned()),
             }
         })
     }
@@ -230,7 +230,7 @@ impl Probe for RedisProbe {
 
     fn check(&self, _: Duration) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async {
-            self.0.ping().await.map_err(|_| "does not answer; limits are counted per process".to_owned())
+            self.0.ping().await.map_err(|_| "does not respond; limits are counted per process".to_owned())
         })
     }
 }

@@ -1,4 +1,4 @@
-"""An app as people run one in an allocation. `app.py PORT WORD`
+"""A web service as people run one in an allocation. `web_service.py PORT WORD`
 
 `/headers` says what it saw, `/stream` sends a word when it is told to by `/next`,
 `/length` counts a body, `/ws` echoes, and everything else answers with WORD."""

@@ -1,4 +1,4 @@
-//! Apps of an allocation in a browser: one origin for each allocation and port,
+//! Web services of an allocation in a browser: one origin for each allocation and port,
 //! signed in to through the command line, and nothing between them.
 
 use std::{net::SocketAddr, process::Stdio, time::Duration};
@@ -34,7 +34,7 @@ use tokio_tungstenite::{
 
 use crate::hosts::site::Site;
 
-/// What knows one app, and the cookie that it was given there.
+/// What knows one web service, and the cookie that it was given there.
 pub struct Browser {
     http: reqwest::Client,
     /// With the gateway's port.
@@ -44,9 +44,9 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// At an app of the gateway at `gateway`, whatever the name means to others.
-    pub fn at(app_url: &str, gateway: SocketAddr) -> Browser {
-        let url: reqwest::Url = app_url.parse().unwrap();
+    /// At a web service of the gateway at `gateway`, whatever the name means to others.
+    pub fn at(web_url: &str, gateway: SocketAddr) -> Browser {
+        let url: reqwest::Url = web_url.parse().unwrap();
         let name = url.host_str().unwrap();
         let http = reqwest::Client::builder().resolve(name, gateway).redirect(reqwest::redirect::Policy::none());
         let host = format!("{name}:{}", url.port().unwrap());
@@ -74,7 +74,7 @@ impl Browser {
     pub async fn enter(&mut self, ticket: &str) -> Response {
         let form = self.ask(Method::POST, "/.gpuaas/enter").body(format!("ticket={ticket}"));
         let form = form.header("content-type", "application/x-www-form-urlencoded");
-        // The page that holds the form is of this machine, and no app's.
+        // The page that holds the form is of this machine, and no web service's.
         let answer = form.header("origin", "http://127.0.0.1:1").send().await.unwrap();
         if let Some(cookie) = answer.headers().get(SET_COOKIE) {
             let cookie = cookie.to_str().unwrap();
@@ -103,10 +103,10 @@ impl Browser {
 }
 
 impl Site {
-    /// Starts the app on a port of an allocation; the shell that runs it.
-    pub async fn app(&self, of: &Allocation, port: u16, word: &str) -> Shell {
-        let script = self.shared().join("app.py");
-        std::fs::write(&script, include_str!("app.py")).unwrap();
+    /// Starts the web service on a port of an allocation; the shell that runs it.
+    pub async fn web_service(&self, of: &Allocation, port: u16, word: &str) -> Shell {
+        let script = self.shared().join("web_service.py");
+        std::fs::write(&script, include_str!("web_service.py")).unwrap();
         let (_, mut shell) = self.tenant.shell(of.id).await;
         shell.types(&format!("python3 {} {port} {word}\r", script.display())).await;
         shell.shows(&format!("{word} serves")).await;
@@ -119,7 +119,7 @@ pub async fn http_ticket(by: &Tenant, of: &Allocation, port: u16) -> contract::a
     by.ticket(of.id, AccessTicketSpec { kind: TicketKind::Http, port, ..terminal() }).await.unwrap()
 }
 
-/// What `gpuaas open` prints and hands to the browser: the app's address and the ticket.
+/// What `gpuaas open` prints and hands to the browser: the web service's address and the ticket.
 async fn opened(site: &Site, allocation: &Allocation, port: u16) -> (String, String) {
     let plane = site.plane.as_ref().expect("it runs");
     let home = tempfile::tempdir().unwrap();
@@ -144,15 +144,15 @@ async fn opened(site: &Site, allocation: &Allocation, port: u16) -> (String, Str
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs root; run by cargo xtask root-test"]
-async fn an_app_is_opened_from_the_command_line_and_used_as_if_it_were_here() {
+async fn web_service_is_opened_from_the_command_line_and_used_as_if_it_were_here() {
     let site = Site::new(&[], "").await;
     let (allocation, port) = (site.allocation().clone(), free_port());
-    let _serving = site.app(&allocation, port, "notebook").await;
+    let _serving = site.web_service(&allocation, port, "notebook").await;
     let (url, ticket) = opened(&site, &allocation, port).await;
     assert!(url.starts_with(&format!("http://{port}--{}.", allocation.id)), "{url}");
     let mut browser = Browser::at(&url, site.door.address());
 
-    // Nobody who is not signed in sees anything of the app.
+    // Nobody who is not signed in sees anything of the web service.
     let (status, page) = browser.text("/secret").await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
     assert!(page.contains(&format!("gpuaas open {} {port}", allocation.id)) && !page.contains("notebook"), "{page}");
@@ -168,7 +168,7 @@ async fn an_app_is_opened_from_the_command_line_and_used_as_if_it_were_here() {
     assert_eq!(again.enter(&ticket).await.status(), StatusCode::UNAUTHORIZED, "a ticket works once");
     assert_eq!(again.cookie, None);
 
-    // The app sees the browser's own cookie, and neither sees nor sets the gateway's.
+    // The web service sees the browser's own cookie, and neither sees nor sets the gateway's.
     let answer = browser.get("/headers?a=1").await;
     let set: Vec<_> = answer.headers().get_all(SET_COOKIE).iter().map(|it| it.to_str().unwrap().to_owned()).collect();
     assert_eq!(set, ["theirs=1"]);
@@ -204,16 +204,16 @@ async fn an_app_is_opened_from_the_command_line_and_used_as_if_it_were_here() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs root; run by cargo xtask root-test"]
-async fn one_app_is_no_way_into_another() {
+async fn web_service_is_no_way_into_another() {
     let mut site = Site::new(&[], "").await;
     let first = site.allocation().clone();
     let second = site.one_more(ask(1)).await;
     // The same port in both: only the names differ.
     let (port, other) = (free_port(), free_port());
-    let _one = site.app(&first, port, "first").await;
-    let _two = site.app(&first, other, "beside").await;
+    let _one = site.web_service(&first, port, "first").await;
+    let _two = site.web_service(&first, other, "beside").await;
     let ticket = http_ticket(&site.tenant, &first, port).await;
-    let url = ticket.app_url.clone().unwrap();
+    let url = ticket.web_url.clone().unwrap();
     let mut browser = Browser::at(&url, site.door.address());
     assert_eq!(browser.enter(ticket.ticket.expose()).await.status(), StatusCode::SEE_OTHER);
     assert_eq!(browser.text("/").await.1, "first /");
@@ -222,7 +222,7 @@ async fn one_app_is_no_way_into_another() {
     let beside = http_ticket(&site.tenant, &first, other).await;
     let elsewhere = http_ticket(&site.tenant, &second, port).await;
     for ticket in [&beside, &elsewhere] {
-        let mut stranger = Browser::at(ticket.app_url.as_ref().unwrap(), site.door.address());
+        let mut stranger = Browser::at(ticket.web_url.as_ref().unwrap(), site.door.address());
         stranger.cookie = browser.cookie.clone();
         let (status, page) = stranger.text("/").await;
         assert!(status == StatusCode::UNAUTHORIZED && !page.contains("beside"), "{page}");
@@ -232,9 +232,9 @@ async fn one_app_is_no_way_into_another() {
         assert_eq!(stranger.cookie, None);
     }
     // On a port where nobody of the allocation listens there is nothing, whoever else does.
-    let mut second_app = Browser::at(elsewhere.app_url.as_ref().unwrap(), site.door.address());
-    assert_eq!(second_app.enter(elsewhere.ticket.expose()).await.status(), StatusCode::SEE_OTHER);
-    let (status, page) = second_app.text("/").await;
+    let mut second_service = Browser::at(elsewhere.web_url.as_ref().unwrap(), site.door.address());
+    assert_eq!(second_service.enter(elsewhere.ticket.expose()).await.status(), StatusCode::SEE_OTHER);
+    let (status, page) = second_service.text("/").await;
     assert!(status == StatusCode::BAD_GATEWAY && !page.contains("first"), "a neighbor's port: {status} {page}");
 
     // Other people: strangers learn nothing, and who leaves is out.

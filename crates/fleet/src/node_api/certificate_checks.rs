@@ -9,6 +9,7 @@ use std::{
 
 use contract::Timestamp;
 use kernel::{Access, Db, Tx};
+use platform::forget::Forget;
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +21,7 @@ use crate::{
 };
 
 #[derive(Clone, Default)]
-pub struct Standings {
+pub struct CertificateChecks {
     known: Arc<Mutex<HashMap<String, Entry>>>,
     look: Arc<Notify>,
 }
@@ -34,24 +35,26 @@ struct Entry {
 
 /// A connection's place; given up when dropped.
 pub struct ConnectionPermit {
-    standings: Standings,
+    checks: CertificateChecks,
     serial: String,
     connection: u64,
     /// Canceled when the certificate no longer works.
     pub cut: CancellationToken,
 }
 
-impl Standings {
+impl Forget for CertificateChecks {
     /// Looks for revocations now, because something happened to a node or gateway.
-    pub fn look_again(&self) {
+    fn forget(&self) {
         self.look.notify_one();
     }
+}
 
+impl CertificateChecks {
     /// A place for a connection whose certificate works, or why it does not.
     /// The only look at the database that a connection needs.
     pub async fn admit(&self, db: &Db, peer: &Peer, connection: u64) -> Result<ConnectionPermit, Refusal> {
         let mut tx = Tx::system(db, "node_api", Access::Read).await?;
-        let is_revoked = standing(&mut tx, peer).await?;
+        let is_revoked = is_peer_revoked(&mut tx, peer).await?;
         tx.commit().await?;
         if is_revoked.ok_or(Refusal::UnknownNode)? {
             return Err(Refusal::Revoked);
@@ -61,7 +64,7 @@ impl Standings {
         // A revocation that was seen meanwhile stays seen: it is looked for again and again.
         let entry = known.entry(peer.serial.clone()).or_default();
         entry.connections.insert(connection, cut.clone());
-        Ok(ConnectionPermit { standings: self.clone(), serial: peer.serial.clone(), connection, cut })
+        Ok(ConnectionPermit { checks: self.clone(), serial: peer.serial.clone(), connection, cut })
     }
 
     fn check(&self, serial: &str) -> Result<(), Refusal> {
@@ -100,13 +103,13 @@ impl Standings {
 impl ConnectionPermit {
     /// Whether the certificate still works.
     pub fn check(&self) -> Result<(), Refusal> {
-        self.standings.check(&self.serial)
+        self.checks.check(&self.serial)
     }
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let mut known = self.standings.lock();
+        let mut known = self.checks.lock();
         if let Some(entry) = known.get_mut(&self.serial) {
             entry.connections.remove(&self.connection);
             // Who comes back is read again.
@@ -118,12 +121,12 @@ impl Drop for ConnectionPermit {
 }
 
 /// Whether a certificate was revoked; nothing when it is not known as that peer's.
-pub async fn standing(tx: &mut Tx, peer: &Peer) -> sqlx::Result<Option<bool>> {
+pub async fn is_peer_revoked(tx: &mut Tx, peer: &Peer) -> sqlx::Result<Option<bool>> {
     Ok(match peer.who {
         CertificateSubject::Node(node) => {
-            nodes::standing(tx, &peer.serial).await?.filter(|it| it.node == node).map(|it| it.is_revoked)
+            nodes::certificate_status(tx, &peer.serial).await?.filter(|it| it.node == node).map(|it| it.is_revoked)
         }
-        CertificateSubject::Gateway(gateway) => gateways::standing(tx, gateway, &peer.serial).await?,
+        CertificateSubject::Gateway(gateway) => gateways::is_certificate_revoked(tx, gateway, &peer.serial).await?,
     })
 }
 
@@ -135,18 +138,18 @@ const OVERLAP: Duration = Duration::from_secs(60);
 const RECHECK: Duration = Duration::from_secs(30);
 
 /// Looks for revocations until stopped.
-pub async fn run(app: Arc<FleetArea>, stop: CancellationToken) {
-    let standings = &app.standings;
-    let mut since = app.db.clock.estimate() - OVERLAP;
+pub async fn run(area: Arc<FleetArea>, stop: CancellationToken) {
+    let checks = &area.certificate_checks;
+    let mut since = area.db.clock.estimate() - OVERLAP;
     let mut rechecked = Instant::now();
     while !stop.is_cancelled() {
         let whole = rechecked.elapsed() >= RECHECK;
-        if standings.is_idle() {
-            since = app.db.clock.estimate() - OVERLAP;
-            wait(standings, &stop).await;
+        if checks.is_idle() {
+            since = area.db.clock.estimate() - OVERLAP;
+            wait(checks, &stop).await;
             continue;
         }
-        match look(&app.db, standings, since, whole).await {
+        match look(&area.db, checks, since, whole).await {
             Ok(seen) => {
                 since = seen - OVERLAP;
                 if whole {
@@ -155,31 +158,31 @@ pub async fn run(app: Arc<FleetArea>, stop: CancellationToken) {
             }
             Err(error) => tracing::warn!(%error, "looking for revoked certificates failed; trying again"),
         }
-        wait(standings, &stop).await;
+        wait(checks, &stop).await;
     }
 }
 
-async fn wait(standings: &Standings, stop: &CancellationToken) {
+async fn wait(checks: &CertificateChecks, stop: &CancellationToken) {
     tokio::select! {
         () = stop.cancelled() => (),
-        () = standings.look.notified() => (),
+        () = checks.look.notified() => (),
         () = tokio::time::sleep(LOOK) => (),
     }
 }
 
-async fn look(db: &Db, standings: &Standings, since: Timestamp, whole: bool) -> sqlx::Result<Timestamp> {
+async fn look(db: &Db, checks: &CertificateChecks, since: Timestamp, whole: bool) -> sqlx::Result<Timestamp> {
     let mut tx = Tx::system(db, "node_api", Access::Read).await?;
     let now = kernel::clock::now(&mut tx).await?;
     let mut revoked = nodes::revoked_since(&mut tx, since).await?;
     revoked.extend(gateways::revoked_since(&mut tx, since).await?);
     if whole {
-        let known = standings.serials();
+        let known = checks.serials();
         let mut working = nodes::working(&mut tx, &known).await?;
         working.extend(gateways::working(&mut tx, &known).await?);
         let working: std::collections::HashSet<&String> = working.iter().collect();
         revoked.extend(known.iter().filter(|it| !working.contains(it)).cloned());
     }
     tx.commit().await?;
-    standings.revoke(&revoked);
+    checks.revoke(&revoked);
     Ok(now)
 }
