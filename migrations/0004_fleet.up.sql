@@ -43,6 +43,8 @@ CREATE TABLE nodes (
   health_since timestamptz NOT NULL DEFAULT app_now(),
   -- What the host itself reports as wrong with it, until it reports that it recovered.
   degraded_reason text,
+  -- The UUID of the GPU that this is about; null where it is about the host.
+  degraded_gpu text,
   inventory jsonb,
   inventory_hash text,
   fabric_domain text,
@@ -124,9 +126,15 @@ CREATE TABLE slots (
   fabric text,
   nvme text[] NOT NULL DEFAULT '{}',
   condition text NOT NULL DEFAULT 'clean',
+  -- Why it is quarantined, in the words of the host or of the platform.
   condition_reason text,
+  -- What a missing one was, and is again when the host reports it.
+  condition_before text,
+  -- When the whole host was wiped after the quarantine.
+  wiped_at timestamptz,
   held_by uuid,
-  UNIQUE (node_id, gpu_uuid)
+  UNIQUE (node_id, gpu_uuid),
+  CHECK ((condition = 'missing') = (condition_before IS NOT NULL))
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE slots IS 'GPUs of nodes with what is near them, and the allocation that holds each.';
 CREATE INDEX slots_by_holder ON slots (held_by) WHERE held_by IS NOT NULL;

@@ -56,10 +56,10 @@ CREATE TABLE allocations (
   state text NOT NULL,
   version bigint NOT NULL DEFAULT 1,
   state_since timestamptz NOT NULL DEFAULT app_now(),
-  -- What it waits for, or why it failed.
-  reason text,
-  -- Set when what was prepared must be undone: it ends failed, not released.
-  failure text,
+  -- What it waits for, or why it failed: a code with parameters, worded where it is read.
+  reason jsonb,
+  -- Set, like the reason, when what was prepared must be undone: it ends failed, not released.
+  failure jsonb,
   needs_attention boolean NOT NULL DEFAULT false,
   attempts integer NOT NULL DEFAULT 0,
   -- Whether it was visited and found no room.

@@ -269,9 +269,12 @@ pub struct Allocation {
     pub state: Open<AllocationState>,
     pub version: i64,
     pub state_since: Timestamp,
-    /// What it waits for, or why it failed, ended or stopped.
+    /// What it waits for, or why it failed, ended or stopped. A sentence for people, whose wording may change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The same for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason_code: Option<Open<AllocationReason>>,
     /// Whether it needs attention from a person.
     pub needs_attention: bool,
     pub parts: Vec<AllocationPart>,
@@ -335,6 +338,36 @@ words! {
         Released = "released",
         Failed = "failed",
         ReleaseFailed = "release_failed",
+    }
+}
+
+words! {
+    /// Why an allocation is in its state.
+    AllocationReason {
+        Suspended = "suspended",
+        /// Other organizations hold less and wait for the same.
+        NotItsTurn = "not_its_turn",
+        /// Older requests of its organization wait for the same.
+        OlderRequests = "older_requests",
+        NoRoom = "no_room",
+        /// No fleet could ever hold it.
+        NeverFits = "never_fits",
+        /// A host could not complete its task.
+        TaskFailed = "task_failed",
+        StartFailed = "start_failed",
+        KeysNotWritten = "keys_not_written",
+        /// A host that could not sanitize it is back online and tries again.
+        SanitizedAgain = "sanitized_again",
+        LeaseEnded = "lease_ended",
+        StoppedTooLong = "stopped_too_long",
+        StoppedByProject = "stopped_by_project",
+        ReleasedByProject = "released_by_project",
+        ProjectDeleted = "project_deleted",
+        OutOfFunds = "out_of_funds",
+        ForceReleased = "force_released",
+        NodeDrained = "node_drained",
+        NodeLost = "node_lost",
+        Unknown = "unknown",
     }
 }
 

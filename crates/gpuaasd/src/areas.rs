@@ -13,7 +13,7 @@ use kernel::{
 };
 use money::wallets::{MoneyHooks, Spenders};
 use people::{
-    notifications::Refunds,
+    notifications::{AllocationReasons, Refunds},
     projects::{Resident, Residents},
     users::InsideSessions,
 };
@@ -37,6 +37,7 @@ pub fn hooks() -> Hooks {
         .with::<dyn InsideSessions>(Arc::new(SessionHooks))
         .with::<dyn CarriedSessions>(Arc::new(SessionHooks))
         .with::<dyn Occupants>(Arc::new(AllocationHooks))
+        .with::<dyn AllocationReasons>(Arc::new(AllocationHooks))
         .with::<Spenders>(Arc::new(Spenders(vec![Arc::new(AllocationHooks)])))
         .with::<Residents>(Arc::new(Residents(residents())))
 }

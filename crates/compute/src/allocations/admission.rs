@@ -12,7 +12,7 @@ use contract::{
 use kernel::{Tx, money::Currency};
 use uuid::Uuid;
 
-use super::{decide::SUSPENDED, metering::GPU_TIME, store, visits::Parent};
+use super::{metering::GPU_TIME, reason::Reason, store, visits::Parent};
 use crate::quotas;
 use fleet::{prices, regions, skus};
 use money::{
@@ -49,7 +49,7 @@ pub async fn open(tx: &mut Tx, organization: OrganizationId, project: ProjectId)
     let project = projects::share_states(tx, &[project.uuid()]).await?.remove(&project.uuid());
     match state.zip(project).map_or(Parent::Ended, |(state, project)| Parent::of(state, project)) {
         Parent::Active => Ok(()),
-        Parent::Suspended => Err(Failure::new(Code::Suspended, SUSPENDED)),
+        Parent::Suspended => Err(Failure::new(Code::Suspended, Reason::Suspended)),
         Parent::Ended if state == Some(OrganizationState::Closed) => {
             Err(Failure::new(Code::Suspended, "the organization is closed"))
         }
@@ -84,7 +84,9 @@ pub async fn admit(
         return Err(wrong("tags", format!("the name {name:?} of a tag: {error}")));
     }
     let sku = skus::by_name(tx, &spec.sku).await?.filter(|it| it.retired_at.is_none());
-    let sku = sku.ok_or_else(|| wrong("sku", format!("no SKU `{}` is available; run `skus list` to list the available SKUs", spec.sku)))?;
+    let sku = sku.ok_or_else(|| {
+        wrong("sku", format!("no SKU `{}` is available; run `skus list` to list the available SKUs", spec.sku))
+    })?;
     if !sku.gpu_counts.contains(&spec.gpus.to()) {
         let counts: Vec<String> = sku.gpu_counts.iter().map(u16::to_string).collect();
         return Err(wrong("gpus", format!("`{}` comes with {} GPUs per node", sku.name, counts.join(", "))));
@@ -93,8 +95,9 @@ pub async fn admit(
         None => None,
         Some(name) => {
             let found = regions::by_name(tx, name).await?;
-            let found =
-                found.ok_or_else(|| wrong("region", format!("no region `{name}`; run `regions list` to list the regions")))?;
+            let found = found.ok_or_else(|| {
+                wrong("region", format!("no region `{name}`; run `regions list` to list the regions"))
+            })?;
             Some(found.id.uuid())
         }
     };

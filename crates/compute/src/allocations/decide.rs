@@ -5,8 +5,11 @@ use std::{collections::BTreeSet, time::Duration};
 use contract::{Timestamp, allocations::AllocationState, id::NodeId};
 use protocol::{Done, Outcome};
 
-use super::visits::{Parent, StopLimit, Visit};
-use fleet::tasks::{Evidence, NoEvidence};
+use super::{
+    reason::{Reason, TaskFailure},
+    visits::{Parent, StopLimit, Visit},
+};
+use fleet::tasks::Evidence;
 
 /// How often hosts are asked again, and how long things wait.
 #[derive(Debug, Clone, Copy)]
@@ -36,27 +39,27 @@ pub enum Step {
     /// Ask these nodes, again where `because` says so.
     Order {
         nodes: Vec<NodeId>,
-        because: Option<String>,
+        because: Option<TaskFailure>,
     },
     Prove(Vec<(NodeId, Done)>),
     /// It is stopped; its lease goes on.
     Stop(Vec<(NodeId, Done)>),
     FailStop {
-        reason: String,
+        failure: TaskFailure,
     },
     FailStart {
-        reason: String,
-        liars: Vec<(NodeId, String)>,
+        reason: Reason,
+        liars: Vec<(NodeId, TaskFailure)>,
     },
     FailProvision {
-        reason: String,
+        failure: TaskFailure,
         /// Nodes that claimed what cannot be true, and what.
-        liars: Vec<(NodeId, String)>,
+        liars: Vec<(NodeId, TaskFailure)>,
     },
     Clean(Vec<(NodeId, Done)>),
     FailCleaning {
         cleaned: Vec<(NodeId, Done)>,
-        reason: String,
+        failure: TaskFailure,
     },
     /// A host that could not clean it is back, and is asked again.
     CleanAgain,
@@ -64,7 +67,7 @@ pub enum Step {
     KeysWritten(Option<Duration>),
     /// Its hosts did not write its keys: somebody may get in who should not.
     FailKeys {
-        reason: String,
+        failure: TaskFailure,
         after: Duration,
     },
     /// Tell its project that the lease ends.
@@ -82,15 +85,12 @@ pub enum Step {
     HoldBack,
 }
 
-/// Why it is stopped or waits, where its organization is suspended.
-pub const SUSPENDED: &str = "the organization is suspended";
-
 /// Where the hosts stand with what they were asked for in this version.
 #[derive(Debug, Default)]
 struct Progress {
     done: Vec<(NodeId, Done)>,
     missing: Vec<NodeId>,
-    failed: Vec<(NodeId, String, bool)>,
+    failed: Vec<(NodeId, TaskFailure, bool)>,
     waiting: bool,
 }
 
@@ -104,7 +104,7 @@ pub fn decide(visit: &Visit, limits: &Limits) -> Step {
         (Parent::Suspended, AllocationState::Requested) => Step::HoldBack,
         (Parent::Suspended, AllocationState::Active) => Step::Suspend,
         (Parent::Suspended, AllocationState::Starting) => {
-            Step::FailStart { reason: SUSPENDED.into(), liars: Vec::new() }
+            Step::FailStart { reason: Reason::Suspended, liars: Vec::new() }
         }
         // Nobody may start it: the time that it may stay stopped does not pass.
         (Parent::Suspended, AllocationState::Stopped) => kept(visit),
@@ -173,39 +173,44 @@ fn provision(visit: &Visit, limits: &Limits) -> Step {
     for (node, done) in &progress.done {
         match is_proof(visit, *node, done) {
             Ok(()) => (),
-            Err(NoProof::Broken(reason)) => progress.failed.push((*node, reason, false)),
-            Err(NoProof::Lie(reason)) => {
-                liars.push((*node, reason.clone()));
-                progress.failed.push((*node, reason, false));
+            Err(NoProof::Broken(failure)) => progress.failed.push((*node, failure, false)),
+            Err(NoProof::Lie(failure)) => {
+                liars.push((*node, failure.clone()));
+                progress.failed.push((*node, failure, false));
             }
         }
     }
     match settle(visit, &mut progress, limits.provision_attempts, limits.task) {
         Ok(()) => Step::Prove(progress.done),
         Err(Stuck::Step(step)) => step,
-        Err(Stuck::Failed(reason)) if visit.state == AllocationState::Starting => Step::FailStart { reason, liars },
-        Err(Stuck::Failed(reason)) => Step::FailProvision { reason, liars },
+        Err(Stuck::Failed(failure)) if visit.state == AllocationState::Starting => {
+            Step::FailStart { reason: Reason::StartFailed { failure }, liars }
+        }
+        Err(Stuck::Failed(failure)) => Step::FailProvision { failure, liars },
     }
 }
 
 enum NoProof {
     /// The GPUs are there and do not work.
-    Broken(String),
+    Broken(TaskFailure),
     /// An honest host would not say so.
-    Lie(String),
+    Lie(TaskFailure),
 }
 
 /// Whether a host showed exactly the GPUs that it was asked for, and that they work.
 fn is_proof(visit: &Visit, node: NodeId, done: &Done) -> Result<(), NoProof> {
     let Done::Proof { gpus, self_test, .. } = done else {
-        return Err(NoProof::Lie("the host sent a report that is not a proof".into()));
+        return Err(NoProof::Lie(TaskFailure::NoProof));
     };
     let expected: BTreeSet<&str> = visit.held_on(node).map(|it| it.gpu_uuid.as_str()).collect();
     let shown: BTreeSet<&str> = gpus.iter().map(String::as_str).collect();
     if expected != shown || shown.len() != gpus.len() {
-        return Err(NoProof::Lie(format!("its proof lists other GPUs than the {} requested", expected.len())));
+        return Err(NoProof::Lie(TaskFailure::OtherGpus { requested: expected.len() }));
     }
-    if self_test.passed { Ok(()) } else { Err(NoProof::Broken(format!("the self-test failed: {}", self_test.detail))) }
+    if !self_test.passed {
+        return Err(NoProof::Broken(TaskFailure::SelfTest { detail: self_test.detail.clone() }));
+    }
+    Ok(())
 }
 
 fn active(visit: &Visit, limits: &Limits) -> Step {
@@ -233,8 +238,8 @@ fn active(visit: &Visit, limits: &Limits) -> Step {
     match settle(visit, &mut progress, limits.provision_attempts, limits.task) {
         Ok(()) if visit.needs_attention || visit.attempts > 0 => Step::KeysWritten(left),
         Ok(()) => rest,
-        Err(Stuck::Failed(reason)) => {
-            Step::FailKeys { reason, after: left.map_or(limits.retry, |it| it.min(limits.retry)) }
+        Err(Stuck::Failed(failure)) => {
+            Step::FailKeys { failure, after: left.map_or(limits.retry, |it| it.min(limits.retry)) }
         }
         Err(Stuck::Step(step)) => match (step, left) {
             (Step::Wait(after), Some(left)) => Step::Wait(after.min(left)),
@@ -252,15 +257,15 @@ fn stop(visit: &Visit, limits: &Limits) -> Step {
     match settle(visit, &mut progress, limits.cleaning_attempts, limits.task) {
         Ok(()) => Step::Stop(progress.done),
         Err(Stuck::Step(step)) => step,
-        Err(Stuck::Failed(reason)) => Step::FailStop { reason },
+        Err(Stuck::Failed(failure)) => Step::FailStop { failure },
     }
 }
 
 /// What a host reports as done counts only with the evidence that is asked for.
 fn doubt(progress: &mut Progress, wanted: Evidence) {
     for (node, done) in &progress.done {
-        if let Err(NoEvidence { reason, retryable }) = wanted.in_report(done) {
-            progress.failed.push((*node, reason, retryable));
+        if let Err(missing) = wanted.in_report(done) {
+            progress.failed.push((*node, TaskFailure::NoEvidence { missing }, missing.is_retryable()));
         }
     }
 }
@@ -272,9 +277,9 @@ fn clean(visit: &Visit, limits: &Limits) -> Step {
     match settle(visit, &mut progress, limits.cleaning_attempts, limits.task) {
         Ok(()) => Step::Clean(progress.done),
         Err(Stuck::Step(step)) => step,
-        Err(Stuck::Failed(reason)) => {
+        Err(Stuck::Failed(failure)) => {
             let cleaned = progress.done.into_iter().filter(|(node, _)| !failed.contains(node)).collect();
-            Step::FailCleaning { cleaned, reason }
+            Step::FailCleaning { cleaned, failure }
         }
     }
 }
@@ -303,13 +308,14 @@ fn progress(visit: &Visit) -> Progress {
         match order.map(|it| (&it.outcome, it.is_expired)) {
             None => progress.missing.push(node),
             Some((None, false)) => progress.waiting = true,
-            Some((None, true)) => progress.failed.push((node, "the host did not respond in time".into(), true)),
+            Some((None, true)) => progress.failed.push((node, TaskFailure::NoResponse, true)),
             Some((Some(Outcome::Done { result }), _)) => progress.done.push((node, result.clone())),
             Some((Some(Outcome::Failed { step, code, detail, retryable }), _)) => {
-                progress.failed.push((node, format!("{step}: {detail} ({code})"), *retryable));
+                let (step, code, detail) = (step.clone(), code.clone(), detail.clone());
+                progress.failed.push((node, TaskFailure::Failed { step, code, detail }, *retryable));
             }
             Some((Some(Outcome::Refused { reason }), _)) => {
-                progress.failed.push((node, format!("the host rejected the task: {}", reason.name()), true));
+                progress.failed.push((node, TaskFailure::Rejected { refusal: *reason }, true));
             }
         }
     }
@@ -318,16 +324,16 @@ fn progress(visit: &Visit) -> Progress {
 
 enum Stuck {
     Step(Step),
-    Failed(String),
+    Failed(TaskFailure),
 }
 
 /// Whether every host is done; else what is to do about those that are not.
 fn settle(visit: &Visit, progress: &mut Progress, attempts: i32, task: Duration) -> Result<(), Stuck> {
     let final_failure = progress.failed.iter().find(|(.., retryable)| !retryable || visit.attempts + 1 >= attempts);
-    if let Some((_, reason, _)) = final_failure {
-        return Err(Stuck::Failed(reason.clone()));
+    if let Some((_, failure, _)) = final_failure {
+        return Err(Stuck::Failed(failure.clone()));
     }
-    let because = progress.failed.first().map(|(_, reason, _)| reason.clone());
+    let because = progress.failed.first().map(|(_, failure, _)| failure.clone());
     let mut nodes = std::mem::take(&mut progress.missing);
     nodes.extend(progress.failed.iter().map(|(node, ..)| *node));
     match (nodes.is_empty(), progress.waiting) {

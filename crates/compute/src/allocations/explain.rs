@@ -1,31 +1,21 @@
 //! Why an allocation is in its state, in words that a person can act on.
 
-use contract::allocations::{Allocation, AllocationState, Explanation, Rejection};
+use contract::allocations::{Allocation, AllocationReason, AllocationState, Explanation, Rejection};
 use contract::{Open, Timestamp, id::AllocationId, wallets::WalletState};
 use kernel::{Scope, Tx, money::Money};
 use planner::{Audience, Change};
 
-use super::{decide::SUSPENDED, endings, store, visits};
+use super::{
+    endings,
+    reason::{Reason, effect_on_others},
+    store, visits,
+};
 use crate::{ComputeArea, placement::Placement};
 use money::{
     ledger,
-    wallets::{self, OUT_OF_FUNDS, WalletStatus},
+    wallets::{self, WalletStatus},
 };
 use platform::policies::settings;
-
-pub const NOT_ITS_TURN: &str = "organizations that hold less come first";
-
-/// What a request that found no room does to others.
-pub fn effect_on_others(could_run: bool, kept: usize) -> Option<String> {
-    match (could_run, kept) {
-        (false, _) => {
-            Some("it would not fit on the nodes in service even if they were empty, so it does not block later requests".into())
-        }
-        (true, 0) => None,
-        (true, 1) => Some("it has waited longest, so 1 node is reserved for it until it fits".into()),
-        (true, nodes) => Some(format!("it has waited longest, so {nodes} nodes are reserved for it until it fits")),
-    }
-}
 
 pub async fn explain(tx: &mut Tx, area: &ComputeArea, allocation: Allocation) -> sqlx::Result<Explanation> {
     let mut explanation = Explanation {
@@ -37,7 +27,7 @@ pub async fn explain(tx: &mut Tx, area: &ComputeArea, allocation: Allocation) ->
         rejected: Vec::new(),
     };
     let Open::Known(state) = allocation.state else { return Ok(explanation) };
-    let reason = allocation.reason.unwrap_or_default();
+    let code = allocation.reason_code.as_ref().and_then(Open::known);
     if state == AllocationState::Requested {
         // A process that places nothing has an old picture of the fleet, or none.
         // The picture is the process's own and not the caller's.
@@ -45,10 +35,10 @@ pub async fn explain(tx: &mut Tx, area: &ComputeArea, allocation: Allocation) ->
         tx.enter(Scope::System).await?;
         area.placement.catch_up(tx).await?;
         tx.enter(scope).await?;
-        waiting(tx, &area.placement, (allocation.id, &reason), &mut explanation).await?;
+        waiting(tx, &area.placement, (allocation.id, code), &mut explanation).await?;
         return Ok(explanation);
     }
-    let (rule, change) = plain(state, &reason);
+    let (rule, change) = plain(state, code, allocation.reason.as_deref());
     explanation.rule = rule;
     explanation.change = change.map(Into::into);
     if state == AllocationState::Active {
@@ -112,24 +102,25 @@ fn moment(at: Timestamp) -> String {
 async fn waiting(
     tx: &mut Tx,
     placement: &Placement,
-    (id, reason): (AllocationId, &str),
+    (id, code): (AllocationId, Option<AllocationReason>),
     explanation: &mut Explanation,
 ) -> sqlx::Result<()> {
-    if reason == SUSPENDED {
-        explanation.rule = format!("{SUSPENDED}: its requests are not placed until it is resumed");
-        explanation.change = Some("ask the platform's operators why and how to resume it, or release the allocation".into());
+    if code == Some(AllocationReason::Suspended) {
+        explanation.rule = format!("{}: its requests are not placed until it is resumed", Reason::Suspended);
+        explanation.change =
+            Some("ask the platform's operators why and how to resume it, or release the allocation".into());
         return Ok(());
     }
     let Some(request) = visits::request(tx, id).await? else { return Ok(()) };
     explanation.waits_behind = Some(request.behind);
     if request.behind > 0 {
-        explanation.rule = format!("{} older requests of the organization wait for the same capacity", request.behind);
+        explanation.rule = Reason::OlderRequests { others: request.behind }.sentence();
         explanation.change = Some("release or cancel one of them, or request another region or another SKU".into());
         return Ok(());
     }
     match placement.explain(id, &request.ask) {
         // Who else waits is for the reconciler to see, which wrote this down.
-        None if reason == NOT_ITS_TURN => explanation.rule = NOT_ITS_TURN.into(),
+        None if code == Some(AllocationReason::NotItsTurn) => explanation.rule = Reason::NotItsTurn.sentence(),
         None => explanation.rule = "capacity is available; it is about to be placed".into(),
         Some((found, kept)) => {
             let effect = effect_on_others(placement.could_run(&request.ask), kept);
@@ -173,11 +164,17 @@ fn paid(wallet: WalletStatus, rule: String, change: Option<String>) -> (String, 
     }
 }
 
-fn plain(state: AllocationState, reason: &str) -> (String, Option<&'static str>) {
-    let with = |text: &str| if reason.is_empty() { text.to_owned() } else { format!("{text}: {reason}") };
+fn plain(
+    state: AllocationState,
+    code: Option<AllocationReason>,
+    reason: Option<&str>,
+) -> (String, Option<&'static str>) {
+    let with = |text: &str| reason.map_or_else(|| text.to_owned(), |reason| format!("{text}: {reason}"));
     match state {
         AllocationState::Requested => (with("it is waiting to be placed"), None),
-        AllocationState::Provisioning => (with("its hosts are preparing and verifying the GPUs"), Some("wait for their reports")),
+        AllocationState::Provisioning => {
+            (with("its hosts are preparing and verifying the GPUs"), Some("wait for their reports"))
+        }
         AllocationState::Active => ("its hosts verified the GPUs; it is running".into(), None),
         AllocationState::Stopping => (with("its hosts are stopping its processes"), Some("wait for their reports")),
         AllocationState::Stopped => {
@@ -185,13 +182,12 @@ fn plain(state: AllocationState, reason: &str) -> (String, Option<&'static str>)
         }
         AllocationState::Starting => (with("its hosts are starting it again"), Some("wait for their reports")),
         AllocationState::Releasing => (with("its hosts are sanitizing it"), Some("wait for their reports")),
-        AllocationState::Released if reason == OUT_OF_FUNDS => {
-            (with("it was released"), Some("add funds and request a new allocation; `ledger balance` shows your balance"))
-        }
+        AllocationState::Released if code == Some(AllocationReason::OutOfFunds) => (
+            with("it was released"),
+            Some("add funds and request a new allocation; `ledger balance` shows your balance"),
+        ),
         AllocationState::Released => (with("it was released"), Some("request a new allocation")),
-        AllocationState::Failed => {
-            (with("it failed, and its slots were sanitized"), Some("request a new allocation"))
-        }
+        AllocationState::Failed => (with("it failed, and its slots were sanitized"), Some("request a new allocation")),
         AllocationState::ReleaseFailed => {
             (with("its hosts could not sanitize it"), Some("release it again, or ask an operator to force the release"))
         }

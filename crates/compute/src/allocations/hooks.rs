@@ -6,7 +6,7 @@ use contract::{
     id::{AllocationId, NodeId, OrganizationId, ProjectId},
     projects::EndingPreview,
 };
-use fleet::nodes::{HeldSlots, LossError, Occupants};
+use fleet::nodes::{HeldSlots, LossCause, LossError, Occupants};
 use kernel::{
     Tx,
     bus::BoxFuture,
@@ -14,7 +14,7 @@ use kernel::{
     money::Currency,
 };
 use money::wallets::{Expected, Spender};
-use people::projects::Resident;
+use people::{notifications::AllocationReasons, projects::Resident};
 
 use super::{
     endings,
@@ -40,13 +40,8 @@ impl Occupants for AllocationHooks {
         Box::pin(super::drain_changed(tx, node, deadline))
     }
 
-    fn release_on_node<'a>(
-        &'a self,
-        tx: &'a mut Tx,
-        node: NodeId,
-        reason: &'a str,
-    ) -> BoxFuture<'a, Result<(), TransitionError>> {
-        Box::pin(super::release_on_node(tx, node, reason))
+    fn release_on_node<'a>(&'a self, tx: &'a mut Tx, node: NodeId) -> BoxFuture<'a, Result<(), TransitionError>> {
+        Box::pin(super::release_on_node(tx, node))
     }
 
     fn node_lost<'a>(
@@ -54,18 +49,18 @@ impl Occupants for AllocationHooks {
         tx: &'a mut Tx,
         node: NodeId,
         last_heard: Timestamp,
-        reason: &'a str,
+        cause: &'a LossCause,
     ) -> BoxFuture<'a, Result<(), LossError>> {
-        Box::pin(endings::node_lost(tx, node, last_heard, reason))
+        Box::pin(endings::node_lost(tx, node, last_heard, cause))
     }
 
     fn abandon_on_node<'a>(
         &'a self,
         tx: &'a mut Tx,
         node: NodeId,
-        reason: &'a str,
+        cause: &'a LossCause,
     ) -> BoxFuture<'a, Result<(), TransitionError>> {
-        Box::pin(endings::abandon_on_node(tx, node, reason))
+        Box::pin(endings::abandon_on_node(tx, node, cause))
     }
 
     fn hosts_are_back<'a>(&'a self, tx: &'a mut Tx, nodes: &'a [NodeId]) -> BoxFuture<'a, sqlx::Result<()>> {
@@ -92,13 +87,8 @@ impl Spender for AllocationHooks {
         GPU_TIME.subject
     }
 
-    fn out_of_funds<'a>(
-        &'a self,
-        tx: &'a mut Tx,
-        ids: &'a [Uuid],
-        reason: &'a str,
-    ) -> BoxFuture<'a, Result<u64, TransitionError>> {
-        Box::pin(super::out_of_funds(tx, ids, reason))
+    fn out_of_funds<'a>(&'a self, tx: &'a mut Tx, ids: &'a [Uuid]) -> BoxFuture<'a, Result<u64, TransitionError>> {
+        Box::pin(super::out_of_funds(tx, ids))
     }
 
     fn expected<'a>(
@@ -108,6 +98,12 @@ impl Spender for AllocationHooks {
         currency: Currency,
     ) -> BoxFuture<'a, sqlx::Result<Vec<Expected>>> {
         Box::pin(metering::expected(tx, project, currency))
+    }
+}
+
+impl AllocationReasons for AllocationHooks {
+    fn sentence<'a>(&'a self, tx: &'a mut Tx, allocation: AllocationId) -> BoxFuture<'a, sqlx::Result<Option<String>>> {
+        Box::pin(async move { Ok(store::reason(tx, allocation).await?.map(|it| it.sentence())) })
     }
 }
 

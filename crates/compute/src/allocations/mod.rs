@@ -13,6 +13,7 @@ mod host_keys;
 pub mod lifecycle;
 mod metering;
 mod orders;
+mod reason;
 mod reconcile;
 mod routes;
 mod stop;
@@ -39,6 +40,7 @@ use kernel::{
 };
 
 use lifecycle::{AllocationLifecycle, Event};
+use reason::Reason;
 
 use platform::events::emit;
 
@@ -59,8 +61,7 @@ pub fn register(registry: &mut Registry<ComputeArea>) {
     registry.consumer(|_| Arc::new(HeedOrganization));
     registry.consumer(|_| Arc::new(RefreshHostKeys));
     registry.gauge("gpuaas_allocations_needing_attention", |tx| Box::pin(count_needing_attention(tx)));
-    registry
-        .table("allocation_keys", ParentEnd::EndsToo("`host_keys`: hosts receive keys of active allocations only"));
+    registry.table("allocation_keys", ParentEnd::EndsToo("`host_keys`: hosts receive keys of active allocations only"));
     registry.table("allocation_parts", ParentEnd::EndsToo("with its allocation; the record remains"));
     registry.retention(&["allocations", "allocation_parts"], Retention::Forever("the record of what was rented"));
     registry.retention(&["allocation_keys"], Retention::Removed("when keys are replaced or revoked"));
@@ -77,20 +78,22 @@ async fn capacity_changed(tx: &mut Tx) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Ends what is on a node that is to be emptied.
-async fn release_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
+/// Ends what is still on a node when the deadline of its drain has passed.
+async fn release_on_node(tx: &mut Tx, node: NodeId) -> Result<(), TransitionError> {
+    let reason = Reason::NodeDrained;
     for found in store::on_node(tx, node).await? {
         if AllocationLifecycle::next(found.state, Event::ForceReleased).is_none() {
             continue;
         }
-        store::explain(tx, found.id, Some(reason), None).await?;
-        transition::<AllocationLifecycle>(tx, found, Event::ForceReleased, reason).await?;
+        store::explain(tx, found.id, &reason, None).await?;
+        transition::<AllocationLifecycle>(tx, found, Event::ForceReleased, &reason.sentence()).await?;
     }
     Ok(())
 }
 
 /// Ends these, one after the other, because the money for them ran out. Says how many there were to end.
-async fn out_of_funds(tx: &mut Tx, ids: &[Uuid], reason: &str) -> Result<u64, TransitionError> {
+async fn out_of_funds(tx: &mut Tx, ids: &[Uuid]) -> Result<u64, TransitionError> {
+    let reason = Reason::OutOfFunds;
     // All at once and in the order in which everybody locks several, whatever the order of their ends.
     let locked = store::locked(tx, ids).await?;
     let mut ended = 0;
@@ -99,8 +102,8 @@ async fn out_of_funds(tx: &mut Tx, ids: &[Uuid], reason: &str) -> Result<u64, Tr
         if AllocationLifecycle::next(found.state, Event::FundsExhausted).is_none() {
             continue;
         }
-        let moved = transition::<AllocationLifecycle>(tx, found, Event::FundsExhausted, reason).await?;
-        store::ended(tx, (*id).into(), moved.state, reason).await?;
+        let moved = transition::<AllocationLifecycle>(tx, found, Event::FundsExhausted, &reason.sentence()).await?;
+        store::ended(tx, (*id).into(), moved.state, &reason).await?;
         // One that only waited may have had nodes kept for it.
         work::wake(tx, AllocationLifecycle::NAME, *id);
         ended += 1;

@@ -13,14 +13,15 @@ use kernel::{
     lifecycle::{Lifecycle, transition},
     work::{Next, ReconcileError, Reconciler},
 };
-use planner::{Denial, NodeKey};
+use planner::{Denial, Invalid, NodeKey};
 use protocol::Done;
 use uuid::Uuid;
 
 use super::{
-    decide::{Limits, SUSPENDED, Step, decide},
-    endings, explain,
+    decide::{Limits, Step, decide},
+    endings,
     lifecycle::{AllocationLifecycle, Event},
+    reason::{Reason, TaskFailure},
     store,
     visits::{self, Visit},
 };
@@ -58,20 +59,20 @@ pub enum Observation {
 
 pub enum Verdict {
     Place(Box<PlacementChoice>),
-    Reject(String),
+    Reject(Invalid),
     KeepWaiting(Wait),
     Go(Step),
 }
 
 /// What is written down about a request that is not placed now.
 pub struct Wait {
-    reason: String,
+    reason: Reason,
     could_run: bool,
     keep: Vec<NodeKey>,
 }
 
 impl Wait {
-    fn because(reason: String) -> Self {
+    fn because(reason: Reason) -> Self {
         Self { reason, could_run: true, keep: Vec::new() }
     }
 }
@@ -128,17 +129,13 @@ impl Reconciler for AllocationReconciler {
     fn decide(&self, visit: &Visit, found: Observation) -> Verdict {
         match found {
             Observation::Chosen(chosen) => Verdict::Place(chosen),
-            Observation::Denied { denial: Denial::Invalid(invalid), .. } => Verdict::Reject(invalid.to_string()),
+            Observation::Denied { denial: Denial::Invalid(invalid), .. } => Verdict::Reject(invalid),
             Observation::Denied { denial, could_run, keep } => {
-                let rule = explain::effect_on_others(could_run, keep.len());
-                let reason = rule.map_or_else(|| denial.to_string(), |rule| format!("{denial}; {rule}"));
+                let reason = Reason::NoRoom { shortage: denial, could_run, kept: keep.len() };
                 Verdict::KeepWaiting(Wait { reason, could_run, keep })
             }
-            Observation::Behind(others) => {
-                let reason = format!("{others} older requests of the organization wait for the same capacity");
-                Verdict::KeepWaiting(Wait::because(reason))
-            }
-            Observation::NotItsTurn => Verdict::KeepWaiting(Wait::because(explain::NOT_ITS_TURN.into())),
+            Observation::Behind(others) => Verdict::KeepWaiting(Wait::because(Reason::OlderRequests { others })),
+            Observation::NotItsTurn => Verdict::KeepWaiting(Wait::because(Reason::NotItsTurn)),
             Observation::Placed => Verdict::Go(decide(visit, &self.limits())),
         }
     }
@@ -146,11 +143,12 @@ impl Reconciler for AllocationReconciler {
     async fn apply(&self, tx: &mut Tx, visit: Visit, verdict: Verdict) -> Result<Next, ReconcileError> {
         match verdict {
             Verdict::Place(chosen) => Ok(self.place(tx, vec![(visit, chosen)]).await?.remove(0)),
-            Verdict::Reject(reason) => {
+            Verdict::Reject(rule) => {
                 if visit.has_kept_nodes {
                     starvation_guard::end(tx, visit.id).await?;
                 }
-                transition::<AllocationLifecycle>(tx, visit.row(), Event::Rejected, &reason).await?;
+                let reason = Reason::NeverFits { rule };
+                transition::<AllocationLifecycle>(tx, visit.row(), Event::Rejected, &reason.sentence()).await?;
                 visits::finish(tx, visit.id, Some(&reason)).await?;
                 Ok(Next::Done)
             }
@@ -239,8 +237,8 @@ impl AllocationReconciler {
             Step::HoldBack => self.hold_back(tx, visit).await,
             Step::Wait(rest) => Ok(Next::After(rest)),
             Step::Order { nodes, because } => {
-                if let Some(reason) = because {
-                    visits::attempt(tx, visit.id, &reason).await?;
+                if let Some(failure) = because {
+                    visits::attempt(tx, visit.id, &Reason::TaskFailed { failure }).await?;
                 }
                 Ok(Next::Settled(Some(self.order(tx, &[(&visit, nodes)]).await?)))
             }
@@ -252,35 +250,36 @@ impl AllocationReconciler {
                 // How long it may stay so is read at the next visit.
                 Ok(Next::After(Duration::ZERO))
             }
-            Step::FailStop { reason } => {
+            Step::FailStop { failure } => {
+                let reason = Reason::TaskFailed { failure };
                 visits::need_attention(tx, visit.id, &reason).await?;
-                tracing::error!(allocation = %visit.id, reason, "an allocation could not be stopped: see docs/runbooks/release-failed.md");
+                tracing::error!(allocation = %visit.id, %reason, "an allocation could not be stopped: see docs/runbooks/release-failed.md");
                 Ok(Next::Done)
             }
             Step::KeysWritten(left) => {
                 visits::keys_written(tx, visit.id).await?;
                 Ok(left.map_or(Next::Done, Next::After))
             }
-            Step::FailKeys { reason, after } => {
+            Step::FailKeys { failure, after } => {
                 if !visit.needs_attention {
-                    let reason = format!("its hosts could not write its SSH keys: {reason}");
+                    let reason = Reason::KeysNotWritten { failure };
                     visits::need_attention(tx, visit.id, &reason).await?;
-                    tracing::error!(allocation = %visit.id, reason, "the SSH keys of an allocation could not be written: see docs/runbooks/ssh-keys-not-written.md");
+                    tracing::error!(allocation = %visit.id, %reason, "the SSH keys of an allocation could not be written: see docs/runbooks/ssh-keys-not-written.md");
                 }
                 visits::forgive(tx, visit.id).await?;
                 Ok(Next::After(after))
             }
             Step::FailStart { reason, liars } => {
                 self.tell_on(tx, &liars).await?;
-                let reason = format!("it could not be started: {reason}");
-                store::explain(tx, visit.id.uuid(), Some(&reason), None).await?;
-                transition::<AllocationLifecycle>(tx, visit.row(), Event::StartFailed, &reason).await?;
+                store::explain(tx, visit.id.uuid(), &reason, None).await?;
+                transition::<AllocationLifecycle>(tx, visit.row(), Event::StartFailed, &reason.sentence()).await?;
                 Ok(Next::Done)
             }
-            Step::FailProvision { reason, liars } => {
+            Step::FailProvision { failure, liars } => {
                 self.tell_on(tx, &liars).await?;
-                store::explain(tx, visit.id.uuid(), Some(&reason), Some(&reason)).await?;
-                transition::<AllocationLifecycle>(tx, visit.row(), Event::ProvisionFailed, &reason).await?;
+                let reason = Reason::TaskFailed { failure };
+                store::explain(tx, visit.id.uuid(), &reason, Some(&reason)).await?;
+                transition::<AllocationLifecycle>(tx, visit.row(), Event::ProvisionFailed, &reason.sentence()).await?;
                 Ok(Next::Done)
             }
             Step::TellLease(lease_ends_at) => {
@@ -297,34 +296,33 @@ impl AllocationReconciler {
                 emit(tx, Some(visit.organization), visit.id, &event);
                 Ok(Next::After(Duration::ZERO))
             }
-            Step::EndLease => self.end(tx, &visit, Event::LeaseEnded, "its lease ended").await,
-            Step::EndStop(hours) => {
-                let reason = format!("it was stopped for longer than {hours} hours");
-                self.end(tx, &visit, Event::StopExpired, &reason).await
-            }
+            Step::EndLease => self.end(tx, &visit, Event::LeaseEnded, &Reason::LeaseEnded).await,
+            Step::EndStop(hours) => self.end(tx, &visit, Event::StopExpired, &Reason::StoppedTooLong { hours }).await,
             Step::EndWithProject => {
                 endings::end_with_project(tx, visit.row()).await?;
                 Ok(Next::After(Duration::ZERO))
             }
             Step::Suspend => {
-                transition::<AllocationLifecycle>(tx, visit.row(), Event::StopRequested, SUSPENDED).await?;
-                store::record_intent(tx, visit.id, Some(SUSPENDED)).await?;
+                let reason = Reason::Suspended;
+                transition::<AllocationLifecycle>(tx, visit.row(), Event::StopRequested, &reason.sentence()).await?;
+                store::record_intent(tx, visit.id, Some(&reason)).await?;
                 Ok(Next::Done)
             }
             Step::Clean(done) => self.clean(tx, visit, done).await,
-            Step::FailCleaning { cleaned, reason } => self.give_up(tx, visit, cleaned, &reason).await,
+            Step::FailCleaning { cleaned, failure } => self.give_up(tx, visit, cleaned, failure).await,
             Step::CleanAgain => {
-                const BACK: &str = "its host is back online and sanitizes it again";
-                let moved = transition::<AllocationLifecycle>(tx, visit.row(), Event::ReleaseRequested, BACK).await?;
-                store::ended(tx, visit.id, moved.state, visit.failure.as_deref().unwrap_or(BACK)).await?;
+                let (row, back) = (visit.row(), Reason::SanitizedAgain);
+                let moved =
+                    transition::<AllocationLifecycle>(tx, row, Event::ReleaseRequested, &back.sentence()).await?;
+                store::ended(tx, visit.id, moved.state, visit.failure.as_ref().unwrap_or(&back)).await?;
                 Ok(Next::Done)
             }
         }
     }
 
-    async fn end(&self, tx: &mut Tx, visit: &Visit, event: Event, reason: &str) -> Result<Next, ReconcileError> {
-        store::explain(tx, visit.id.uuid(), Some(reason), None).await?;
-        transition::<AllocationLifecycle>(tx, visit.row(), event, reason).await?;
+    async fn end(&self, tx: &mut Tx, visit: &Visit, event: Event, reason: &Reason) -> Result<Next, ReconcileError> {
+        store::explain(tx, visit.id.uuid(), reason, None).await?;
+        transition::<AllocationLifecycle>(tx, visit.row(), event, &reason.sentence()).await?;
         Ok(Next::Done)
     }
 
@@ -333,7 +331,7 @@ impl AllocationReconciler {
         if visit.has_kept_nodes {
             starvation_guard::end(tx, visit.id).await?;
         }
-        let steps_aside = visits::wait(tx, visit.id, SUSPENDED, false).await?;
+        let steps_aside = visits::wait(tx, visit.id, &Reason::Suspended, false).await?;
         if steps_aside || visit.has_kept_nodes {
             super::capacity_changed(tx).await?;
         }
@@ -341,9 +339,9 @@ impl AllocationReconciler {
     }
 
     /// Nodes before allocations, as everywhere, so that nobody waits in a circle.
-    async fn tell_on(&self, tx: &mut Tx, liars: &[(NodeId, String)]) -> Result<(), ReconcileError> {
+    async fn tell_on(&self, tx: &mut Tx, liars: &[(NodeId, TaskFailure)]) -> Result<(), ReconcileError> {
         for (node, lie) in liars {
-            nodes::caught_lying(tx, *node, lie).await?;
+            nodes::caught_lying(tx, *node, &lie.to_string()).await?;
         }
         Ok(())
     }
@@ -369,16 +367,18 @@ impl AllocationReconciler {
         tx: &mut Tx,
         visit: Visit,
         cleaned: Vec<(NodeId, Done)>,
-        reason: &str,
+        failure: TaskFailure,
     ) -> Result<Next, ReconcileError> {
         visits::note_done(tx, [(visit.id, cleaned.as_slice())]).await?;
         for (node, _) in &cleaned {
             slots::clean(tx, visit.id, *node).await?;
         }
-        slots::quarantine(tx, visit.id, reason).await?;
-        visits::need_attention(tx, visit.id, reason).await?;
-        transition::<AllocationLifecycle>(tx, visit.row(), Event::CleaningFailed, reason).await?;
-        tracing::error!(allocation = %visit.id, reason, "an allocation could not be sanitized: see docs/runbooks/release-failed.md");
+        let reason = Reason::TaskFailed { failure };
+        let sentence = reason.sentence();
+        slots::quarantine(tx, visit.id, &sentence).await?;
+        visits::need_attention(tx, visit.id, &reason).await?;
+        transition::<AllocationLifecycle>(tx, visit.row(), Event::CleaningFailed, &sentence).await?;
+        tracing::error!(allocation = %visit.id, reason = sentence, "an allocation could not be sanitized: see docs/runbooks/release-failed.md");
         super::capacity_changed(tx).await?;
         Ok(Next::Done)
     }

@@ -20,6 +20,7 @@ use super::{
     admission, explain, host_keys,
     lifecycle::{AllocationLifecycle, Event},
     metering::GPU_TIME,
+    reason::Reason,
     store::{self, New},
 };
 use crate::{ComputeArea, placement::slots};
@@ -100,7 +101,7 @@ impl Handle<ReleaseAllocation> for ComputeArea {
             ref state if *state == AllocationState::Requested => Event::Canceled,
             _ => Event::ReleaseRequested,
         };
-        end(call, allocation, event, "released by its project").await
+        end(call, allocation, event, &Reason::ReleasedByProject).await
     }
 }
 
@@ -127,7 +128,8 @@ impl Handle<ForceReleaseAllocation> for ComputeArea {
             state if *state == AllocationState::Releasing && is_lost => Event::Abandoned,
             _ => Event::ForceReleased,
         };
-        end(call, allocation, event, request.body.reason.as_str()).await
+        let said = request.body.reason.to_string();
+        end(call, allocation, event, &Reason::ForceReleased { said }).await
     }
 }
 
@@ -177,9 +179,14 @@ fn of_project(allocation: Option<Allocation>, project: ProjectId) -> Result<Allo
 
 /// Sends the event that ends an allocation, which stands still. Of several who
 /// want that at once one wins, and the others are told what happened.
-async fn end(call: &mut Call, mut allocation: Allocation, event: Event, reason: &str) -> Result<Allocation, Failure> {
-    let row = store::versioned(&allocation)?;
-    let moved = match transition::<AllocationLifecycle>(&mut call.tx, row, event, reason).await {
+async fn end(
+    call: &mut Call,
+    mut allocation: Allocation,
+    event: Event,
+    reason: &Reason,
+) -> Result<Allocation, Failure> {
+    let (row, sentence) = (store::versioned(&allocation)?, reason.sentence());
+    let moved = match transition::<AllocationLifecycle>(&mut call.tx, row, event, &sentence).await {
         Ok(moved) => moved,
         Err(TransitionError::Illegal { state, .. }) => {
             return Err(Failure::new(Code::Conflict, format!("the allocation is already {state}")));
@@ -200,7 +207,7 @@ async fn end(call: &mut Call, mut allocation: Allocation, event: Event, reason: 
         super::capacity_changed(&mut call.tx).await?;
     }
     (allocation.state, allocation.version) = (moved.state.into(), moved.version);
-    allocation.reason = Some(reason.to_owned());
+    (allocation.reason, allocation.reason_code) = (Some(sentence), Some(reason.code().into()));
     work::wake(&mut call.tx, AllocationLifecycle::NAME, allocation.id.uuid());
     Ok(allocation)
 }

@@ -15,6 +15,7 @@ use super::{
     admission,
     lifecycle::{AllocationLifecycle, Event},
     metering::GPU_TIME,
+    reason::Reason,
     routes::{found, found_for_update},
     store,
 };
@@ -29,7 +30,8 @@ impl Handle<StopAllocation> for ComputeArea {
         if allocation.state == AllocationState::Stopping && !allocation.needs_attention {
             return Err(refused(allocation.state.as_str(), "active", "stopped"));
         }
-        let wish = StateChange { event: Event::StopRequested, from: "active", to: "stopped", reason: Some(STOPPED) };
+        let reason = Some(Reason::StoppedByProject);
+        let wish = StateChange { event: Event::StopRequested, from: "active", to: "stopped", reason };
         switch(call, allocation, wish).await
     }
 }
@@ -65,31 +67,31 @@ async fn hold(area: &ComputeArea, call: &mut Call, allocation: &Allocation) -> R
     })
 }
 
-const STOPPED: &str = "stopped by its project";
-
 struct StateChange {
     event: Event,
     from: &'static str,
     to: &'static str,
-    reason: Option<&'static str>,
+    reason: Option<Reason>,
 }
 
 /// Sends the event. Of several who want something of it at once one wins, and
 /// the others are told what happened.
 async fn switch(call: &mut Call, mut allocation: Allocation, wish: StateChange) -> Result<Allocation, Failure> {
     let row = store::versioned(&allocation)?;
-    let moved =
-        match transition::<AllocationLifecycle>(&mut call.tx, row, wish.event, wish.reason.unwrap_or_default()).await {
-            Ok(moved) => moved,
-            Err(TransitionError::Illegal { state, .. }) => return Err(refused(state, wish.from, wish.to)),
-            Err(TransitionError::Stale { .. }) => {
-                return Err(Failure::new(Code::Conflict, "the allocation was ended or changed concurrently"));
-            }
-            Err(TransitionError::Database(error)) => return Err(error.into()),
-        };
-    store::record_intent(&mut call.tx, allocation.id, wish.reason).await?;
+    let sentence = wish.reason.as_ref().map(Reason::sentence);
+    let said = sentence.as_deref().unwrap_or_default();
+    let moved = match transition::<AllocationLifecycle>(&mut call.tx, row, wish.event, said).await {
+        Ok(moved) => moved,
+        Err(TransitionError::Illegal { state, .. }) => return Err(refused(state, wish.from, wish.to)),
+        Err(TransitionError::Stale { .. }) => {
+            return Err(Failure::new(Code::Conflict, "the allocation was ended or changed concurrently"));
+        }
+        Err(TransitionError::Database(error)) => return Err(error.into()),
+    };
+    store::record_intent(&mut call.tx, allocation.id, wish.reason.as_ref()).await?;
     (allocation.state, allocation.version) = (moved.state.into(), moved.version);
-    (allocation.reason, allocation.needs_attention) = (wish.reason.map(Into::into), false);
+    (allocation.reason, allocation.reason_code) = (sentence, wish.reason.map(|it| it.code().into()));
+    allocation.needs_attention = false;
     Ok(allocation)
 }
 

@@ -14,6 +14,8 @@ use kernel::{Tx, lifecycle::Versioned, money::Currency};
 use sqlx::types::Json;
 use uuid::Uuid;
 
+use super::reason::Reason;
+
 #[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
@@ -28,7 +30,7 @@ struct Row {
     state: String,
     version: i64,
     state_since: jiff_sqlx::Timestamp,
-    reason: Option<String>,
+    reason: Option<serde_json::Value>,
     needs_attention: bool,
     login: String,
     tags: Json<BTreeMap<String, String>>,
@@ -207,11 +209,11 @@ pub async fn keys_chosen(tx: &mut Tx, id: AllocationId, version: i64) -> sqlx::R
 }
 
 /// Says why it is as it is; a failure makes it end failed, and stays.
-pub async fn explain(tx: &mut Tx, id: Uuid, reason: Option<&str>, failure: Option<&str>) -> sqlx::Result<()> {
-    sqlx::query("UPDATE allocations SET reason = left($2, 500), failure = coalesce(failure, left($3, 500)), attempts = 0 WHERE id = $1")
+pub async fn explain(tx: &mut Tx, id: Uuid, reason: &Reason, failure: Option<&Reason>) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET reason = $2, failure = coalesce(failure, $3), attempts = 0 WHERE id = $1")
         .bind(id)
-        .bind(reason)
-        .bind(failure)
+        .bind(Json(reason))
+        .bind(failure.map(Json))
         .execute(tx.conn())
         .await?;
     Ok(())
@@ -223,15 +225,15 @@ pub async fn ended(
     tx: &mut Tx,
     id: AllocationId,
     state: AllocationState,
-    reason: &str,
+    reason: &Reason,
 ) -> sqlx::Result<(Timestamp, Option<Timestamp>)> {
     let is_over = matches!(state, AllocationState::Released | AllocationState::Failed);
     let (since, ended_at): (jiff_sqlx::Timestamp, Option<jiff_sqlx::Timestamp>) = sqlx::query_as(
-        "UPDATE allocations SET reason = left($2, 500), attempts = 0, needs_attention = false,
+        "UPDATE allocations SET reason = $2, attempts = 0, needs_attention = false,
            ended_at = CASE WHEN $3 THEN app_now() END WHERE id = $1 RETURNING state_since, ended_at",
     )
     .bind(id.uuid())
-    .bind(reason)
+    .bind(Json(reason))
     .bind(is_over)
     .fetch_one(tx.conn())
     .await?;
@@ -239,10 +241,10 @@ pub async fn ended(
 }
 
 /// Says that somebody wants it stopped or started, and counts tries anew.
-pub async fn record_intent(tx: &mut Tx, id: AllocationId, reason: Option<&str>) -> sqlx::Result<()> {
+pub async fn record_intent(tx: &mut Tx, id: AllocationId, reason: Option<&Reason>) -> sqlx::Result<()> {
     sqlx::query("UPDATE allocations SET reason = $2, attempts = 0, needs_attention = false WHERE id = $1")
         .bind(id.uuid())
-        .bind(reason)
+        .bind(reason.map(Json))
         .execute(tx.conn())
         .await?;
     Ok(())
@@ -311,6 +313,16 @@ pub async fn currency(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Currency> {
     platform::rows::text(&code)
 }
 
+/// Why it failed, ended or waits.
+pub async fn reason(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Reason>> {
+    let found: Option<Option<serde_json::Value>> =
+        sqlx::query_scalar("SELECT coalesce(failure, reason) FROM allocations WHERE id = $1")
+            .bind(id.uuid())
+            .fetch_optional(tx.conn())
+            .await?;
+    Ok(found.flatten().map(Reason::stored))
+}
+
 /// Allocations that have something on a node.
 pub async fn on_node(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Versioned<AllocationState>>> {
     let rows: Vec<Found> = sqlx::query_as(
@@ -370,6 +382,7 @@ fn allocation(row: Row) -> sqlx::Result<Allocation> {
         row.tags.0.into_iter().map(|(name, value)| Ok((platform::rows::text(&name)?, platform::rows::text(&value)?)));
     let part =
         |it: PartRow| AllocationPart { node_id: it.node_id.into(), host: it.host, gpus: it.gpus, stage: it.stage };
+    let reason = row.reason.map(Reason::stored);
     Ok(Allocation {
         id: row.id.into(),
         organization_id: row.organization_id.into(),
@@ -383,7 +396,8 @@ fn allocation(row: Row) -> sqlx::Result<Allocation> {
         state: platform::rows::word(&row.state)?,
         version: row.version,
         state_since: row.state_since.to_jiff(),
-        reason: row.reason,
+        reason: reason.as_ref().map(Reason::sentence),
+        reason_code: reason.map(|it| it.code().into()),
         needs_attention: row.needs_attention,
         parts: row.parts.0.into_iter().map(part).collect(),
         login: row.login,

@@ -25,7 +25,7 @@ use super::{
     store::{self, StoredMachine},
     user_data::{self, FirstStart},
 };
-use crate::nodes::LossError;
+use crate::nodes::{LossCause, LossError};
 use crate::{
     ca::Ca,
     enrollment_tokens,
@@ -79,7 +79,9 @@ impl Observation {
 pub enum MachineError {
     #[error(transparent)]
     Metal(#[from] MetalError),
-    #[error("a sealed secret of the machine or its provider cannot be decrypted: configure the key that sealed it (`secrets.keys`)")]
+    #[error(
+        "a sealed secret of the machine or its provider cannot be decrypted: configure the key that sealed it (`secrets.keys`)"
+    )]
     Sealed(#[from] SecretsError),
     #[error(transparent)]
     Transition(#[from] TransitionError),
@@ -231,7 +233,11 @@ impl MachineReconciler {
         if wish.action != MachinePowerAction::Query {
             match look(&*metal, seen).await {
                 Ok(ProviderView::Ours(_)) => (),
-                Ok(_) => return Ok(Some(over("the machine is not allocated to this platform in MAAS; its power was not changed"))),
+                Ok(_) => {
+                    return Ok(Some(over(
+                        "the machine is not allocated to this platform in MAAS; its power was not changed",
+                    )));
+                }
                 Err(error) => return Ok(Some(again(error))),
             }
         }
@@ -356,7 +362,7 @@ impl MachineReconciler {
         if let Some(node) = enrollment_tokens::made(tx, token).await? {
             store::set_node(tx, seen.held.machine.id, node).await?;
             nodes::revoke_certificates(tx, node).await?;
-            nodes::fail(tx, node, &format!("its machine is being returned: {why}")).await?;
+            nodes::fail(tx, node, &LossCause::MachineReturned { detail: why.to_owned() }).await?;
         }
         Ok(false)
     }
@@ -409,7 +415,7 @@ impl MachineReconciler {
     async fn fail_node(&self, tx: &mut Tx, seen: &Snapshot, why: &str) -> Result<(), MachineError> {
         if let Some(node) = seen.held.machine.node_id {
             nodes::revoke_certificates(tx, node).await?;
-            nodes::fail(tx, node, &format!("its machine failed: {why}")).await?;
+            nodes::fail(tx, node, &LossCause::MachineFailed { detail: why.to_owned() }).await?;
         }
         Ok(())
     }

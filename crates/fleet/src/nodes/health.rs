@@ -18,8 +18,9 @@ use super::{
     changes,
     inventory::{self, Implausibility},
     lifecycle::{Event, NodeLifecycle},
+    loss::LossCause,
     store::{
-        self, NodeFacts,
+        self, Degradation, NodeFacts,
         heartbeats::{self, Heartbeat},
         slots,
     },
@@ -55,7 +56,7 @@ pub async fn report_inventory(
     // Whoever lied stays marked until a person took the node out of service.
     let is_sticky = known.health == NodeHealth::Lying && !inventory::may_change(known.state);
     if !is_sticky {
-        let (health, reason) = health_of(known.degraded_reason.as_deref());
+        let (health, reason) = health_of(known.degraded.as_ref());
         mark(tx, node, health, reason).await?;
     }
     if known.health == NodeHealth::Silent {
@@ -69,30 +70,30 @@ pub async fn report_inventory(
 /// off offer and marks the node until the host says that it recovered.
 pub async fn report_health(tx: &mut Tx, node: NodeId, events: &[HealthEvent]) -> sqlx::Result<()> {
     let Some(known) = store::lock(tx, node).await? else { return Ok(()) };
-    let mut degraded_reason = known.degraded_reason.clone();
+    let mut degraded = known.degraded.clone();
     for event in events {
         metrics::counter!("gpuaas_node_health_events_total", "kind" => kind(event.kind), "fatal" => if event.fatal { "true" } else { "false" })
             .increment(1);
         if event.kind == HealthKind::Recovered {
-            let is_about = |text: &String| event.gpu.as_ref().is_none_or(|gpu| text.starts_with(&about(gpu)));
-            degraded_reason = degraded_reason.filter(|it| !is_about(it));
+            // A host that recovered as a whole names no GPU.
+            degraded = degraded.filter(|it| event.gpu.is_some() && it.gpu != event.gpu);
         } else if event.fatal {
             let text = describe(event);
             if let Some(gpu) = &event.gpu {
                 let changed = slots::quarantine(tx, node, gpu, &text).await?;
                 changes::tell(tx, node, changed);
             }
-            degraded_reason = Some(text);
+            degraded = Some(Degradation { reason: text, gpu: event.gpu.clone() });
         }
     }
-    if degraded_reason == known.degraded_reason {
+    if degraded == known.degraded {
         return Ok(());
     }
-    store::set_degraded_reason(tx, node, degraded_reason.as_deref()).await?;
+    store::set_degraded(tx, node, degraded.as_ref()).await?;
     match known.health {
         NodeHealth::Lying => Ok(()),
         NodeHealth::Unknown | NodeHealth::Ok | NodeHealth::Degraded | NodeHealth::Silent => {
-            let (health, reason) = health_of(degraded_reason.as_deref());
+            let (health, reason) = health_of(degraded.as_ref());
             mark(tx, node, health, reason).await?;
             if known.health == NodeHealth::Silent {
                 changes::wipe_if_abandoned(tx, node).await.map_err(not_moved)?;
@@ -168,23 +169,23 @@ pub async fn give_up_lost(tx: &mut Tx, after: Duration) -> Result<usize, LossErr
     let lost = heartbeats::lost(tx, after, AT_ONCE).await?;
     for node in &lost {
         let Some(known) = store::lock(tx, *node).await? else { continue };
-        give_up(tx, &known, "the node has been silent for too long").await?;
+        give_up(tx, &known, &LossCause::Silent).await?;
     }
     Ok(lost.len())
 }
 
 /// Gives up one node: it has failed, and what is on it ended when it was last heard.
 /// The only way to `failed`.
-pub async fn give_up(tx: &mut Tx, known: &NodeFacts, reason: &str) -> Result<(), LossError> {
+pub async fn give_up(tx: &mut Tx, known: &NodeFacts, cause: &LossCause) -> Result<(), LossError> {
     if NodeLifecycle::next(known.state, Event::Failed).is_some() {
-        transition::<NodeLifecycle>(tx, known.versioned(), Event::Failed, reason).await?;
+        transition::<NodeLifecycle>(tx, known.versioned(), Event::Failed, &cause.to_string()).await?;
     }
     // One that was never heard proved nothing; then the moment of its loss has to do.
     let last_heard = match heartbeats::last(tx, known.id).await? {
         Some(at) => at,
         None => clock::now(tx).await?,
     };
-    tx.hook::<dyn Occupants>().node_lost(tx, known.id, last_heard, reason).await
+    tx.hook::<dyn Occupants>().node_lost(tx, known.id, last_heard, cause).await
 }
 
 fn tell(tx: &mut Tx, changed: Vec<heartbeats::Changed>) -> sqlx::Result<()> {
@@ -206,16 +207,15 @@ async fn mark(tx: &mut Tx, node: NodeId, health: NodeHealth, reason: Option<&str
     Ok(())
 }
 
-fn health_of(degraded_reason: Option<&str>) -> (NodeHealth, Option<&str>) {
-    (if degraded_reason.is_some() { NodeHealth::Degraded } else { NodeHealth::Ok }, degraded_reason)
-}
-
-fn about(gpu: &str) -> String {
-    format!("GPU {gpu}: ")
+fn health_of(degraded: Option<&Degradation>) -> (NodeHealth, Option<&str>) {
+    match degraded {
+        Some(it) => (NodeHealth::Degraded, Some(&it.reason)),
+        None => (NodeHealth::Ok, None),
+    }
 }
 
 fn describe(event: &HealthEvent) -> String {
-    let place = event.gpu.as_deref().map(about).unwrap_or_default();
+    let place = event.gpu.as_deref().map(|gpu| format!("GPU {gpu}: ")).unwrap_or_default();
     let code = event.code.map(|it| format!(" {it}")).unwrap_or_default();
     bounded_text(format!("{place}{}{code}: {}", kind(event.kind), event.detail))
 }

@@ -11,6 +11,7 @@ use super::occupants::LossError;
 use super::{
     changes, health,
     lifecycle::{Event, NodeLifecycle},
+    loss::LossCause,
     store::{self, NodeFacts, slots},
 };
 
@@ -84,9 +85,9 @@ pub async fn reimaged(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), Tra
 }
 
 /// Nothing works on the node until a person looks; what is on it ended when it was last heard.
-pub async fn fail(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), LossError> {
+pub async fn fail(tx: &mut Tx, node: NodeId, cause: &LossCause) -> Result<(), LossError> {
     match store::lock(tx, node).await? {
-        Some(known) if known.state != NodeState::Retired => health::give_up(tx, &known, reason).await,
+        Some(known) if known.state != NodeState::Retired => health::give_up(tx, &known, cause).await,
         _ => Ok(()),
     }
 }

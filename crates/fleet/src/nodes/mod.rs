@@ -7,6 +7,7 @@ mod health;
 mod inventory;
 mod leaving;
 pub mod lifecycle;
+mod loss;
 mod maintenance;
 mod occupants;
 mod reconcile;
@@ -19,6 +20,7 @@ pub use changes::{
 pub use health::{InventoryVerdict, caught_lying, give_up_lost, heard, judge_silence, report_health, report_inventory};
 pub use inventory::Implausibility;
 pub use leaving::{Leaving, Occupancy, fail, leave, leaving, occupancy, place_nothing_new, reimaged};
+pub use loss::LossCause;
 pub use maintenance::{empty_for, give_back};
 pub use occupants::{HeldSlots, LossError, Occupants};
 pub use reconcile::NodeReconciler;
@@ -31,7 +33,6 @@ pub use store::{
     count_failed, count_in, get,
     heartbeats::{Heartbeat, Presence, presence},
     known, lock,
-    slots::WIPED,
 };
 
 use crate::FleetArea;

@@ -7,6 +7,8 @@ use contract::{
 use kernel::{Tx, bus::BoxFuture, lifecycle::TransitionError};
 use uuid::Uuid;
 
+use super::loss::LossCause;
+
 /// Why a node could not be given up.
 #[derive(Debug, thiserror::Error)]
 pub enum LossError {
@@ -38,27 +40,22 @@ pub trait Occupants: Send + Sync {
         node: NodeId,
         deadline: Option<Timestamp>,
     ) -> BoxFuture<'a, sqlx::Result<()>>;
-    /// Ends what is on a node that is to be emptied.
-    fn release_on_node<'a>(
-        &'a self,
-        tx: &'a mut Tx,
-        node: NodeId,
-        reason: &'a str,
-    ) -> BoxFuture<'a, Result<(), TransitionError>>;
+    /// Ends what is still on a node when the deadline of its drain has passed.
+    fn release_on_node<'a>(&'a self, tx: &'a mut Tx, node: NodeId) -> BoxFuture<'a, Result<(), TransitionError>>;
     /// Ends what was on a node that will not answer again and was last heard at that moment.
     fn node_lost<'a>(
         &'a self,
         tx: &'a mut Tx,
         node: NodeId,
         last_heard: Timestamp,
-        reason: &'a str,
+        cause: &'a LossCause,
     ) -> BoxFuture<'a, Result<(), LossError>>;
     /// Lets go of a node that is gone for good.
     fn abandon_on_node<'a>(
         &'a self,
         tx: &'a mut Tx,
         node: NodeId,
-        reason: &'a str,
+        cause: &'a LossCause,
     ) -> BoxFuture<'a, Result<(), TransitionError>>;
     /// Looks again at what these hosts, which were silent and are heard again, have not cleaned.
     fn hosts_are_back<'a>(&'a self, tx: &'a mut Tx, nodes: &'a [NodeId]) -> BoxFuture<'a, sqlx::Result<()>>;

@@ -16,11 +16,12 @@ use super::occupants::{LossError, Occupants};
 use super::{
     changes, health,
     lifecycle::{Event, NodeLifecycle},
+    loss::LossCause,
     store::{self, NodeFacts, slots},
 };
 use crate::{
     machines,
-    tasks::{self, Evidence, NoEvidence, Order, OrderStatus, TaskSigner},
+    tasks::{self, Evidence, Order, OrderStatus, TaskSigner},
 };
 use platform::policies::{Policies, settings};
 
@@ -105,9 +106,7 @@ impl Reconciler for NodeReconciler {
                 Ok(Next::Done)
             }
             Verdict::ReleaseRest => {
-                tx.hook::<dyn Occupants>()
-                    .release_on_node(tx, known.id, "the deadline of the node drain has passed")
-                    .await?;
+                tx.hook::<dyn Occupants>().release_on_node(tx, known.id).await?;
                 Ok(Next::After(LOOK_AGAIN))
             }
             Verdict::OrderWipe { version } => {
@@ -138,8 +137,8 @@ impl Reconciler for NodeReconciler {
                 health::shut_out(tx, known.id).await?;
                 Ok(Next::Done)
             }
-            Verdict::Fail(why) => {
-                health::give_up(tx, known, &why).await?;
+            Verdict::Fail(detail) => {
+                health::give_up(tx, known, &LossCause::NotSanitized { detail }).await?;
                 Ok(Next::Done)
             }
         }
@@ -181,16 +180,16 @@ fn sanitize(seen: &Snapshot, attempts: i64) -> Verdict {
     match &last.outcome {
         Some(Outcome::Done { result }) => match Evidence::Gone.in_report(result) {
             Ok(()) => Verdict::Sanitized,
-            Err(NoEvidence { reason, retryable: true }) => again(format!("the host is not sanitized: {reason}")),
-            Err(NoEvidence { reason, .. }) => Verdict::Fail(format!("sanitizing the host failed: {reason}")),
+            Err(missing) if missing.is_retryable() => again(format!("the host is not sanitized: {missing}")),
+            Err(missing) => Verdict::Fail(format!("sanitizing the host failed: {missing}")),
         },
         Some(Outcome::Failed { code, detail, retryable: false, .. }) => {
             Verdict::Fail(format!("sanitizing the host failed: {code}: {detail}"))
         }
-        Some(Outcome::Failed { code, detail, .. }) => {
-            again(format!("sanitizing the host failed: {code}: {detail}"))
+        Some(Outcome::Failed { code, detail, .. }) => again(format!("sanitizing the host failed: {code}: {detail}")),
+        Some(Outcome::Refused { reason }) => {
+            again(format!("the host rejected the task to sanitize itself: {}", reason.name()))
         }
-        Some(Outcome::Refused { reason }) => again(format!("the host rejected the task to sanitize itself: {}", reason.name())),
         None if last.is_expired => again("the host was not sanitized in time".into()),
         None => Verdict::Wait(LOOK_AGAIN),
     }
@@ -210,7 +209,7 @@ mod tests {
             state,
             version: 7,
             health: NodeHealth::Ok,
-            degraded_reason: None,
+            degraded: None,
             inventory_hash: None,
             drain_deadline_at: Some(Timestamp::from_second(100).unwrap()),
             wipes_itself: true,

@@ -18,6 +18,7 @@ use super::occupants::{self, LossError, Occupants};
 use super::{
     changes, health,
     lifecycle::{Event, NodeLifecycle},
+    loss::LossCause,
     store::{self, NodeFacts, certificates, slots},
 };
 use crate::{FleetArea, tasks};
@@ -117,8 +118,9 @@ impl Handle<RetireNode> for FleetArea {
         let reason = request.body.reason.as_str();
         if request.body.lost {
             call.note("lost", true);
-            health::give_up(&mut call.tx, &known, reason).await.map_err(not_given_up)?;
-            call.tx.hook::<dyn Occupants>().abandon_on_node(&mut call.tx, known.id, reason).await?;
+            let cause = LossCause::Retired { said: reason.to_owned() };
+            health::give_up(&mut call.tx, &known, &cause).await.map_err(not_given_up)?;
+            call.tx.hook::<dyn Occupants>().abandon_on_node(&mut call.tx, known.id, &cause).await?;
             known = lock(call, known.id).await?;
         }
         let how = "retire it; if the host will not come back, retire it as lost (`--lost`)";

@@ -12,7 +12,7 @@ mod spenders;
 mod store;
 
 pub use hooks::MoneyHooks;
-pub use reconcile::{OUT_OF_FUNDS, WalletReconciler};
+pub use reconcile::WalletReconciler;
 pub use spenders::{Expected, Spender, Spenders};
 
 use contract::{

@@ -26,9 +26,6 @@ use platform::policies::{self, settings};
 
 pub struct WalletReconciler;
 
-/// Why what cannot be paid for ends.
-pub const OUT_OF_FUNDS: &str = "the organization's money ran out";
-
 // bound: a visit comes after the moment that it is for, not a hair before it
 const AFTER: Duration = Duration::from_millis(1);
 
@@ -115,7 +112,7 @@ async fn take(
         }
         Step::End(count) => {
             let newest: Vec<_> = charges.iter().rev().take(count).map(|it| &it.subject).collect();
-            let ended = tx.hook::<Spenders>().out_of_funds(tx, &newest, OUT_OF_FUNDS).await?;
+            let ended = tx.hook::<Spenders>().out_of_funds(tx, &newest).await?;
             metrics::counter!("gpuaas_wallet_endings_total").increment(ended);
             Ok(at_once)
         }

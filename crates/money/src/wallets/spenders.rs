@@ -34,12 +34,7 @@ pub trait Spender: Send + Sync {
     fn subject(&self) -> &'static str;
 
     /// Ends these, in this order, because the money for them ran out. Says how many there were to end.
-    fn out_of_funds<'a>(
-        &'a self,
-        tx: &'a mut Tx,
-        ids: &'a [Uuid],
-        reason: &'a str,
-    ) -> BoxFuture<'a, Result<u64, TransitionError>>;
+    fn out_of_funds<'a>(&'a self, tx: &'a mut Tx, ids: &'a [Uuid]) -> BoxFuture<'a, Result<u64, TransitionError>>;
 
     /// What is live in a project and charged in this currency.
     fn expected<'a>(
@@ -55,17 +50,12 @@ pub struct Spenders(pub Vec<Arc<dyn Spender>>);
 
 impl Spenders {
     /// Ends these in this order, those of one kind that follow one another together.
-    pub async fn out_of_funds(
-        &self,
-        tx: &mut Tx,
-        subjects: &[&SubjectId],
-        reason: &str,
-    ) -> Result<u64, TransitionError> {
+    pub async fn out_of_funds(&self, tx: &mut Tx, subjects: &[&SubjectId]) -> Result<u64, TransitionError> {
         let mut ended = 0;
         for chunk in subjects.chunk_by(|a, b| a.kind == b.kind) {
             let Some(spender) = self.0.iter().find(|it| it.subject() == chunk[0].kind) else { continue };
             let ids: Vec<Uuid> = chunk.iter().map(|it| it.id).collect();
-            ended += spender.out_of_funds(tx, &ids, reason).await?;
+            ended += spender.out_of_funds(tx, &ids).await?;
         }
         Ok(ended)
     }

@@ -3,6 +3,7 @@
 
 mod audience;
 mod consume;
+mod reasons;
 mod refunds;
 mod routes;
 mod store;
@@ -11,6 +12,7 @@ mod watch;
 mod wording;
 
 pub use consume::Tell;
+pub use reasons::AllocationReasons;
 pub use refunds::Refunds;
 pub use store::{forget_old, wants_mail};
 
@@ -26,10 +28,7 @@ use platform::registry::{Registry, Retention};
 use std::sync::Arc;
 
 pub fn register(registry: &mut Registry<PeopleArea>) {
-    registry.table(
-        "notifications",
-        ParentEnd::Stays("notifications, retained for `notifications.keep_days`"),
-    );
+    registry.table("notifications", ParentEnd::Stays("notifications, retained for `notifications.keep_days`"));
     registry.consumer(|area| Arc::new(Tell { by_mail: area.sending.is_some(), policies: area.policies.clone() }));
     registry.expiry(&["notifications"], |area, most| {
         Box::pin(async move {

@@ -40,8 +40,9 @@ async fn plant_slot(above: &mut PgConnection, node: &str, model: &str, condition
            INSERT INTO allocations (id, organization_id, project_id, sku_id, gpus, nodes, same_fabric, login, created_by, state)
            SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 1, 1, false, 'g', 'test', $4
            WHERE $4 IS NOT NULL RETURNING id)
-         INSERT INTO slots (id, node_id, place, gpu_uuid, pci, model, memory_bytes, condition, held_by)
-         SELECT gen_random_uuid(), id, 0, gen_random_uuid(), 'pci', $2, 1, $3, (SELECT id FROM holder) FROM nodes WHERE name = $1",
+         INSERT INTO slots (id, node_id, place, gpu_uuid, pci, model, memory_bytes, condition, condition_before, held_by)
+         SELECT gen_random_uuid(), id, 0, gen_random_uuid(), 'pci', $2, 1, $3, CASE WHEN $3 = 'missing' THEN 'clean' END,
+           (SELECT id FROM holder) FROM nodes WHERE name = $1",
     )
     .bind(node)
     .bind(model)

@@ -20,11 +20,12 @@ use super::store;
 use crate::{
     allocations::{
         lifecycle::{AllocationLifecycle, Event},
+        reason::Reason,
         store as rows,
     },
     placement::slots,
 };
-use fleet::nodes::LossError;
+use fleet::nodes::{LossCause, LossError};
 use money::ledger::{self, LedgerError};
 use platform::events::emit;
 
@@ -36,7 +37,9 @@ fn not_refunded(error: LedgerError) -> LossError {
 }
 
 /// Ends what was on a node that will not answer again and was last heard at that moment.
-pub async fn node_lost(tx: &mut Tx, node: NodeId, last_heard: Timestamp, reason: &str) -> Result<(), LossError> {
+pub async fn node_lost(tx: &mut Tx, node: NodeId, last_heard: Timestamp, cause: &LossCause) -> Result<(), LossError> {
+    let reason = Reason::NodeLost { cause: cause.clone() };
+    let sentence = reason.sentence();
     let found = rows::on_node(tx, node).await?;
     let ended = store::ended_unheard(tx, node, last_heard).await?;
     // Refunds need the books alone; taking them later could block others who share them.
@@ -44,12 +47,12 @@ pub async fn node_lost(tx: &mut Tx, node: NodeId, last_heard: Timestamp, reason:
     for organization in &organizations {
         ledger::lock(tx, (*organization).into()).await?;
     }
-    slots::quarantine_on_node(tx, node, reason).await?;
+    slots::quarantine_on_node(tx, node, &sentence).await?;
     for row in found {
         store::lost(tx, row.id, last_heard).await?;
         if AllocationLifecycle::next(row.state, Event::NodeLost).is_some() {
-            rows::explain(tx, row.id, Some(reason), Some(reason)).await?;
-            transition::<AllocationLifecycle>(tx, row, Event::NodeLost, reason).await?;
+            rows::explain(tx, row.id, &reason, Some(&reason)).await?;
+            transition::<AllocationLifecycle>(tx, row, Event::NodeLost, &sentence).await?;
             refund(tx, row, last_heard).await?;
         } else if refund(tx, row, last_heard).await? {
             notify(tx, row);
@@ -90,15 +93,16 @@ pub async fn hosts_are_back(tx: &mut Tx, nodes: &[NodeId]) -> sqlx::Result<()> {
 
 /// Lets go of a node that is gone for good: what had nothing elsewhere is over,
 /// and what had is cleaned there.
-pub async fn abandon_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> Result<(), TransitionError> {
+pub async fn abandon_on_node(tx: &mut Tx, node: NodeId, cause: &LossCause) -> Result<(), TransitionError> {
+    let reason = Reason::NodeLost { cause: cause.clone() };
     let found = rows::on_node(tx, node).await?;
     slots::let_go_of_node(tx, node).await?;
     for row in found {
         let is_empty = slots::held(tx, row.id.into()).await?.is_empty();
         match row.state {
             AllocationState::Releasing | AllocationState::ReleaseFailed if is_empty => {
-                let moved = transition::<AllocationLifecycle>(tx, row, Event::Abandoned, reason).await?;
-                rows::ended(tx, row.id.into(), moved.state, reason).await?;
+                let moved = transition::<AllocationLifecycle>(tx, row, Event::Abandoned, &reason.sentence()).await?;
+                rows::ended(tx, row.id.into(), moved.state, &reason).await?;
             }
             _ => work::wake(tx, AllocationLifecycle::NAME, row.id),
         }

@@ -13,7 +13,10 @@ use kernel::{
     work,
 };
 
-use super::lifecycle::{AllocationLifecycle, Event};
+use super::{
+    lifecycle::{AllocationLifecycle, Event},
+    reason::Reason,
+};
 
 /// Ends some of what is in a project that is being deleted; how many.
 pub async fn end_in_project(tx: &mut Tx, project: ProjectId, limit: i64) -> Result<u64, TransitionError> {
@@ -27,9 +30,9 @@ pub async fn end_in_project(tx: &mut Tx, project: ProjectId, limit: i64) -> Resu
 
 /// Ends one whose project or organization ended.
 pub async fn end_with_project(tx: &mut Tx, row: Versioned<AllocationState>) -> Result<(), TransitionError> {
-    const REASON: &str = "its project was deleted";
-    let moved = transition::<AllocationLifecycle>(tx, row, Event::ProjectEnded, REASON).await?;
-    super::store::ended(tx, row.id.into(), moved.state, REASON).await?;
+    let reason = Reason::ProjectDeleted;
+    let moved = transition::<AllocationLifecycle>(tx, row, Event::ProjectEnded, &reason.sentence()).await?;
+    super::store::ended(tx, row.id.into(), moved.state, &reason).await?;
     // One that only waited may have had nodes kept for it, and others behind it.
     work::wake(tx, AllocationLifecycle::NAME, row.id);
     if row.state == AllocationState::Requested {

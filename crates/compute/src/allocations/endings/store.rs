@@ -16,7 +16,6 @@ use crate::allocations::{
     store::{Found, versioned_row},
 };
 use contract::allocations::AllocationState;
-use fleet::nodes;
 use kernel::lifecycle::Lifecycle as _;
 
 /// Allocations of a project that nobody asked to end yet, locked in the order in which everybody does.
@@ -122,11 +121,9 @@ pub async fn is_abandoned(tx: &mut Tx, node: NodeId) -> sqlx::Result<bool> {
         "SELECT EXISTS (SELECT FROM slots own JOIN slots s ON s.gpu_uuid = own.gpu_uuid
            JOIN allocation_parts p ON p.node_id = s.node_id AND s.id = ANY (p.slots)
            WHERE own.node_id = $1 AND s.held_by IS NULL AND NOT coalesce((p.evidence->>'user_removed')::boolean, false)
-             AND ((s.condition = 'quarantined' AND NOT starts_with(coalesce(s.condition_reason, ''), $2))
-               OR (s.condition = 'missing' AND s.condition_reason LIKE '%was quarantined')))",
+             AND coalesce(s.condition_before, s.condition) = 'quarantined' AND s.wiped_at IS NULL)",
     )
     .bind(node.uuid())
-    .bind(nodes::WIPED)
     .fetch_one(tx.conn())
     .await
 }

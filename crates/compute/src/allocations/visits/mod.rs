@@ -19,7 +19,10 @@ use contract::{
 };
 use kernel::lifecycle::Versioned;
 
-use crate::placement::{slots::HeldSlot, starvation_guard::Leases};
+use crate::{
+    allocations::reason::Reason,
+    placement::{slots::HeldSlot, starvation_guard::Leases},
+};
 use fleet::{nodes::Presence, tasks::OrderStatus};
 
 /// Whether its project and organization let it be placed, started and run.
@@ -67,7 +70,7 @@ pub struct Visit {
     /// What its SKU says of CPU, memory, tasks and open files.
     pub limits: SkuLimits,
     /// Set when it ends failed, not released.
-    pub failure: Option<String>,
+    pub failure: Option<Reason>,
     pub attempts: i32,
     /// Whether a person is asked to look.
     pub needs_attention: bool,

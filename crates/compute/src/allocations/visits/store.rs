@@ -15,7 +15,10 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::{Parent, Request, StopLimit, Visit};
-use crate::placement::{slots, starvation_guard};
+use crate::{
+    allocations::reason::Reason,
+    placement::{slots, starvation_guard},
+};
 use fleet::{nodes, tasks};
 use platform::policies::{PolicyScope, ProjectPolicies, settings, settings::minutes};
 
@@ -34,7 +37,7 @@ struct Row {
     same_fabric: bool,
     spread_group: Option<String>,
     login: String,
-    failure: Option<String>,
+    failure: Option<serde_json::Value>,
     attempts: i32,
     needs_attention: bool,
     lease_ends_at: Option<jiff_sqlx::Timestamp>,
@@ -139,7 +142,7 @@ fn found(row: &Row) -> sqlx::Result<Visit> {
         login: row.login.clone(),
         shape: platform::rows::known(&row.shape)?,
         limits: row.limits.0,
-        failure: row.failure.clone(),
+        failure: row.failure.clone().map(Reason::stored),
         attempts: row.attempts,
         needs_attention: row.needs_attention,
         lease_ends_at: row.lease_ends_at.map(|it| it.to_jiff()),
@@ -281,15 +284,15 @@ fn ask(row: &Row, shape: Shape, avoid: Vec<Uuid>) -> Ask {
 
 /// Says what it waits for, and whether it could run at all. Whether that holds
 /// up those behind it no longer.
-pub async fn wait(tx: &mut Tx, id: AllocationId, reason: &str, could_run: bool) -> sqlx::Result<bool> {
+pub async fn wait(tx: &mut Tx, id: AllocationId, reason: &Reason, could_run: bool) -> sqlx::Result<bool> {
     let steps_aside: Option<bool> = sqlx::query_scalar(
         "WITH was AS (SELECT could_run FROM allocations WHERE id = $1)
-         UPDATE allocations SET reason = left($2, 500), could_run = $3, is_waiting = true
-         WHERE id = $1 AND (reason IS DISTINCT FROM left($2, 500) OR could_run <> $3 OR NOT is_waiting)
+         UPDATE allocations SET reason = $2, could_run = $3, is_waiting = true
+         WHERE id = $1 AND (reason IS DISTINCT FROM $2 OR could_run <> $3 OR NOT is_waiting)
          RETURNING (SELECT could_run FROM was) AND NOT $3",
     )
     .bind(id.uuid())
-    .bind(reason)
+    .bind(Json(reason))
     .bind(could_run)
     .fetch_optional(tx.conn())
     .await?;
@@ -326,10 +329,10 @@ pub async fn placed(tx: &mut Tx, id: AllocationId) -> sqlx::Result<()> {
 }
 
 /// Counts one more try, and says why. What is stopped says why it is stopped instead.
-pub async fn attempt(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
+pub async fn attempt(tx: &mut Tx, id: AllocationId, reason: &Reason) -> sqlx::Result<()> {
     let statement = "UPDATE allocations SET attempts = attempts + 1,
-        reason = CASE WHEN state = 'stopping' THEN reason ELSE left($2, 500) END WHERE id = $1";
-    sqlx::query(statement).bind(id.uuid()).bind(reason).execute(tx.conn()).await?;
+        reason = CASE WHEN state = 'stopping' THEN reason ELSE $2 END WHERE id = $1";
+    sqlx::query(statement).bind(id.uuid()).bind(Json(reason)).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -367,19 +370,19 @@ pub async fn stop_notified(tx: &mut Tx, id: AllocationId, since: Timestamp) -> s
 }
 
 /// Ends its time.
-pub async fn finish(tx: &mut Tx, id: AllocationId, reason: Option<&str>) -> sqlx::Result<()> {
-    sqlx::query("UPDATE allocations SET ended_at = app_now(), reason = coalesce(left($2, 500), reason), needs_attention = false WHERE id = $1")
+pub async fn finish(tx: &mut Tx, id: AllocationId, reason: Option<&Reason>) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET ended_at = app_now(), reason = coalesce($2, reason), needs_attention = false WHERE id = $1")
         .bind(id.uuid())
-        .bind(reason)
+        .bind(reason.map(Json))
         .execute(tx.conn())
         .await?;
     Ok(())
 }
 
-pub async fn need_attention(tx: &mut Tx, id: AllocationId, reason: &str) -> sqlx::Result<()> {
-    sqlx::query("UPDATE allocations SET needs_attention = true, reason = left($2, 500) WHERE id = $1")
+pub async fn need_attention(tx: &mut Tx, id: AllocationId, reason: &Reason) -> sqlx::Result<()> {
+    sqlx::query("UPDATE allocations SET needs_attention = true, reason = $2 WHERE id = $1")
         .bind(id.uuid())
-        .bind(reason)
+        .bind(Json(reason))
         .execute(tx.conn())
         .await?;
     Ok(())

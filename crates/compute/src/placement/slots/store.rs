@@ -171,7 +171,7 @@ pub async fn idle_elsewhere(
 
 /// Marks what an allocation still holds as not to be given out.
 pub async fn quarantine(tx: &mut Tx, allocation: AllocationId, reason: &str) -> sqlx::Result<()> {
-    sqlx::query("UPDATE slots SET condition = 'quarantined', condition_reason = left($2, 500) WHERE held_by = $1")
+    sqlx::query("UPDATE slots SET condition = 'quarantined', condition_before = NULL, condition_reason = left($2, 500) WHERE held_by = $1")
         .bind(allocation.uuid())
         .bind(reason)
         .execute(tx.conn())
@@ -181,10 +181,12 @@ pub async fn quarantine(tx: &mut Tx, allocation: AllocationId, reason: &str) -> 
 
 /// Lets go of slots that stay quarantined.
 pub async fn abandon(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<()> {
-    sqlx::query("UPDATE slots SET held_by = NULL, condition = 'quarantined' WHERE held_by = $1")
-        .bind(allocation.uuid())
-        .execute(tx.conn())
-        .await?;
+    sqlx::query(
+        "UPDATE slots SET held_by = NULL, condition = 'quarantined', condition_before = NULL WHERE held_by = $1",
+    )
+    .bind(allocation.uuid())
+    .execute(tx.conn())
+    .await?;
     Ok(())
 }
 
@@ -192,7 +194,7 @@ pub async fn abandon(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<()> 
 /// quarantined; whether there was something.
 pub async fn abandon_on_lost_nodes(tx: &mut Tx, allocation: AllocationId) -> sqlx::Result<bool> {
     let gone = sqlx::query(
-        "UPDATE slots SET held_by = NULL, condition = 'quarantined' FROM nodes
+        "UPDATE slots SET held_by = NULL, condition = 'quarantined', condition_before = NULL FROM nodes
          WHERE nodes.id = slots.node_id AND slots.held_by = $1 AND nodes.state IN ('failed', 'retired')",
     )
     .bind(allocation.uuid())
@@ -217,7 +219,8 @@ pub async fn quarantine_on_node(tx: &mut Tx, node: NodeId, reason: &str) -> sqlx
 /// Lets go of every slot of a node that is gone for good.
 pub async fn let_go_of_node(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
     sqlx::query(
-        "UPDATE slots SET held_by = NULL, condition = 'quarantined' WHERE node_id = $1 AND held_by IS NOT NULL",
+        "UPDATE slots SET held_by = NULL, condition = 'quarantined', condition_before = NULL
+         WHERE node_id = $1 AND held_by IS NOT NULL",
     )
     .bind(node.uuid())
     .execute(tx.conn())

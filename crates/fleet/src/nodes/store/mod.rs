@@ -56,6 +56,15 @@ const NODES: &str =
     SELECT u.agent_version AS agent_wanted, u.state AS agent_update, u.reason AS agent_update_reason
     FROM agent_updates u WHERE u.node_id = nodes.id ORDER BY u.number DESC LIMIT 1) AS newest ON true";
 
+/// What a host reports as wrong with itself, until it reports that it recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Degradation {
+    /// For people.
+    pub reason: String,
+    /// The UUID of the GPU that this is about; none where it is about the host.
+    pub gpu: Option<String>,
+}
+
 /// What decides about a node's next move, read with its row locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeFacts {
@@ -64,7 +73,7 @@ pub struct NodeFacts {
     pub state: NodeState,
     pub version: i64,
     pub health: NodeHealth,
-    pub degraded_reason: Option<String>,
+    pub degraded: Option<Degradation>,
     pub inventory_hash: Option<String>,
     pub drain_deadline_at: Option<Timestamp>,
     /// Whether the host can wipe itself when it is told to.
@@ -80,12 +89,13 @@ type KnownColumns = (
     String,
     Option<String>,
     Option<String>,
+    Option<String>,
     Option<jiff_sqlx::Timestamp>,
     bool,
     Option<String>,
 );
 
-const KNOWN: &str = "SELECT id, region_id, state, version, health, degraded_reason, inventory_hash, drain_deadline_at, has_wipe_script, inventory->>'driver' FROM nodes";
+const KNOWN: &str = "SELECT id, region_id, state, version, health, degraded_reason, degraded_gpu, inventory_hash, drain_deadline_at, has_wipe_script, inventory->>'driver' FROM nodes";
 
 pub async fn get(tx: &mut Tx, id: NodeId) -> sqlx::Result<Option<Node>> {
     let statement = format!("{NODES} WHERE nodes.id = $1");
@@ -229,10 +239,11 @@ pub async fn set_health(tx: &mut Tx, id: NodeId, health: NodeHealth, reason: Opt
     Ok(done.rows_affected() == 1)
 }
 
-pub async fn set_degraded_reason(tx: &mut Tx, id: NodeId, degraded_reason: Option<&str>) -> sqlx::Result<()> {
-    sqlx::query("UPDATE nodes SET degraded_reason = $2 WHERE id = $1")
+pub async fn set_degraded(tx: &mut Tx, id: NodeId, degraded: Option<&Degradation>) -> sqlx::Result<()> {
+    sqlx::query("UPDATE nodes SET degraded_reason = $2, degraded_gpu = $3 WHERE id = $1")
         .bind(id.uuid())
-        .bind(degraded_reason)
+        .bind(degraded.map(|it| it.reason.as_str()))
+        .bind(degraded.and_then(|it| it.gpu.as_deref()))
         .execute(tx.conn())
         .await?;
     Ok(())
@@ -268,7 +279,7 @@ impl NodeFacts {
 }
 
 fn known_row(row: KnownColumns) -> sqlx::Result<NodeFacts> {
-    let (id, region, state, version, health, degraded_reason, inventory_hash, deadline, has_wipe_script, driver) = row;
+    let (id, region, state, version, health, reason, gpu, inventory_hash, deadline, has_wipe_script, driver) = row;
     let simulated = serde_json::to_value(DriverKind::Sim).ok();
     let is_simulated = driver.is_some_and(|it| simulated == Some(it.into()));
     Ok(NodeFacts {
@@ -277,7 +288,7 @@ fn known_row(row: KnownColumns) -> sqlx::Result<NodeFacts> {
         state: rows::known(&state)?,
         version,
         health: rows::known(&health)?,
-        degraded_reason,
+        degraded: reason.map(|reason| Degradation { reason, gpu }),
         inventory_hash,
         drain_deadline_at: deadline.map(|it| it.to_jiff()),
         wipes_itself: has_wipe_script || is_simulated,

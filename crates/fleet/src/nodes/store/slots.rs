@@ -24,11 +24,12 @@ struct Row {
     nvme: Vec<String>,
     condition: String,
     condition_reason: Option<String>,
+    is_wiped: bool,
     held_by: Option<Uuid>,
 }
 
-const COLUMNS: &str =
-    "id, place, gpu_uuid, pci, model, memory_bytes, numa, fabric, nvme, condition, condition_reason, held_by";
+const COLUMNS: &str = "id, place, gpu_uuid, pci, model, memory_bytes, numa, fabric, nvme, condition, condition_reason,
+    wiped_at IS NOT NULL AS is_wiped, held_by";
 
 /// A slot whose condition changed.
 pub type Changed = (SlotId, SlotCondition);
@@ -100,7 +101,7 @@ pub async fn upsert(tx: &mut Tx, node: NodeId, inventory: &Inventory) -> sqlx::R
     statement.push(
         " ON CONFLICT (node_id, gpu_uuid) DO UPDATE SET place = excluded.place, pci = excluded.pci, model = excluded.model,
             memory_bytes = excluded.memory_bytes, numa = excluded.numa, fabric = excluded.fabric, nvme = excluded.nvme,
-            condition = CASE WHEN slots.condition = 'missing' THEN split_part(slots.condition_reason, 'was ', 2) ELSE slots.condition END,
+            condition = coalesce(slots.condition_before, slots.condition), condition_before = NULL,
             condition_reason = CASE WHEN slots.condition = 'missing' THEN 'it was gone for a while' ELSE slots.condition_reason END
           WHERE (slots.place, slots.pci, slots.model, slots.memory_bytes, slots.numa, slots.fabric, slots.nvme)
                 IS DISTINCT FROM (excluded.place, excluded.pci, excluded.model, excluded.memory_bytes, excluded.numa, excluded.fabric, excluded.nvme)
@@ -110,11 +111,13 @@ pub async fn upsert(tx: &mut Tx, node: NodeId, inventory: &Inventory) -> sqlx::R
     Ok(())
 }
 
-/// Marks the GPUs that are no longer there, and says which.
+/// Marks the GPUs that are no longer there, and says which. That the host was wiped says
+/// nothing of a GPU that went: it may be elsewhere meanwhile.
 pub async fn miss(tx: &mut Tx, node: NodeId, inventory: &Inventory) -> sqlx::Result<Vec<Changed>> {
     let uuids: Vec<&str> = inventory.gpus.iter().map(|it| it.uuid.as_str()).collect();
     let gone: Vec<Uuid> = sqlx::query_scalar(
-        "UPDATE slots SET condition = 'missing', condition_reason = 'no longer reported, was ' || condition
+        "UPDATE slots SET condition = 'missing', condition_before = condition, wiped_at = NULL,
+           condition_reason = 'no longer reported, was ' || condition
          WHERE node_id = $1 AND condition <> 'missing' AND NOT gpu_uuid = ANY($2) RETURNING id",
     )
     .bind(node.uuid())
@@ -140,7 +143,7 @@ pub async fn quarantine(tx: &mut Tx, node: NodeId, gpu: &str, reason: &str) -> s
 
 /// One slot goes back on offer.
 pub async fn clean(tx: &mut Tx, id: SlotId) -> sqlx::Result<()> {
-    sqlx::query("UPDATE slots SET condition = 'clean', condition_reason = NULL WHERE id = $1")
+    sqlx::query("UPDATE slots SET condition = 'clean', condition_reason = NULL, wiped_at = NULL WHERE id = $1")
         .bind(id.uuid())
         .execute(tx.conn())
         .await?;
@@ -159,19 +162,15 @@ pub async fn clean_used(tx: &mut Tx, node: NodeId) -> sqlx::Result<Vec<Changed>>
     Ok(ids.into_iter().map(|it| (it.into(), SlotCondition::Clean)).collect())
 }
 
-/// How the reason of a quarantine begins once the whole host was wiped.
-pub const WIPED: &str = "sanitized since: ";
-
 /// Notes at what stays quarantined that the whole host was wiped. GPUs that another
 /// node had before were wiped with it.
 pub async fn note_wiped(tx: &mut Tx, node: NodeId) -> sqlx::Result<()> {
     sqlx::query(
-        "UPDATE slots SET condition_reason = left($2 || coalesce(condition_reason, 'it was abandoned'), 500)
+        "UPDATE slots SET wiped_at = app_now()
          WHERE gpu_uuid IN (SELECT gpu_uuid FROM slots WHERE node_id = $1) AND held_by IS NULL AND condition = 'quarantined'
-           AND NOT starts_with(coalesce(condition_reason, ''), $2)",
+           AND wiped_at IS NULL",
     )
     .bind(node.uuid())
-    .bind(WIPED)
     .execute(tx.conn())
     .await?;
     Ok(())
@@ -182,6 +181,14 @@ pub async fn held(tx: &mut Tx, node: NodeId) -> sqlx::Result<i64> {
         .bind(node.uuid())
         .fetch_one(tx.conn())
         .await
+}
+
+/// Why a slot is in its condition, for people.
+fn said(reason: Option<String>, is_wiped: bool) -> Option<String> {
+    if !is_wiped {
+        return reason;
+    }
+    Some(format!("sanitized since: {}", reason.as_deref().unwrap_or("it was abandoned")))
 }
 
 fn slot(row: Row) -> sqlx::Result<Slot> {
@@ -196,7 +203,7 @@ fn slot(row: Row) -> sqlx::Result<Slot> {
         fabric: row.fabric,
         nvme: row.nvme,
         condition: rows::word(&row.condition)?,
-        condition_reason: row.condition_reason,
+        condition_reason: said(row.condition_reason, row.is_wiped),
         held_by: row.held_by.map(Into::into),
     })
 }

@@ -14,7 +14,10 @@ use kernel::{
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{account_tokens, notifications::Refunds};
+use crate::{
+    account_tokens,
+    notifications::{AllocationReasons, Refunds},
+};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -147,15 +150,17 @@ async fn name(tx: &mut Tx, organization: Uuid) -> sqlx::Result<Option<String>> {
 }
 
 async fn allocation(tx: &mut Tx, id: AllocationId) -> sqlx::Result<Option<Facts>> {
-    type Columns = (Option<String>, Option<String>, String, String, Option<jiff_sqlx::Timestamp>);
+    type Columns = (Option<String>, String, String, Option<jiff_sqlx::Timestamp>);
     let row: Option<Columns> = sqlx::query_as(
-        "SELECT a.name, coalesce(a.failure, a.reason), a.created_by, p.name, a.lease_ends_at
+        "SELECT a.name, a.created_by, p.name, a.lease_ends_at
          FROM allocations a JOIN projects p ON p.id = a.project_id WHERE a.id = $1",
     )
     .bind(id.uuid())
     .fetch_optional(tx.conn())
     .await?;
-    Ok(row.map(|(name, reason, asked_by, project, ends_at)| Facts {
+    let Some((name, asked_by, project, ends_at)) = row else { return Ok(None) };
+    let reason = tx.hook::<dyn AllocationReasons>().sentence(tx, id).await?;
+    Ok(Some(Facts {
         what: name.unwrap_or_else(|| id.to_string()),
         reason: reason.map(sentence),
         project: Some(project),

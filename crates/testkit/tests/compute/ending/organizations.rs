@@ -56,6 +56,7 @@ async fn suspended_organization_is_stopped_and_nothing_is_placed_for_it() {
     suspend(&cloud, &tenant).await;
     let stopped = tenant.reaches(active.id, AllocationState::Stopped).await;
     assert_eq!(stopped.reason.as_deref(), Some("the organization is suspended"));
+    assert_eq!(stopped.reason_code, Some(contract::allocations::AllocationReason::Suspended.into()));
     assert_eq!(burn(&tenant).await, 0, "a suspension costs nothing");
     let refused = tenant.start(active.id).await.unwrap_err();
     assert!(refused.is(Code::Suspended), "{refused}");

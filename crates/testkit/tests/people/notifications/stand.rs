@@ -105,12 +105,13 @@ impl Stand {
         sqlx::raw_sql("SET session_replication_role = replica").execute(&mut connection).await.unwrap();
         sqlx::query(
             "INSERT INTO allocations (id, organization_id, project_id, name, sku_id, gpus, nodes, same_fabric, login, created_by, state, reason, lease_ends_at)
-             VALUES ($1, $2, $3, 'train-<1>', gen_random_uuid(), 1, 1, false, 'g', $4, 'active', 'the host fell silent.', '2030-01-02 03:04:05Z')",
+             VALUES ($1, $2, $3, 'train-<1>', gen_random_uuid(), 1, 1, false, 'g', $4, 'active', $5, '2030-01-02 03:04:05Z')",
         )
         .bind(id.uuid())
         .bind(self.organization.uuid())
         .bind(project.uuid())
         .bind(asked_by)
+        .bind(json!({ "code": "node_lost", "cause": { "kind": "retired", "said": "the host fell silent." } }))
         .execute(&mut connection)
         .await
         .unwrap();

@@ -54,7 +54,7 @@ async fn requester_of_an_allocation_is_notified_and_the_stewards_where_there_is_
     stand.is_told("allocation.node_lost", about(of_a_program)).await;
     let lost = &stand.told(&stand.owner).await[0];
     assert_eq!(lost.title, "Allocation train-<1> ended: its host is lost");
-    assert!(lost.body.contains("The reason: the host fell silent."), "{}", lost.body);
+    assert!(lost.body.contains("Reason: the host fell silent."), "{}", lost.body);
     assert_eq!(lost.resource, Some(of_a_program.to_string()));
     stand
         .is_told(
