@@ -14,7 +14,7 @@ export GPUAAS_ADVISORY_DB
 
 GUARDS = format clippy tidy compat contract-tools python console deny audit unused previous-release guard-tests
 
-.PHONY: help dev guides test coverage check guards $(GUARDS) bench soak nightly sbom generate root-test host-test
+.PHONY: help dev guides test coverage check guards $(GUARDS) bench bench-short soak nightly sbom generate root-test host-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,10 +80,15 @@ previous-release:
 guard-tests:
 	cargo test --quiet --package xtask --test guards -- --include-ignored
 
-bench: ## measure against bare pgbench and print JSON
+bench: ## measure everything against bare pgbench, and record it in docs/generated/bench.md
 	@scripts/bootstrap.sh --test
 	cargo build --release --workspace --bins --examples
 	@./target/release/xtask bench $(ARGS)
+
+bench-short: ## the few minutes of it that CI runs, on a debug build, against floors of its own
+	@scripts/bootstrap.sh --test
+	cargo build --workspace --bins
+	@./target/debug/xtask bench --short $(ARGS)
 
 soak: ## run the tests with crash, race and fuzz loops at full size, and print a table of them
 	@scripts/bootstrap.sh --test

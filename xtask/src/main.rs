@@ -33,7 +33,8 @@ usage: cargo xtask <command>
   soak [args...]     run the tests with their loops at full size; print a table of them
   smoke <gpuaasd> <script>  run a release's smoke test on this tree's schema
   coverage <file>    compare an llvm-cov JSON summary with coverage.toml
-  bench [args...]    measure the release build beside bare pgbench and print JSON";
+  bench [args...]    measure the release build beside bare pgbench, print and record the figures;
+                     with --short any build, against floors of its own, recording nothing";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -1,8 +1,8 @@
-//! The release build of `gpuaasd dev`, on a data folder of its own that goes
-//! when the measuring is over.
+//! `gpuaasd dev` of the same build, on a data folder of its own that goes when the
+//! measuring is over.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use super::http::{Connection, request};
 pub struct Daemon {
     program: PathBuf,
     sim_nodes: u16,
+    environment: Vec<(&'static str, String)>,
     folder: tempfile::TempDir,
     process: Child,
     address: SocketAddr,
@@ -35,16 +36,21 @@ const RAISED: [(&str, &str); 6] = [
 
 impl Daemon {
     /// Starts on new data, with that many simulated nodes, and waits until it is ready.
-    pub async fn start(root: &Path, sim_nodes: u16) -> Result<Self, String> {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let program = target.join("release/gpuaasd");
+    pub async fn start(sim_nodes: u16) -> Result<Self, String> {
+        Self::start_with(sim_nodes, Vec::new()).await
+    }
+
+    /// The same, with more in its environment.
+    pub async fn start_with(sim_nodes: u16, environment: Vec<(&'static str, String)>) -> Result<Self, String> {
+        let program = programs()?.join("gpuaasd");
         if !program.is_file() {
             return Err(format!("{} is missing: run `make bench`, which builds it", program.display()));
         }
         let folder = tempfile::Builder::new().prefix("gpuaas-bench-").tempdir();
         let folder = folder.map_err(|error| format!("cannot make a data folder: {error}"))?;
-        let process = spawn(&program, folder.path(), "127.0.0.1:0", sim_nodes)?;
-        let mut daemon = Daemon { program, sim_nodes, folder, process, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
+        let process = spawn(&program, folder.path(), "127.0.0.1:0", sim_nodes, &environment)?;
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut daemon = Daemon { program, sim_nodes, environment, folder, process, address };
         let started = Instant::now();
         while daemon.setting("GPUAAS_URL").is_none() {
             daemon.still_starting(started)?;
@@ -59,7 +65,8 @@ impl Daemon {
     /// Starts on the data that is there; how many seconds until it was ready.
     pub async fn start_again(&mut self) -> Result<f64, String> {
         let started = Instant::now();
-        self.process = spawn(&self.program, self.folder.path(), &self.address.to_string(), self.sim_nodes)?;
+        let listen = self.address.to_string();
+        self.process = spawn(&self.program, self.folder.path(), &listen, self.sim_nodes, &self.environment)?;
         self.ready(started).await?;
         Ok(started.elapsed().as_secs_f64())
     }
@@ -88,14 +95,25 @@ impl Daemon {
 
     /// Lets as many requests pass as come.
     pub async fn raise_limits(&self) -> Result<(), String> {
-        let token = self.setting("GPUAAS_OPERATOR_TOKEN").ok_or("dev.env names no operator token")?;
-        let mut connection = Connection::open(self.address).await?;
         for (key, value) in RAISED {
-            let path = format!("/v1/platform/policies/{key}");
-            let body = format!("{{\"value\":\"{value}\"}}");
-            connection.send(request("PUT", &path, &token, "", &body).as_bytes()).await?;
+            self.set_policy(key, value).await?;
         }
         Ok(())
+    }
+
+    pub async fn set_policy(&self, key: &str, value: &str) -> Result<(), String> {
+        let token = self.setting("GPUAAS_OPERATOR_TOKEN").ok_or("dev.env names no operator token")?;
+        let mut connection = Connection::open(self.address).await?;
+        let path = format!("/v1/platform/policies/{key}");
+        let body = format!("{{\"value\":\"{value}\"}}");
+        connection.send(request("PUT", &path, &token, "", &body).as_bytes()).await
+    }
+
+    /// Makes workers and consumers look now, as every write does; without it they
+    /// would see what was written past the server up to a second later.
+    pub async fn ring(&self) -> Result<(), String> {
+        let (key, value) = RAISED[0];
+        self.set_policy(key, value).await
     }
 
     /// What the process alone holds in memory; PostgreSQL is another one.
@@ -168,6 +186,14 @@ impl Drop for Daemon {
         // hears no other signal.
         let _ = self.resume();
         let _ = self.signal(Signal::SIGTERM);
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            if !matches!(self.process.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(POLL);
+        }
+        let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
@@ -177,15 +203,29 @@ pub fn program(daemon: &Daemon) -> &Path {
     &daemon.program
 }
 
-fn spawn(program: &Path, folder: &Path, listen: &str, sim_nodes: u16) -> Result<Child, String> {
+/// Where this program is, which is where the others of its build are.
+pub fn programs() -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    program.parent().map(Path::to_owned).ok_or("this program is in no folder".to_owned())
+}
+
+/// A port that was free a moment ago.
+pub fn free_port() -> Result<u16, String> {
+    let listener = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    listener.map(|it| it.port()).map_err(|error| format!("cannot find a free port: {error}"))
+}
+
+fn spawn(
+    program: &Path,
+    folder: &Path,
+    listen: &str,
+    sim_nodes: u16,
+    environment: &[(&'static str, String)],
+) -> Result<Child, String> {
     let mut command = Command::new(program);
-    command
-        .arg("dev")
-        .arg("--data-dir")
-        .arg(folder)
-        .args(["--listen", listen])
-        .args(["--sim-nodes", &sim_nodes.to_string()])
-        .env("GPUAAS_LOG", "warn");
+    command.arg("dev").arg("--data-dir").arg(folder).args(["--listen", listen]);
+    command.args(["--sim-nodes", &sim_nodes.to_string()]).env("GPUAAS_LOG", "warn");
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.spawn().map_err(|error| format!("cannot start {}: {error}", program.display()))
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::http::{Connection, request};
+use super::part::Part;
 use super::places::{Caller, Fleet};
 use super::sample::Sample;
 
@@ -16,17 +17,28 @@ pub enum Load {
     Writes,
     /// Get a project.
     Reads,
+    /// Get a page of projects.
+    Lists,
 }
 
+/// Projects on one page, which is what the API lists unless told otherwise.
+const PAGE: usize = 50;
+
 impl Load {
-    pub fn parse(word: &str) -> Option<Self> {
-        [Load::Writes, Load::Reads].into_iter().find(|it| it.name() == word)
+    /// The part of a run that it is.
+    pub fn part(self) -> Part {
+        match self {
+            Load::Writes => Part::Writes,
+            Load::Reads => Part::Reads,
+            Load::Lists => Part::Lists,
+        }
     }
 
-    pub fn name(self) -> &'static str {
+    /// Projects that each organization has before; more than a page where pages are read.
+    pub fn projects(self) -> usize {
         match self {
-            Load::Writes => "writes",
-            Load::Reads => "reads",
+            Load::Writes | Load::Reads => 1,
+            Load::Lists => PAGE + 10,
         }
     }
 }
@@ -60,6 +72,10 @@ async fn ask(mut connection: Connection, caller: Caller, load: Load, until: Inst
         let place = &caller.places[latencies.len() % caller.places.len()];
         let text = match load {
             Load::Reads => request("GET", &format!("/v1/projects/{}", place.project), &caller.token, "", ""),
+            Load::Lists => {
+                let path = format!("/v1/organizations/{}/projects?limit={PAGE}", place.organization);
+                request("GET", &path, &caller.token, "", "")
+            }
             Load::Writes => {
                 let name = uuid::Uuid::now_v7().simple();
                 let path = format!("/v1/organizations/{}/projects", place.organization);

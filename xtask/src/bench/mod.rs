@@ -1,199 +1,173 @@
-//! Measures the release build against bare `pgbench` on the same PostgreSQL, in
-//! one run and by turns, and prints one JSON document. It compares; it does not
-//! explain: for that, attach a profiler while it runs.
+//! Measures this build of the server against bare `pgbench` on the same PostgreSQL,
+//! in one run and by turns, and prints every figure as soon as it is known beside
+//! the one that is recorded. It compares; it does not explain: for that, attach a
+//! profiler while it runs.
 
 mod access;
+mod counts;
 mod cpu;
 mod daemon;
+mod figure;
 mod fleet;
+mod floors;
 mod http;
 mod load;
 mod money;
+mod nats;
+mod options;
+mod page;
+mod part;
 mod pgbench;
 mod places;
+mod psql;
+mod record;
+mod relay;
 mod report;
+mod requests;
 mod sample;
 
 use std::path::Path;
 use std::time::Duration;
 
-use cpu::Used;
-use daemon::Daemon;
+use serde_json::{Map, Value, json};
+
 use gpuaasd::dev::postgres::Binaries;
-use load::Load;
-use pgbench::Database;
-use places::Fleet;
-use report::{Bar, Compared};
+use options::Options;
+use part::Part;
+use report::{Report, Verdict};
 
-/// What is sent to the server before anything is counted.
-const WARM_UP: Duration = Duration::from_secs(2);
-/// How long the daemon rests before its memory is read.
-const REST: Duration = Duration::from_secs(10);
-/// As many simulated nodes as `gpuaasd dev` runs unless told otherwise.
-const SIM_NODES: u16 = 4;
+pub use record::{PAGE, document};
 
-pub struct Options {
-    /// How long one round of one contestant lasts.
-    seconds: u64,
-    /// How often the contestants take turns.
-    rounds: usize,
-    only: Option<Load>,
-    /// Whether allocations, the planner and many agents are measured too, or alone.
-    fleet: bool,
-    /// Whether postings, proofs and balances are measured too, or alone.
-    money: bool,
-    /// Whether terminals are measured too, or alone.
-    access: bool,
-    /// Whether requests are measured beside pgbench.
-    requests: bool,
-    bars: bool,
-}
+/// Parts that share a server, and those that stand alone.
+const STEPS: &[&[Part]] = &[
+    &[Part::Idle, Part::Writes, Part::Reads, Part::Lists],
+    &[Part::Counts],
+    &[Part::Allocations],
+    &[Part::Relay],
+    &[Part::Money],
+    &[Part::Planner],
+    &[Part::Large],
+    &[Part::Agents],
+    &[Part::Access],
+];
 
-impl Options {
-    fn parse(args: &[String]) -> Result<Self, String> {
-        let mut options = Options {
-            seconds: 10,
-            rounds: 3,
-            only: None,
-            fleet: true,
-            money: true,
-            access: true,
-            requests: true,
-            bars: true,
-        };
-        let mut words = args.iter();
-        while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or(format!("{word} needs a value; {USAGE}"));
-            match word.as_str() {
-                "--seconds" => options.seconds = number(value()?)?,
-                "--rounds" => options.rounds = number(value()?)? as usize,
-                "--only" => match value()?.as_str() {
-                    "fleet" => (options.requests, options.money, options.access) = (false, false, false),
-                    "money" => (options.requests, options.fleet, options.access) = (false, false, false),
-                    "access" => (options.requests, options.fleet, options.money) = (false, false, false),
-                    word => {
-                        options.only = Some(Load::parse(word).ok_or(USAGE)?);
-                        (options.fleet, options.money, options.access) = (false, false, false);
-                    }
-                },
-                "--no-bars" => options.bars = false,
-                _ => return Err(format!("{word} is not known; {USAGE}")),
-            }
-        }
-        Ok(options)
-    }
+/// No step takes longer on a machine that works.
+const PATIENCE: Duration = Duration::from_secs(1_200);
 
-    fn measures(&self, load: Load) -> bool {
-        self.only.is_none_or(|it| it == load)
-    }
-}
-
-const USAGE: &str = "bench takes --seconds N, --rounds N, --only writes|reads|fleet|money|access and --no-bars";
-
-fn number(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|it| *it > 0).ok_or(format!("{text} is not a number above zero; {USAGE}"))
-}
-
-/// Runs everything, prints the document, and fails when a bar is missed.
+/// Runs everything and prints it; fails at the end when a part failed or a bar is missed.
 pub fn run(root: &Path, args: &[String]) -> Result<(), String> {
     let options = Options::parse(args)?;
-    if cfg!(debug_assertions) {
+    if cfg!(debug_assertions) && !options.is_short {
         return Err("run `make bench`: an unoptimized load generator would measure itself".to_owned());
     }
     // One thread is enough to keep the server busy and leaves it the others.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    let (document, missed) = runtime.block_on(measure(root, &options))?;
-    println!("{document:#}");
-    if missed.is_empty() || !options.bars {
-        return Ok(());
+    let verdict = runtime.block_on(measure(root, &options))?;
+    for text in &verdict.slower {
+        println!("slower than recorded: {text}");
     }
-    Err(format!("missed: {}; profile with `--only` and look for what changed", missed.join(", ")))
+    conclude(&verdict, &options)
 }
 
-async fn measure(root: &Path, options: &Options) -> Result<(serde_json::Value, Vec<String>), String> {
-    let version = Binaries::find().map_err(|error| error.to_string())?.version();
-    let mut report = report::Report::new(options.seconds, options.rounds, version);
-    if options.requests {
-        requests(root, options, &mut report).await?;
+async fn measure(root: &Path, options: &Options) -> Result<Verdict, String> {
+    let setting = setting(options)?;
+    let mut report = Report::new(root, options, floors::of(options.is_short).collect())?;
+    for step in STEPS {
+        let chosen: Vec<&str> = step.iter().filter(|it| options.measures(**it)).map(|it| it.name()).collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        let name = chosen.join(", ");
+        let measured = tokio::time::timeout(PATIENCE, perform(step[0], root, options, &mut report)).await;
+        let outcome = measured.unwrap_or_else(|_| Err(format!("it was not done after {PATIENCE:?}")));
+        if let Err(error) = outcome {
+            report.failed(&name, &error);
+        }
+        report.done(&name, options)?;
     }
-    if options.fleet {
-        fleet::measure(root, &mut report).await?;
+    if options.record {
+        report.complete(options, setting)?;
+        println!("recorded in {} and {}", record::FILE, record::PAGE);
     }
-    if options.money {
-        money::measure(root, &mut report).await?;
-    }
-    if options.access {
-        access::measure(root, &mut report).await?;
-    }
-    Ok(report.finish())
+    Ok(report.finish(options))
 }
 
-/// The cost of a request, the memory at rest, and how soon it is ready.
-async fn requests(root: &Path, options: &Options, report: &mut report::Report) -> Result<(), String> {
-    let mut daemon = Daemon::start(root, SIM_NODES).await?;
-    tokio::time::sleep(REST).await;
-    let memory_mib = daemon.memory_mib()?;
-    daemon.raise_limits().await?;
-    let database = Database::of(&daemon)?;
-    for load in [Load::Writes, Load::Reads].into_iter().filter(|it| options.measures(*it)) {
-        let compared = compare(&daemon, &database, load, options).await?;
-        report.compared(load.name(), &compared);
+/// Measures the step that begins with the part.
+async fn perform(first: Part, root: &Path, options: &Options, report: &mut Report) -> Result<(), String> {
+    report.enter(first);
+    match first {
+        Part::Idle | Part::Writes | Part::Reads | Part::Lists => requests::measure(options, report).await,
+        Part::Counts => counts::measure(options, report).await,
+        Part::Allocations => fleet::allocations::measure(report).await,
+        Part::Relay => relay::measure(report).await,
+        Part::Money => money::measure(report).await,
+        Part::Planner => fleet::planner::measure(report),
+        Part::Large => fleet::large::measure(report).await,
+        Part::Agents => fleet::agents::measure(report).await,
+        Part::Access => access::measure(root, report).await,
     }
-    report.note("memory_after_load_mib", daemon.memory_mib()?);
-    report.value("idle_memory_mib", memory_mib, Bar::Below(80.0));
-    daemon.stop().await?;
-    report.value("start_to_ready_s", daemon.start_again().await?, Bar::Below(2.0));
-    daemon.kill().await?;
-    report.note("start_to_ready_after_kill_s", daemon.start_again().await?);
-    daemon.stop().await
 }
 
-/// Lets server and pgbench take turns, each round on organizations of its own,
-/// so that tables grow alike and no round meets what another left behind.
-async fn compare(daemon: &Daemon, database: &Database, load: Load, options: &Options) -> Result<Compared, String> {
-    let mut compared = Compared::default();
-    let used = || Used::so_far(daemon.process(), database.postmaster());
-    let lasting = Duration::from_secs(options.seconds);
-    for _ in 0..options.rounds {
-        let fleet = Fleet::settle(database)?;
-        database.rest()?;
-        load::run(daemon.address(), &fleet, load, WARM_UP).await?;
-        let before = used();
-        let mut ours = load::run(daemon.address(), &fleet, load, lasting).await?;
-        ours.cpu = used().per_request(before, &ours);
-        compared.ours.push(ours);
-        database.rest()?;
-        let fleet = Fleet::settle(database)?;
-        // Bare means that nothing else works on the database meanwhile.
-        daemon.pause()?;
-        let before = used();
-        let bare = database.bench(&fleet, load, options.seconds);
-        daemon.resume()?;
-        let mut bare = bare?;
-        // Its connections end with it, so their time is counted by now or soon.
-        bare.cpu = used().per_request(before, &bare);
-        compared.bare.push(bare);
+/// Where and how it is measured.
+fn setting(options: &Options) -> Result<Map<String, Value>, String> {
+    let postgres = Binaries::find().map_err(|error| error.to_string())?.version();
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let setting = json!({
+        "cores": cores, "postgres": postgres, "connections": places::CALLERS,
+        "seconds_per_round": options.seconds, "rounds": options.rounds,
+    });
+    setting.as_object().cloned().ok_or("the setting is an object above".to_owned())
+}
+
+fn conclude(verdict: &Verdict, options: &Options) -> Result<(), String> {
+    let mut text = String::new();
+    if !verdict.failed.is_empty() {
+        text += &format!("failed: {}\n", verdict.failed.join("; "));
     }
-    Ok(compared)
+    if options.bars && !verdict.missed.is_empty() {
+        text += &format!("missed: {}\n{}\n", verdict.missed.join("; "), advice(options));
+    }
+    if text.is_empty() { Ok(()) } else { Err(text.trim_end().to_owned()) }
+}
+
+fn advice(options: &Options) -> &'static str {
+    if options.is_short {
+        "Run `make bench-short` again on a machine that does nothing else. If it misses again, the change made \
+         requests or allocations more expensive: compare the rows, wakes and statements above with \
+         docs/generated/bench.md, and take out what need not be there. If the cost is intended, raise the ceiling or \
+         lower the floor in xtask/src/bench/floors.rs and say why in the commit."
+    } else {
+        "Measure one part alone with `make bench ARGS='--only PART --no-record'`, and attach a profiler meanwhile."
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Options, String> {
+    fn options(text: &str) -> Options {
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-        Options::parse(&words)
+        Options::parse(&words).unwrap()
     }
 
     #[test]
-    fn options_are_read_and_a_wrong_one_says_what_is_taken() {
-        let options = parse("--seconds 3 --rounds 1 --only reads --no-bars").unwrap();
-        assert_eq!((options.seconds, options.rounds, options.bars), (3, 1, false));
-        assert!(options.measures(Load::Reads) && !options.measures(Load::Writes));
-        for wrong in ["--seconds", "--seconds 0", "--only deletes", "--fast"] {
-            assert!(parse(wrong).err().unwrap().contains("bench takes"), "{wrong}");
-        }
+    fn steps_hold_every_part_once() {
+        let parts: Vec<Part> = STEPS.iter().flat_map(|it| it.iter().copied()).collect();
+        assert_eq!(parts, Part::ALL);
+    }
+
+    #[test]
+    fn verdict_names_failures_and_misses_with_what_to_do() {
+        let verdict = Verdict {
+            failed: vec!["relay: no nats-server".to_owned()],
+            missed: vec!["writes.ratio is 0.3".to_owned()],
+            slower: Vec::new(),
+        };
+        let text = conclude(&verdict, &options("--short")).unwrap_err();
+        assert!(text.starts_with("failed: relay: no nats-server\nmissed: writes.ratio is 0.3\n"), "{text}");
+        assert!(text.contains("xtask/src/bench/floors.rs"));
+        assert_eq!(conclude(&verdict, &options("--no-bars")).unwrap_err(), "failed: relay: no nats-server");
+        assert_eq!(conclude(&Verdict::default(), &options("")), Ok(()));
     }
 }

@@ -2,15 +2,15 @@
 //! proving a million intervals, and reading a balance with a million entries
 //! behind it.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use contract::id::OrganizationId;
 
 use super::daemon::Daemon;
+use super::figure::Unit;
 use super::http::{Connection, request};
 use super::pgbench::Database;
-use super::report::{Bar, Report};
+use super::report::Report;
 use super::sample::Sample;
 
 /// How long posting may take before the measuring gives up.
@@ -21,12 +21,12 @@ const READS: usize = 2_000;
 /// Intervals that are charged in one window.
 const RUNNING: f64 = 100_000.0;
 
-pub async fn measure(root: &Path, report: &mut Report) -> Result<(), String> {
-    let mut daemon = Daemon::start(root, 0).await?;
+pub async fn measure(report: &mut Report) -> Result<(), String> {
+    let mut daemon = Daemon::start(0).await?;
     daemon.raise_limits().await?;
     let database = Database::of(&daemon)?;
     database.execute(include_str!("money.sql"))?;
-    report.note("history_posting_s", post(&daemon, &database).await?);
+    report.value("history_posting_s", Unit::Seconds, post(&daemon, &database).await?);
     prove(&daemon, report).await?;
     accrue(&daemon, &database, report).await?;
     balance(&daemon, &database, report).await?;
@@ -41,8 +41,7 @@ async fn post(daemon: &Daemon, database: &Database) -> Result<f64, String> {
            ON CONFLICT (kind, id) DO UPDATE SET due_at = excluded.due_at, wakes = work.wakes + 1;",
     )?;
     let started = Instant::now();
-    // Any write rings the bell; without it the workers would look a second later.
-    daemon.raise_limits().await?;
+    daemon.ring().await?;
     let left = "SELECT count(*) FROM books JOIN bench_money USING (organization_id) WHERE posted_to < (SELECT at FROM bench_due);";
     while database.execute(left)?.trim() != "0" {
         if started.elapsed() > PATIENCE {
@@ -66,10 +65,10 @@ async fn accrue(daemon: &Daemon, database: &Database, report: &mut Report) -> Re
     );
     daemon.resume()?;
     let bare: f64 = bare?.trim().parse().map_err(|_| "psql printed no time")?;
-    report.value("accrual_100000_s", seconds, Bar::Below(10.0));
-    report.note("accrual_per_s", RUNNING / seconds);
-    report.note("bare_insert_per_s", RUNNING / bare);
-    report.value("accrual_ratio", bare / seconds, Bar::AtLeast(0.3));
+    report.value("accrual_100000_s", Unit::Seconds, seconds);
+    report.value("accrual_per_s", Unit::PerSecond, RUNNING / seconds);
+    report.fact("bare_insert_per_s", Unit::PerSecond, RUNNING / bare);
+    report.value("accrual_ratio", Unit::Ratio, bare / seconds);
     Ok(())
 }
 
@@ -89,8 +88,8 @@ async fn prove(daemon: &Daemon, report: &mut Report) -> Result<(), String> {
             None => break,
         }
     }
-    report.note("proven_intervals", intervals as f64);
-    report.value("prove_1000000_s", started.elapsed().as_secs_f64(), Bar::Below(60.0));
+    report.fact("proven_intervals", Unit::Count, intervals as f64);
+    report.value("prove_1000000_s", Unit::Seconds, started.elapsed().as_secs_f64());
     Ok(())
 }
 
@@ -110,7 +109,7 @@ async fn balance(daemon: &Daemon, database: &Database, report: &mut Report) -> R
         latencies.push(u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX));
     }
     let sample = Sample::new(READS, begun.elapsed().as_secs_f64(), latencies);
-    report.note("balance_p50_ms", sample.p50_ms);
-    report.value("balance_at_1000000_entries_p99_ms", sample.p99_ms, Bar::Below(5.0));
+    report.value("balance_p50_ms", Unit::Milliseconds, sample.p50_ms);
+    report.value("balance_at_1000000_entries_p99_ms", Unit::Milliseconds, sample.p99_ms);
     Ok(())
 }

@@ -12,11 +12,14 @@ use gpuaasd::dev::postgres::Binaries;
 use super::daemon::Daemon;
 use super::load::Load;
 use super::places::{CALLERS, Fleet, PLACES};
+use super::psql::Session;
 use super::sample::Sample;
 
 pub struct Database {
     binaries: Binaries,
+    data: PathBuf,
     socket_dir: String,
+    port: u16,
     postmaster: u32,
     /// Where scripts and logs go.
     folder: PathBuf,
@@ -27,23 +30,49 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// One transaction in so many is written to the latency log.
 const LOGGED: usize = 10;
 
+/// In the name of the socket of every private PostgreSQL.
+pub const PORT: u16 = 5432;
+
 const PROCESSED: &str = "number of transactions actually processed: ";
 
 impl Database {
     pub fn of(daemon: &Daemon) -> Result<Self, String> {
         let binaries = Binaries::find().map_err(|error| error.to_string())?;
         let cluster = daemon.folder().join("postgres");
-        let lock = ["data", "cluster/data"].map(|it| cluster.join(it).join("postmaster.pid"));
-        let lock = lock.iter().find_map(|it| fs::read_to_string(it).ok()).unwrap_or_default();
+        let data = ["data", "cluster/data"].map(|it| cluster.join(it)).into_iter().find(|it| it.is_dir());
+        let data = data.ok_or("the daemon has no PostgreSQL")?;
+        let lock = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
         let line = |place| lock.lines().nth(place).ok_or("the daemon runs no PostgreSQL");
         let postmaster = line(0)?.parse().map_err(|_| "PostgreSQL's lock names no process")?;
         let socket_dir = line(4)?.to_owned();
-        Ok(Self { binaries, socket_dir, postmaster, folder: daemon.folder().to_owned() })
+        Ok(Self { binaries, data, socket_dir, port: PORT, postmaster, folder: daemon.folder().to_owned() })
+    }
+
+    /// Adds to the settings with which it starts next.
+    pub fn configure(&self, settings: &str) -> Result<(), String> {
+        let path = self.data.join("postgresql.conf");
+        let file = fs::OpenOptions::new().append(true).open(&path);
+        let written = file.and_then(|mut it| it.write_all(settings.as_bytes()));
+        written.map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 
     /// The process that all others of this PostgreSQL are children of.
     pub fn postmaster(&self) -> u32 {
         self.postmaster
+    }
+
+    pub fn socket_dir(&self) -> &Path {
+        Path::new(&self.socket_dir)
+    }
+
+    /// The same database by another socket.
+    pub fn by_port(self, port: u16) -> Self {
+        Self { port, ..self }
+    }
+
+    /// A superuser's `psql` that stays open.
+    pub fn session(&self) -> Result<Session, String> {
+        Session::open(self.command("psql"))
     }
 
     /// Runs statements as the superuser and returns what they print.
@@ -96,7 +125,8 @@ impl Database {
     fn scripts(&self, fleet: &Fleet, load: Load) -> Result<Vec<PathBuf>, String> {
         let texts: Vec<String> = match load {
             Load::Writes => vec![include_str!("write.sql").to_owned()],
-            Load::Reads => fleet.callers.iter().take(READ_SCRIPTS).map(read_script).collect(),
+            Load::Reads => read_scripts(fleet, include_str!("read.sql")),
+            Load::Lists => read_scripts(fleet, include_str!("list.sql")),
         };
         let mut paths = Vec::new();
         for (number, text) in texts.iter().enumerate() {
@@ -109,7 +139,8 @@ impl Database {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.binaries.program(program));
-        command.env("PGHOST", &self.socket_dir).env("PGUSER", "postgres").env("PGDATABASE", "gpuaas");
+        command.env("PGHOST", &self.socket_dir).env("PGPORT", self.port.to_string());
+        command.env("PGUSER", "postgres").env("PGDATABASE", "gpuaas");
         command
     }
 }
@@ -117,11 +148,11 @@ impl Database {
 /// Few, because every client prepares the statements of every script.
 const READ_SCRIPTS: usize = 8;
 
-fn read_script(caller: &super::places::Caller) -> String {
-    let place = caller.places[0];
-    include_str!("read.sql")
-        .replace("ORGANIZATION", &place.organization.uuid().to_string())
-        .replace("PROJECT", &place.project.uuid().to_string())
+fn read_scripts(fleet: &Fleet, text: &str) -> Vec<String> {
+    let places = fleet.callers.iter().take(READ_SCRIPTS).map(|it| it.places[0]);
+    let ids = places.map(|it| (it.organization.uuid().to_string(), it.project.uuid().to_string()));
+    ids.map(|(organization, project)| text.replace("ORGANIZATION", &organization).replace("PROJECT", &project))
+        .collect()
 }
 
 /// Numbers from here on sort after every id made so far, as the server's do.

@@ -1,5 +1,5 @@
 //! Who asks, and where: callers with a key each, and organizations of their own
-//! with a project in each, made straight in the database before measuring.
+//! with projects in each, made straight in the database before measuring.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,10 +38,10 @@ pub struct Place {
 static FLEETS: AtomicU64 = AtomicU64::new(0);
 
 impl Fleet {
-    /// Makes a fleet that nobody has used.
-    pub fn settle(database: &Database) -> Result<Self, String> {
+    /// Makes a fleet that nobody has used, with so many projects in each organization.
+    pub fn settle(database: &Database, projects: usize) -> Result<Self, String> {
         let fleet = Self::number(FLEETS.fetch_add(1, Ordering::Relaxed));
-        database.execute(&fleet.statements())?;
+        database.execute(&fleet.statements(projects))?;
         Ok(fleet)
     }
 
@@ -55,7 +55,7 @@ impl Fleet {
         Self { first: fleet * CALLERS * PLACES, callers }
     }
 
-    fn statements(&self) -> String {
+    fn statements(&self, projects: usize) -> String {
         let mut text = String::from("BEGIN;\n");
         for caller in &self.callers {
             let (user, token) = (caller.user.uuid(), &caller.token);
@@ -74,7 +74,9 @@ impl Fleet {
                     "INSERT INTO organizations (id, name, state) VALUES ('{organization}', 'Bench', 'active');
                      INSERT INTO memberships (organization_id, user_id, role) VALUES ('{organization}', '{user}', 'owner');
                      INSERT INTO projects (id, organization_id, name, state) VALUES
-                       ('{project}', '{organization}', 'first', 'active');"
+                       ('{project}', '{organization}', 'first', 'active');
+                     INSERT INTO projects (id, organization_id, name, state)
+                       SELECT gen_random_uuid(), '{organization}', 'project-' || n, 'active' FROM generate_series(2, {projects}) n;"
                 );
             }
         }

@@ -1,7 +1,5 @@
 //! One round of one contestant: its rate and its latencies.
 
-use serde_json::{Value, json};
-
 use super::cpu::Used;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,19 +35,6 @@ impl Sample {
         let done = rounds.iter().map(|it| it.done).sum();
         Self { done, per_second: of(|it| it.per_second), p50_ms: of(|it| it.p50_ms), p99_ms: of(|it| it.p99_ms), cpu }
     }
-}
-
-/// The median, and every round's rate so that a reader sees how steady it was.
-pub fn document(rounds: &[Sample]) -> Value {
-    let middle = Sample::median(rounds);
-    json!({
-        "per_second": middle.per_second.round(),
-        "p50_ms": rounded(middle.p50_ms),
-        "p99_ms": rounded(middle.p99_ms),
-        "postgres_cpu_us": middle.cpu.postgres_us.round(),
-        "server_cpu_us": middle.cpu.server_us.round(),
-        "rounds": rounds.iter().map(|it| it.per_second.round()).collect::<Vec<_>>(),
-    })
 }
 
 pub fn rounded(figure: f64) -> f64 {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{reach, schema, tidy};
+use crate::{bench, reach, schema, tidy};
 
 /// Every generated file: its path from the workspace root, and its content.
 pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, GenerateError> {
@@ -25,8 +25,9 @@ pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, GenerateError> {
     let schema = (PathBuf::from(schema::PAGE), schema::document(&schema::read(&files)));
     let binaries = (PathBuf::from(binaries::PAGE), binaries::document(&files).map_err(failed(binaries::PAGE))?);
     let consumers = (PathBuf::from(consumers::PAGE), consumers::document(&files));
+    let bench = bench::document(root).map_err(failed(bench::PAGE))?;
     let all = all.map(|(path, text)| (PathBuf::from(path), text));
-    Ok(all.chain([tasks, coverage, schema, binaries, consumers]).chain(python).collect())
+    Ok(all.chain([tasks, coverage, schema, binaries, consumers, bench]).chain(python).collect())
 }
 
 /// Writes the stale files, or with `check` leaves them alone; answers their paths.

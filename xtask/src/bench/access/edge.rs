@@ -1,13 +1,12 @@
 //! A gateway as a process of its own, so that its memory is its own.
 
 use std::fs;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::super::daemon::{Daemon, program};
+use super::super::daemon::{Daemon, free_port, program};
 use super::session::Bench;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,7 +26,7 @@ impl Edge {
             "name": "bench-edge", "region_id": region,
             "agent_url": format!("https://127.0.0.1:{agent_port}"),
             "public_url": format!("ws://127.0.0.1:{port}"),
-            "app_domain": "bench.localhost",
+            "web_domain": "bench.localhost",
         });
         let made = bench.post_as_operator("/v1/platform/gateways", &spec).await?;
         let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();
@@ -69,8 +68,4 @@ impl Drop for Edge {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-fn free_port() -> Result<u16, String> {
-    Ok(TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).map_err(super::text)?.port())
 }

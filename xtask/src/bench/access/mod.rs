@@ -10,7 +10,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::daemon::Daemon;
-use super::report::{Bar, Report};
+use super::figure::Unit;
+use super::report::Report;
 use super::sample::Sample;
 use edge::Edge;
 use session::{Bench, HOSTS, Shell};
@@ -53,7 +54,7 @@ impl Flood {
 }
 
 pub async fn measure(root: &Path, report: &mut Report) -> Result<(), String> {
-    let mut daemon = Daemon::start(root, HOSTS).await?;
+    let mut daemon = Daemon::start(HOSTS).await?;
     daemon.raise_limits().await?;
     let bench = Bench::start(&daemon).await?;
     flooded(root, &bench, Flood::Lines, report).await?;
@@ -82,17 +83,14 @@ async fn flooded(root: &Path, bench: &Bench, flood: Flood, report: &mut Report) 
     }
     bench.record(false).await?;
     let [ours, recorded, bare, theirs] = [ours, recorded, bare, theirs].map(median);
-    report.note(&format!("{name}_mb_per_s"), ours);
-    report.note(&format!("{name}_recorded_mb_per_s"), recorded);
-    report.note(&format!("{name}_raw_pty_mb_per_s"), bare);
-    report.note(&format!("{name}_terminado_mb_per_s"), theirs);
-    for (what, value, bar) in
-        [("of_raw", ours / bare, 0.5), ("of_terminado", ours / theirs, 2.5), ("recorded_of_raw", recorded / bare, 0.2)]
+    report.value(&format!("{name}_mb_per_s"), Unit::MegabytesPerSecond, ours);
+    report.value(&format!("{name}_recorded_mb_per_s"), Unit::MegabytesPerSecond, recorded);
+    report.fact(&format!("{name}_raw_pty_mb_per_s"), Unit::MegabytesPerSecond, bare);
+    report.fact(&format!("{name}_terminado_mb_per_s"), Unit::MegabytesPerSecond, theirs);
+    for (what, ratio) in
+        [("of_raw", ours / bare), ("of_terminado", ours / theirs), ("recorded_of_raw", recorded / bare)]
     {
-        match flood {
-            Flood::Lines => report.value(&format!("{name}_{what}"), value, Bar::AtLeast(bar)),
-            Flood::Colors => report.note(&format!("{name}_{what}"), value),
-        }
+        report.value(&format!("{name}_{what}"), Unit::Ratio, ratio);
     }
     Ok(())
 }
@@ -106,8 +104,8 @@ async fn echo(bench: &Bench, report: &mut Report) -> Result<(), String> {
         latencies.push(u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX));
     }
     let sample = Sample::new(ECHOES, begun.elapsed().as_secs_f64(), latencies);
-    report.note("echo_p50_ms", sample.p50_ms);
-    report.value("echo_p99_ms", sample.p99_ms, Bar::Below(50.0));
+    report.value("echo_p50_ms", Unit::Milliseconds, sample.p50_ms);
+    report.value("echo_p99_ms", Unit::Milliseconds, sample.p99_ms);
     shell.end().await
 }
 
@@ -126,7 +124,7 @@ async fn idle(daemon: &Daemon, bench: &Bench, report: &mut Report) -> Result<(),
     }
     tokio::time::sleep(REST).await;
     let each = (edge.memory_kib()? - before) / IDLE as f64;
-    report.value("gateway_kib_per_idle_session", each, Bar::Below(100.0));
+    report.value("gateway_kib_per_idle_session", Unit::Kibibytes, each);
     drop(shells);
     drop(edge);
     Ok(())

@@ -2,41 +2,41 @@
 //! thousand, so that growth shows. They heartbeat every ten seconds and work.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::super::cpu::Used;
-use super::super::daemon::Daemon;
+use super::super::daemon::{Daemon, programs};
+use super::super::figure::Unit;
 use super::super::http::{Connection, request};
 use super::super::pgbench::Database;
-use super::super::report::{Bar, Report};
-use super::allocations::{Asking, at_rate, wait};
+use super::super::report::Report;
+use super::allocations::{Asking, at_rate};
 
 const HEARTBEAT_MS: u32 = 10_000;
 /// How long the cost is measured, with so many allocations a second flowing.
 const MEASURED: Duration = Duration::from_secs(30);
 const FLOW: u32 = 5;
 
-pub async fn measure(root: &Path, report: &mut Report) -> Result<(), String> {
+pub async fn measure(report: &mut Report) -> Result<(), String> {
     for count in [1000_u16, 5000] {
-        let (cores, memory_mib) = hold(root, count).await?;
-        report.value(&format!("agents_{count}_cores"), cores, Bar::Below(1.0));
-        report.value(&format!("agents_{count}_memory_mib"), memory_mib, Bar::Below(500.0));
+        let (cores, memory_mib) = hold(count).await?;
+        report.value(&format!("agents_{count}_cores"), Unit::Cores, cores);
+        report.value(&format!("agents_{count}_memory_mib"), Unit::Mebibytes, memory_mib);
     }
     Ok(())
 }
 
-async fn hold(root: &Path, count: u16) -> Result<(f64, f64), String> {
+async fn hold(count: u16) -> Result<(f64, f64), String> {
     // One simulated node brings the demo pool, which the others join.
-    let mut daemon = Daemon::start(root, 1).await?;
+    let mut daemon = Daemon::start(1).await?;
     daemon.raise_limits().await?;
     let database = Database::of(&daemon)?;
-    let agents = Agents::start(root, &daemon, count).await?;
+    let agents = Agents::start(&daemon, count).await?;
     let ready = "SELECT count(*) FROM nodes WHERE state = 'ready' AND health = 'ok'";
-    wait(&database, ready, u64::from(count)).await?;
+    database.session()?.wait(ready, u64::from(count)).await?;
     // Heartbeats of hosts that enrolled together spread out.
     tokio::time::sleep(Duration::from_secs(10)).await;
     let asking = Asking::of(&daemon)?;
@@ -56,12 +56,12 @@ pub struct Agents {
 }
 
 impl Agents {
-    pub async fn start(root: &Path, daemon: &Daemon, count: u16) -> Result<Self, String> {
+    pub async fn start(daemon: &Daemon, count: u16) -> Result<Self, String> {
         let folder = daemon.folder();
         let (tokens, url) = tokens(daemon, count).await?;
         let list = folder.join("bench-tokens");
         fs::write(&list, tokens.join("\n")).map_err(|error| format!("cannot write tokens: {error}"))?;
-        let mut command = Command::new(super::programs(root).join("gpuaas-node"));
+        let mut command = Command::new(programs()?.join("gpuaas-node"));
         command.arg("sim").args(["--url", &url, "--name", "bench"]).arg("--tokens").arg(&list);
         command.arg("--ca-file").arg(folder.join("sim/roots.pem")).args(["--nodes", &count.to_string()]);
         command.args(["--heartbeat-ms", &HEARTBEAT_MS.to_string()]).arg("--until-stdin-closes");

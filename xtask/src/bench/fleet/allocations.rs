@@ -2,15 +2,15 @@
 //! at a steady rate, and how many a second when nothing holds back.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
 use super::super::daemon::Daemon;
+use super::super::figure::Unit;
 use super::super::http::{Connection, request};
 use super::super::pgbench::Database;
-use super::super::report::{Bar, Report};
+use super::super::report::Report;
 use super::super::sample::Sample;
 use super::agents::Agents;
 
@@ -25,46 +25,29 @@ const CALLERS: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK_AGAIN: Duration = Duration::from_millis(4);
 
-pub async fn measure(root: &Path, report: &mut Report) -> Result<(), String> {
+pub async fn measure(report: &mut Report) -> Result<(), String> {
     // One simulated node brings the demo pool, which the others join.
-    let mut daemon = Daemon::start(root, 1).await?;
+    let mut daemon = Daemon::start(1).await?;
     daemon.raise_limits().await?;
-    let database = Database::of(&daemon)?;
-    let agents = Agents::start(root, &daemon, NODES).await?;
-    wait(&database, "SELECT count(*) FROM nodes WHERE state = 'ready' AND health = 'ok'", NODES.into()).await?;
+    let mut session = Database::of(&daemon)?.session()?;
+    let agents = Agents::start(&daemon, NODES).await?;
+    session.wait("SELECT count(*) FROM nodes WHERE state = 'ready' AND health = 'ok'", NODES.into()).await?;
     let asking = Asking::of(&daemon)?;
     burst(&asking, CALLERS).await?;
     steady(&asking, report).await?;
-    let before = active(&database)?;
+    let before: u64 = session.ask(ACTIVE)?.parse().map_err(|_| "psql printed no number")?;
     let started = Instant::now();
     burst(&asking, BURST).await?;
     let created = started.elapsed().as_secs_f64();
-    wait(&database, ACTIVE, before + BURST as u64).await?;
-    report.note("allocations_created_per_second", BURST as f64 / created);
-    report.value("allocations_active_per_second", BURST as f64 / started.elapsed().as_secs_f64(), Bar::AtLeast(150.0));
+    session.wait(ACTIVE, before + BURST as u64).await?;
+    let active = started.elapsed().as_secs_f64();
+    report.value("allocations_created_per_second", Unit::PerSecond, BURST as f64 / created);
+    report.value("allocations_active_per_second", Unit::PerSecond, BURST as f64 / active);
     drop(agents);
     daemon.stop().await
 }
 
 const ACTIVE: &str = "SELECT count(*) FROM allocations WHERE state = 'active'";
-
-fn active(database: &Database) -> Result<u64, String> {
-    database.execute(ACTIVE)?.trim().parse().map_err(|_| "psql printed no number".to_owned())
-}
-
-pub async fn wait(database: &Database, count: &str, wanted: u64) -> Result<(), String> {
-    let started = Instant::now();
-    loop {
-        let text = database.execute(count)?;
-        if text.trim().parse::<u64>().is_ok_and(|it| it >= wanted) {
-            return Ok(());
-        }
-        if started.elapsed() > PATIENCE {
-            return Err(format!("{} of {wanted} after {PATIENCE:?}: {count}", text.trim()));
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
 
 /// Who asks, where, and for what.
 #[derive(Clone)]
@@ -117,9 +100,9 @@ impl Asking {
 async fn steady(asking: &Asking, report: &mut Report) -> Result<(), String> {
     let latencies = at_rate(asking, RATE, LASTING, &["active"]).await?;
     let sample = Sample::new(latencies.len(), LASTING.as_secs_f64(), latencies);
-    report.note("allocation_requests_per_second", sample.per_second);
-    report.value("request_to_active_p50_ms", sample.p50_ms, Bar::Below(60.0));
-    report.value("request_to_active_p99_ms", sample.p99_ms, Bar::Below(250.0));
+    report.fact("allocation_requests_per_second", Unit::PerSecond, sample.per_second);
+    report.value("request_to_active_p50_ms", Unit::Milliseconds, sample.p50_ms);
+    report.value("request_to_active_p99_ms", Unit::Milliseconds, sample.p99_ms);
     Ok(())
 }
 
@@ -151,7 +134,7 @@ pub async fn at_rate(
 }
 
 /// So many as fast as they are taken, by a few callers.
-async fn burst(asking: &Asking, count: usize) -> Result<(), String> {
+pub async fn burst(asking: &Asking, count: usize) -> Result<(), String> {
     let mut running: JoinSet<Result<(), String>> = JoinSet::new();
     for caller in 0..CALLERS {
         let asking = asking.clone();

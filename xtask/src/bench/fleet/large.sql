@@ -8,7 +8,7 @@ INSERT INTO skus (id, name, shape, gpu_model, gpu_counts, numa_bound)
 INSERT INTO prices (id, sku_id, unit, kind, version, currency, price_micros, effective_at)
   SELECT gen_random_uuid(), id, 'gpu_hour', 'on_demand', 1, 'USD', 0, app_now() FROM skus WHERE name = 'large-slice';
 -- They never enroll, so they must begin as what enrolling makes of a host.
-INSERT INTO legal_moves (machine, from_state, to_state) VALUES ('node', '', 'ready') ON CONFLICT DO NOTHING;
+INSERT INTO legal_moves (lifecycle, from_state, to_state) VALUES ('node', '', 'ready') ON CONFLICT DO NOTHING;
 INSERT INTO nodes (id, region_id, pool_id, name, state, health, fabric_domain, inventory)
   SELECT gen_random_uuid(), region_id, id, 'large-' || number, 'ready', 'ok', 'domain-' || number / 64, '{"isolates_vms": true}'
   FROM pools, generate_series(1, 10000) AS number WHERE name = 'large';
