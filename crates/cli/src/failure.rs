@@ -52,7 +52,7 @@ pub struct Failure {
     detail: String,
     advice: String,
     problem: Option<Box<Problem>>,
-    /// Whoever read the output has gone, so there is nobody to tell.
+    /// The reader of the output has gone, so nobody would see an error.
     unheard: bool,
     /// What a remote command ended with, which is passed on.
     exited: Option<u8>,

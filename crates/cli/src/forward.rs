@@ -72,7 +72,7 @@ fn complain(output: Output, peer: SocketAddr, failure: &Failure) {
     output.warn(format!("connection from {peer} failed: {}", failure.detail()));
 }
 
-/// Carries one connection, both ways at once.
+/// Carries one connection, both ways concurrently.
 async fn carry(local: TcpStream, gateway: &str, key: &str) -> Done {
     let (to, from) = stream::forward(gateway, &Pass::Session(key)).await?;
     let (reader, writer) = local.into_split();

@@ -45,7 +45,7 @@ pub async fn secret(question: &str) -> Result<SecretText, Failure> {
     Ok(SecretText::new(answer?))
 }
 
-/// A token from a pipe, or asked for.
+/// A token from a pipe, or from a prompt.
 pub async fn token(is_piped: bool, question: &str) -> Result<SecretText, Failure> {
     if !is_piped {
         return secret(question).await;

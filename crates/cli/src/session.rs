@@ -53,7 +53,7 @@ pub async fn renew(
     Ok(renewed)
 }
 
-/// A lost answer is asked for again at once: the server forgives that for a short time only.
+/// A lost answer is requested again immediately: the server accepts that for a short time only.
 async fn refresh(client: &Client, stored: &StoredSession) -> Result<TokenSet, ClientError> {
     let client = client.with_credential(Credential::none());
     let mut attempt = 1;

@@ -106,7 +106,7 @@ pub fn resolve(flags: &Flags, environment: &Environment, config: &Config) -> Set
     }
 }
 
-/// Refuses a context that was asked for by name and does not exist.
+/// Refuses a context that was named and does not exist.
 pub fn check_context(flags: &Flags, config: &Config) -> Result<(), Failure> {
     match &flags.context {
         Some(name) if !config.contexts.contains_key(name) => Err(no_such_context(name, config)),

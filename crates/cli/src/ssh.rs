@@ -55,7 +55,7 @@ impl Kit {
         Ok(Self { folder })
     }
 
-    /// The one that is kept for an allocation beside the configuration.
+    /// The one that is stored for an allocation beside the configuration.
     pub fn kept(context: &Context, path: &AllocationPath) -> Result<Self, Failure> {
         Self::at(folder(context)?.join(path.allocation_id.to_string()))
     }
@@ -105,13 +105,13 @@ impl Kit {
         line.trim().parse().map_err(|_| unusable(&public, "it does not contain a public key; remove the file"))
     }
 
-    /// Replaces a file at once, so that nobody reads half of it.
+    /// Replaces a file in one step, so that nobody reads half of it.
     fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.folder.join(name);
         replace(&path, text).map_err(|error| unusable(&path, error))
     }
 
-    /// What `ssh` is told, in the form of its configuration file.
+    /// The options of `ssh`, in the form of its configuration file.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         vec![
             ("IdentityFile", quoted(&self.key())),
@@ -130,7 +130,7 @@ pub fn folder(context: &Context) -> Result<PathBuf, Failure> {
     Ok(config.path().parent().unwrap_or(Path::new(".")).join("ssh"))
 }
 
-/// Replaces a file of the person's at once; only they read it.
+/// Replaces a file of the person's in one step; only they can read it.
 pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let unique = path.with_extension(format!("{}.new", std::process::id()));
     let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unique);

@@ -82,7 +82,7 @@ fn lines(series: &GpuSeries) -> Vec<Value> {
     series.points.iter().map(line).collect()
 }
 
-/// To the second: lines that all say "3m ago" could not be told apart.
+/// To the second: lines that all say "3m ago" could not be distinguished.
 fn time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }

@@ -13,7 +13,7 @@ use std::{
 use super::Config;
 use crate::failure::Failure;
 
-/// Where the configuration is kept.
+/// Where the configuration is stored.
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
     path: PathBuf,

@@ -18,7 +18,7 @@ pub use file::ConfigFile;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The context that commands use unless told otherwise.
+    /// The context that commands use unless another one is named.
     pub current: Option<String>,
     #[serde(default)]
     pub contexts: BTreeMap<String, StoredContext>,

@@ -12,7 +12,7 @@ pub trait Kind {
     /// What is needed to change or remove one that is there.
     type Handle;
     /// Whether one that was removed leaves nothing to be seen, so that only
-    /// looking tells an answer that was kept from a new one.
+    /// looking tells a repeated answer from a new one.
     const LEAVES_NO_TRACE: bool = false;
 
     async fn look(&self, world: &World<'_>) -> Result<Lookup<Self::Handle>, Failure>;
@@ -71,7 +71,7 @@ pub struct Creation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
     Apply {
-        /// What cannot be changed in place may be removed and made anew.
+        /// What cannot be changed in place may be removed and made again.
         replace: bool,
     },
     Delete,

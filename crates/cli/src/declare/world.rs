@@ -37,7 +37,7 @@ impl<'a> World<'a> {
         Self { context, stack, aim, organization: OnceCell::new(), projects: RefCell::default() }
     }
 
-    /// Asked for when first needed: SKUs and prices belong to nobody.
+    /// Requested when first needed: SKUs and prices belong to nobody.
     pub async fn organization(&self) -> Result<OrganizationPath, Failure> {
         if let Some(path) = self.organization.get() {
             return Ok(path.clone());

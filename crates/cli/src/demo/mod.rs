@@ -43,7 +43,7 @@ pub struct TourOptions {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TourProgress {
     Nothing,
-    /// Asked for; whether the server took it is not known.
+    /// Requested; whether the server took it is not known.
     Perhaps,
     /// The server answered.
     Answered,

@@ -80,7 +80,7 @@ impl StepFailure {
         matches!(self, StepFailure::Late(..))
     }
 
-    /// Whether the server decided; else what was asked for may still happen.
+    /// Whether the server decided; else the request may still take effect.
     pub fn is_answer(&self) -> bool {
         let unsure = [Class::Unavailable, Class::Server].map(|it| i32::from(it.code()));
         matches!(self, StepFailure::Code(code) if (1..=10).contains(code) && !unsure.contains(code))

@@ -45,7 +45,7 @@ pub enum Keys {
     Revoke(RevokedKey),
 }
 
-/// What makes a key, whoever it acts as.
+/// What makes a key of a person or of a service account.
 #[derive(Debug, Args)]
 pub struct NewKeyArguments {
     /// Name of the key

@@ -150,7 +150,7 @@ async fn ask_for_url() -> Result<String, Failure> {
     prompt::line("Server URL, such as https://gpu.example.com", None).await
 }
 
-/// The one asked for, the one used before, or the only one; by id, which no renaming breaks.
+/// The one requested, the one used before, or the only one; by id, which no renaming breaks.
 fn choose_organization(
     context: &Context,
     kept: &StoredContext,

@@ -192,7 +192,7 @@ nouns! {
 }
 
 impl Noun {
-    /// Whether Ctrl-C is its own to hear, because it has something to give back.
+    /// Whether it handles Ctrl-C itself, because it has something to release.
     pub fn hears_interrupts(&self) -> bool {
         matches!(self, Noun::Demo(_))
     }

@@ -144,7 +144,7 @@ fn show(context: &Context, answer: &Value) -> Done {
 }
 
 impl LevelArguments {
-    /// A project in the context or the environment does not count: whoever sets
+    /// A project in the context or the environment does not count: anyone who sets
     /// a policy says for what.
     async fn read(&self, context: &Context) -> Result<Level, Failure> {
         Ok(if self.platform {

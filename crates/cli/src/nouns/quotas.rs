@@ -26,7 +26,7 @@ For platform staff:
 The policy `allocations.max_gpus` also limits the GPUs of all SKUs that an
 organization or project can use: `gpuaas policies explain allocations.max_gpus`.";
 
-/// Manage quotas: the GPUs of a SKU that an organization can use at once
+/// Manage quotas: how many GPUs of a SKU an organization can use at the same time
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Quotas {
@@ -37,7 +37,7 @@ pub enum Quotas {
         holder: String,
         /// ID or name of the SKU
         sku: String,
-        /// Maximum number of GPUs in use at once
+        /// Maximum number of GPUs in use at the same time
         gpus: u32,
     },
     /// Remove a quota, leaving only policy limits (platform staff)

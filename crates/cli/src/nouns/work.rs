@@ -46,7 +46,7 @@ pub enum Work {
     },
 }
 
-/// Work is kept under bare ids; people have those with a prefix.
+/// Work is stored under bare ids; people have those with a prefix.
 fn any_id(text: &str) -> Result<Uuid, String> {
     if let Ok(id) = text.parse() {
         return Ok(id);

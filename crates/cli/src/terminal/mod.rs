@@ -52,7 +52,7 @@ enum ConversationEnd {
     Left,
 }
 
-/// Opens a shell and stays until it ends. `mint` is asked for a ticket, and for
+/// Opens a shell and stays until it ends. `mint` is called for a ticket, and for
 /// one that resumes a session after the connection was lost.
 pub async fn run(mint: impl AsyncFn(Option<&str>) -> Result<Ticket, Failure>) -> Done {
     let mut ticket = mint(None).await?;
@@ -124,8 +124,8 @@ fn passes(class: Class) -> bool {
     matches!(class, Class::Unavailable | Class::Limited | Class::Server)
 }
 
-/// Both directions at once: whoever only reads or only writes could stand still
-/// with the other side for ever.
+/// Both directions concurrently: a task that only reads or only writes could block
+/// with the other side forever.
 async fn converse(mut to: Sender, mut from: Receiver, keys: &mut Keys, seen: &mut Option<u64>) -> ConversationEnd {
     let over = tokio::select! {
         over = show(&mut from, seen) => over,

@@ -75,7 +75,7 @@ impl TopScope {
         Ok(TopScope::Project(context.project().await?))
     }
 
-    /// Looks anew; what is not read this time is missing.
+    /// Reads again; what is not read this time is missing.
     pub async fn look(&self, context: &Context, round: usize) -> Result<Picture, Failure> {
         let limit = Limit::new(Limit::MAX).unwrap_or_default();
         let mut picture = Picture::default();
