@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use crate::ComputeArea;
 use platform::registry::Registry;
+use store::{Changes, Choice};
 
 pub fn register(_: &mut Registry<ComputeArea>) {}
 
@@ -53,6 +54,12 @@ struct Pending {
     settles_since: Option<Instant>,
 }
 
+impl Pending {
+    fn nodes(&self) -> impl Iterator<Item = Uuid> {
+        self.placement.parts.iter().map(|part| Uuid::from_u128(part.node.0))
+    }
+}
+
 /// A choice that nobody else in this process makes until it shows in the
 /// database, or came to nothing.
 pub struct PlacementChoice {
@@ -72,15 +79,21 @@ impl Placement {
     }
 
     async fn read_changes(&self, tx: &mut Tx, mut seen: Reading<'_>) -> sqlx::Result<()> {
-        let (unwritten, again) = self.picture().unwritten();
-        let (now, nodes) = store::changes(tx, seen.as_ref(), &again).await?;
+        let (unwritten, again, choices) = {
+            let picture = self.picture();
+            let (unwritten, again) = picture.unwritten();
+            (unwritten, again, picture.choices())
+        };
+        let Changes { now, nodes, decided } = store::changes(tx, seen.as_ref(), &again, &choices).await?;
         let mut picture = self.picture();
         let shown: HashSet<AllocationKey> =
             nodes.iter().flat_map(|it| &it.slots).filter_map(|slot| slot.held_by).collect();
         for node in nodes {
             picture.fleet.upsert(node);
         }
-        picture.pending.retain(|it| !shown.contains(&key(it.allocation)) && !unwritten.contains(&it.allocation));
+        // One that was placed and released since the last look shows in no slot.
+        let is_over = |it: AllocationId| unwritten.contains(&it) || decided.contains(&it.uuid());
+        picture.pending.retain(|it| !shown.contains(&key(it.allocation)) && !is_over(it.allocation));
         let Picture { fleet, pending } = &mut *picture;
         for it in pending.iter() {
             fleet.reserve(&it.placement, &it.ask, key(it.allocation));
@@ -164,9 +177,14 @@ impl Picture {
     fn unwritten(&self) -> (HashSet<AllocationId>, Vec<Uuid>) {
         let is_over = |it: &&Pending| it.settles_since.is_some_and(|since| since.elapsed() >= SETTLING);
         let over: Vec<&Pending> = self.pending.iter().filter(is_over).collect();
-        let parts = over.iter().flat_map(|it| &it.placement.parts);
-        let nodes = parts.map(|part| Uuid::from_u128(part.node.0)).collect();
+        let nodes = over.iter().flat_map(|it| it.nodes()).collect();
         (over.iter().map(|it| it.allocation).collect(), nodes)
+    }
+
+    /// Choices that are being committed, or came to nothing.
+    fn choices(&self) -> Vec<Choice> {
+        let let_go = self.pending.iter().filter(|it| it.settles_since.is_some());
+        let_go.map(|it| (it.allocation.uuid(), it.nodes().collect())).collect()
     }
 }
 

@@ -46,22 +46,39 @@ struct SlotRow {
     held_by: Option<Uuid>,
 }
 
-/// Nodes that changed, and those asked for besides.
+/// What changed in the fleet.
+pub struct Changes {
+    pub now: SnapshotHorizon,
+    pub nodes: Vec<Node>,
+    /// Allocations of the choices that are placed, or no longer want to be.
+    pub decided: Vec<Uuid>,
+}
+
+/// A choice on its way into the database: the allocation, and its nodes.
+pub type Choice = (Uuid, Vec<Uuid>);
+
+/// Nodes that changed, those requested besides, and those of choices that are decided.
 pub async fn changes(
     tx: &mut Tx,
     since: Option<&SnapshotHorizon>,
     besides: &[Uuid],
-) -> sqlx::Result<(SnapshotHorizon, Vec<Node>)> {
-    let (xmin, mut changed): (i64, Vec<Uuid>) = sqlx::query_as(
+    choices: &[Choice],
+) -> sqlx::Result<Changes> {
+    let chosen: Vec<Uuid> = choices.iter().map(|(allocation, _)| *allocation).collect();
+    // What is decided here shows in the nodes that the next statement reads.
+    let (xmin, mut changed, decided): (i64, Vec<Uuid>, Vec<Uuid>) = sqlx::query_as(
         "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-                ARRAY(SELECT node_id FROM node_changes WHERE xid >= $1::bigint::text::xid8)",
+                ARRAY(SELECT node_id FROM node_changes WHERE xid >= $1::bigint::text::xid8),
+                ARRAY(SELECT id FROM allocations WHERE id = ANY($2) AND state <> 'requested')",
     )
     .bind(since.map_or(0, |it| it.0))
+    .bind(chosen)
     .fetch_one(tx.conn())
     .await?;
     changed.extend(besides);
+    changed.extend(choices.iter().filter(|(it, _)| decided.contains(it)).flat_map(|(_, nodes)| nodes));
     if changed.is_empty() {
-        return Ok((SnapshotHorizon(xmin), Vec::new()));
+        return Ok(Changes { now: SnapshotHorizon(xmin), nodes: Vec::new(), decided });
     }
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT n.id, n.name, r.name AS region, p.name AS pool, n.fabric_domain, n.state, n.health, n.health_reason, n.serves, n.kept_for,
@@ -77,7 +94,7 @@ pub async fn changes(
     .bind(&changed)
     .fetch_all(tx.conn())
     .await?;
-    Ok((SnapshotHorizon(xmin), rows.into_iter().map(node).collect()))
+    Ok(Changes { now: SnapshotHorizon(xmin), nodes: rows.into_iter().map(node).collect(), decided })
 }
 
 fn node(row: Row) -> Node {
