@@ -29,6 +29,7 @@ pub async fn measure(report: &mut Report) -> Result<(), String> {
     // One simulated node brings the demo pool, which the others join.
     let mut daemon = Daemon::start(1).await?;
     daemon.raise_limits().await?;
+    daemon.grant_credit().await?;
     let mut session = Database::of(&daemon)?.session()?;
     let agents = Agents::start(&daemon, NODES).await?;
     session.wait("SELECT count(*) FROM nodes WHERE state = 'ready' AND health = 'ok'", NODES.into()).await?;
